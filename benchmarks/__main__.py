@@ -26,8 +26,11 @@ class _Worker:
     def __init__(self, system: str) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", system],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
 
     def ask(self, line: str) -> dict[str, Any]:
         assert self._process.stdin is not None and self._process.stdout is not None

@@ -75,8 +75,11 @@ def measure(needed: int, steps: int, delay: float) -> float:
         pipe = subprocess.PIPE if (job, i) == ("worker", 0) else subprocess.DEVNULL
         return subprocess.Popen(
             [sys.executable, "-m", "benchmarks.backup_workers", "--work", *args],
-            stdin=subprocess.PIPE, stdout=pipe, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     processes = [start("ps", 0), *(start("worker", i) for i in range(WORKERS))]
     chief = processes[1].stdout

@@ -40,9 +40,7 @@ def write_log(root: Path, points: int) -> None:
         for step in range(steps):
             for k, tag in enumerate(TAGS):
                 value = tf.Summary.Value(tag=tag, simple_value=float(values[r, step, k]))
-                events.append(
-                    tf.Event(wall_time=1.7e9 + step / 10, step=step, summary=tf.Summary(value=[value]))
-                )
+                events.append(tf.Event(wall_time=1.7e9 + step / 10, step=step, summary=tf.Summary(value=[value])))
         data = b"".join(frame(e.SerializeToString()) for e in events)
         (folder / "events.out.tfevents.1700000000.host").write_bytes(data)
 
@@ -89,9 +87,12 @@ def read_by_server(folder: str) -> tuple[float, int]:
 
     server_ingester.subprocess.Popen = noted
     ingester = server_ingester.SubprocessServerDataIngester(
-        server_ingester.get_server_binary(), folder, reload_interval=0,
-        channel_creds_type=grpc_util.ChannelCredsType.LOCAL, samples_per_plugin={"scalars": 1000},
-    )  # fmt: skip
+        server_ingester.get_server_binary(),
+        folder,
+        reload_interval=0,
+        channel_creds_type=grpc_util.ChannelCredsType.LOCAL,
+        samples_per_plugin={"scalars": 1000},
+    )
     # The client looks for the port at once and then each half second: ask often instead, or that is what is measured.
     sleep, server_ingester.time.sleep = time.sleep, lambda _s: sleep(0.005)
     try:

@@ -24,9 +24,13 @@ from tfnb.notebook.assets import widget_module
 
 # The last ones fill the drawing, for panning and zooming.
 SCOPES = (
-    "tower_1", "tower_1/mixed_17x17x768b", "tower_1/mixed_17x17x768b/branch_2", "tower_1/gradients", "tower_2",
+    "tower_1",
+    "tower_1/mixed_17x17x768b",
+    "tower_1/mixed_17x17x768b/branch_2",
+    "tower_1/gradients",
+    "tower_2",
     *(f"tower_{k}/{block}" for k in (1, 2) for block in BLOCKS if (k, block) != (1, "mixed_17x17x768b")),
-)  # fmt: skip
+)
 FIGURES = Path(__file__).parent / "graph_figures.js"
 PAGE = """<!doctype html><meta charset="utf-8"><body style="margin:20px">
 <script>%(figures)s</script><script type="module">
@@ -58,7 +62,7 @@ def measure(page: Any, message: bytes) -> dict[str, Any]:
         "figures": FIGURES.read_text("utf-8"),
         "module": json.dumps(widget_module("graph_widget")).replace("</", "<\\/"),
         "graph": json.dumps(base64.b64encode(message).decode()),
-    }  # fmt: skip
+    }
     page.goto("about:blank")
     page.set_content(PAGE % fill)
     page.wait_for_function("() => window.took", timeout=60_000)

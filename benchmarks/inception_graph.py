@@ -16,8 +16,12 @@ _A = (
     [(1, 1, 64), (3, 3, 96), (3, 3, 96)],
     ["pool", (1, 1, 32)],
 )
-_B = ([(1, 1, 192)], [(1, 1, 128), (1, 7, 128), (7, 1, 192)],
-      [(1, 1, 128), (7, 1, 128), (1, 7, 128), (7, 1, 128), (1, 7, 192)], ["pool", (1, 1, 192)])  # fmt: skip
+_B = (
+    [(1, 1, 192)],
+    [(1, 1, 128), (1, 7, 128), (7, 1, 192)],
+    [(1, 1, 128), (7, 1, 128), (1, 7, 128), (7, 1, 128), (1, 7, 192)],
+    ["pool", (1, 1, 192)],
+)
 _C = (
     [(1, 1, 320)],
     [(1, 1, 384), (1, 3, 384)],
@@ -40,9 +44,7 @@ def _conv(x: Any, height: int, width: int, channels: int, name: str, stride: int
     """Convolution, batch normalisation and rectifier, as the slim library of the time wrote them."""
     with tf.variable_scope(name):
         depth = x.get_shape()[3].value
-        weights = tf.get_variable(
-            "weights", [height, width, depth, channels], initializer=tf.constant_initializer(0.1)
-        )
+        weights = tf.get_variable("weights", [height, width, depth, channels], initializer=tf.constant_initializer(0.1))
         x = tf.nn.conv2d(x, weights, [1, stride, stride, 1], "SAME", name="Conv2D")
         with tf.variable_scope("BatchNorm"):
             beta = tf.get_variable("beta", [channels], initializer=tf.constant_initializer(0.0))
@@ -69,23 +71,17 @@ def _mixed(x: Any, branches: Any, name: str) -> Any:
 
 def _tower(images: Any, labels: Any, blocks: int) -> Any:
     x = images
-    for i, (size, channels, stride) in enumerate(
-        [(3, 32, 2), (3, 32, 1), (3, 64, 1), (1, 80, 1), (3, 192, 1)]
-    ):
+    for i, (size, channels, stride) in enumerate([(3, 32, 2), (3, 32, 1), (3, 64, 1), (1, 80, 1), (3, 192, 1)]):
         x = _conv(x, size, size, channels, f"conv{i}", stride)
     for name, branches in list(BLOCKS.items())[:blocks]:
         x = _mixed(x, branches, name)
     with tf.variable_scope("logits"):
         x = tf.reduce_mean(x, [1, 2], name="pool")
         depth = x.get_shape()[1].value
-        weights = tf.get_variable(
-            "weights", [depth, 1000], initializer=tf.constant_initializer(0.01)
-        )
+        weights = tf.get_variable("weights", [depth, 1000], initializer=tf.constant_initializer(0.01))
         x = tf.matmul(x, weights, name="logits")
     with tf.name_scope("loss"):
-        return tf.reduce_mean(
-            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x), name="value"
-        )
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x), name="value")
 
 
 def inception_graph(towers: int = 6, blocks: int = len(BLOCKS)) -> Any:

@@ -41,9 +41,11 @@ def read_rate(tf: Any, path: str, shuffle: int) -> tuple[float, float]:
         dataset = tf.data.TFRecordDataset(path)
         if shuffle:
             dataset = dataset.shuffle(shuffle)
-        batch = tf.data.make_one_shot_iterator(dataset.batch(1000)).get_next() if not hasattr(
-            dataset, "make_one_shot_iterator"
-        ) else dataset.batch(1000).make_one_shot_iterator().get_next()  # fmt: skip
+        batch = (
+            tf.data.make_one_shot_iterator(dataset.batch(1000)).get_next()
+            if not hasattr(dataset, "make_one_shot_iterator")
+            else dataset.batch(1000).make_one_shot_iterator().get_next()
+        )
         count, start, busy = 0, time.perf_counter(), time.process_time()
         with tf.Session() as sess:
             read = sess.make_callable(batch)
@@ -74,9 +76,12 @@ def records_table() -> None:
             (ours, our_cpu), (theirs, their_cpu) = (
                 [statistics.median(column) / 1e6 for column in zip(*r, strict=True)] for r in rates.values()
             )
-            print(f"1 M records, shuffle {shuffle}: ours {ours:.2f} M/s, TensorFlow {theirs:.2f} M/s, ratio "
-                  f"{ours / theirs:.2f}; per processor second {our_cpu:.2f} M and {their_cpu:.2f} M, ratio "
-                  f"{our_cpu / their_cpu:.2f}", flush=True)  # fmt: skip
+            print(
+                f"1 M records, shuffle {shuffle}: ours {ours:.2f} M/s, TensorFlow {theirs:.2f} M/s, ratio "
+                f"{ours / theirs:.2f}; per processor second {our_cpu:.2f} M and {their_cpu:.2f} M, ratio "
+                f"{our_cpu / their_cpu:.2f}",
+                flush=True,
+            )
 
 
 def training_table(rounds: int = 30, steps: int = 10) -> None:
@@ -131,8 +136,9 @@ def training_table(rounds: int = 30, steps: int = 10) -> None:
                     times[name].append((time.perf_counter() - start) / steps * 1e3)
     memory, disk = (statistics.median(t) for t in times.values())
     ratio = statistics.median(a / b for a, b in zip(times["memory"], times["disk"], strict=True))
-    print(f"conv net, batch {BATCH}: a step from memory {memory:.1f} ms, from TFRecords {disk:.1f} ms, "
-          f"ratio {ratio:.2f}")  # fmt: skip
+    print(
+        f"conv net, batch {BATCH}: a step from memory {memory:.1f} ms, from TFRecords {disk:.1f} ms, ratio {ratio:.2f}"
+    )
 
 
 def _on(tf: Any, image: Any, label: Any) -> tuple[Any, Any]:

@@ -56,9 +56,12 @@ def compare(size: tuple[int, int, int]) -> None:
             sizes.append(float(run.stdout.split()[-1]))
     ours, theirs = (statistics.median(f) for f in found.values())
     state = steps * batch * units * 4 / 2**20
-    print(f"LSTM of {units} units, {steps} steps of {batch} (a tensor of all steps: {state:.1f} MB): "
-          f"tfnb {ours:.1f} MB, TensorFlow {theirs:.1f} MB, ratio {ours / max(theirs, 0.1):.2f} "
-          f"(at most 1.10 wanted)", flush=True)  # fmt: skip
+    print(
+        f"LSTM of {units} units, {steps} steps of {batch} (a tensor of all steps: {state:.1f} MB): "
+        f"tfnb {ours:.1f} MB, TensorFlow {theirs:.1f} MB, ratio {ours / max(theirs, 0.1):.2f} "
+        f"(at most 1.10 wanted)",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -95,7 +95,7 @@ def serve(name: str, cluster: dict[str, list[str]], job: str, task: int, model: 
 
 
 def free_addresses(n: int) -> list[str]:
-    """"host:port" of ports of loopback that nobody has now."""
+    """ "host:port" of ports of loopback that nobody has now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
     found = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
     for s in sockets:
@@ -113,8 +113,11 @@ def measure(name: str, model: str, n_workers: int, seconds: float) -> tuple[floa
         pipe = subprocess.PIPE if job == "worker" else subprocess.DEVNULL
         return subprocess.Popen(
             [sys.executable, "-m", "benchmarks.null_training", "--serve", *args],
-            stdin=subprocess.PIPE, stdout=pipe, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     servers = [start("ps", i) for i in range(N_PS)]
     workers = [start("worker", i) for i in range(n_workers)]

@@ -82,16 +82,24 @@ OPS = (
     two("sigmoid cross entropy", lambda tf, x, y: tf.nn.sigmoid_cross_entropy_with_logits(logits=x, labels=y)),
     one("l2_loss", lambda tf, x: tf.nn.l2_loss(x)),
     OpTiming("matmul", lambda tf, x, y: tf.matmul(x, y), ((20, 30), (30, 20)), ((512, 512), (512, 512))),
-    OpTiming("matmul transposed", lambda tf, x, y: tf.matmul(x, y, transpose_b=True), ((20, 30), (20, 30)),
-             ((512, 512), (512, 512))),
+    OpTiming(
+        "matmul transposed",
+        lambda tf, x, y: tf.matmul(x, y, transpose_b=True),
+        ((20, 30), (20, 30)),
+        ((512, 512), (512, 512)),
+    ),
     OpTiming("batch matmul", lambda tf, x, y: tf.matmul(x, y), ((4, 8, 8), (4, 8, 8)), ((64, 64, 64), (64, 64, 64))),
     OpTiming("matrix times vector", lambda tf, x, y: tf.matmul(x, y), ((30, 30), (30, 1)), ((1024, 1024), (1024, 1))),
     OpTiming("bias_add", lambda tf, x, y: tf.nn.bias_add(x, y), ((20, 30), (30,)), ((1024, 1024), (1024,))),
     OpTiming("conv2d", lambda tf, x, f: tf.nn.conv2d(x, f, **_STRIDES), *_FILTERED),
     OpTiming("conv2d input gradient", lambda tf, x, f: gradient(tf, tf.nn.conv2d(x, f, **_STRIDES), x), *_FILTERED),
     OpTiming("conv2d filter gradient", lambda tf, x, f: gradient(tf, tf.nn.conv2d(x, f, **_STRIDES), f), *_FILTERED),
-    OpTiming("depthwise conv2d", lambda tf, x, f: tf.nn.depthwise_conv2d(x, f, **_STRIDES),
-             ((4, 12, 12, 8), (3, 3, 8, 1)), ((16, 56, 56, 32), (3, 3, 32, 1))),
+    OpTiming(
+        "depthwise conv2d",
+        lambda tf, x, f: tf.nn.depthwise_conv2d(x, f, **_STRIDES),
+        ((4, 12, 12, 8), (3, 3, 8, 1)),
+        ((16, 56, 56, 32), (3, 3, 32, 1)),
+    ),
     OpTiming("max_pool", lambda tf, x: tf.nn.max_pool(x, **_WINDOW), *_IMAGES),
     OpTiming("max_pool gradient", lambda tf, x: gradient(tf, tf.nn.max_pool(x, **_WINDOW), x), *_IMAGES),
     OpTiming("avg_pool", lambda tf, x: tf.nn.avg_pool(x, **_WINDOW), *_IMAGES),
@@ -108,8 +116,11 @@ OPS = (
     one("pad", lambda tf, x: tf.pad(x, [[1, 1], [2, 2]])),
     one("tile", lambda tf, x: tf.tile(x, [2, 2])),
     one("gather", lambda tf, x: tf.gather(x, tf.constant(indices((64,), rows(x)))), large=(50_000, 64)),
-    one("gather gradient", lambda tf, x: tf.convert_to_tensor(
-        gradient(tf, tf.gather(x, tf.constant(indices((64,), rows(x)))), x)), large=(5_000, 64)),
+    one(
+        "gather gradient",
+        lambda tf, x: tf.convert_to_tensor(gradient(tf, tf.gather(x, tf.constant(indices((64,), rows(x)))), x)),
+        large=(5_000, 64),
+    ),
     one("unsorted_segment_sum", _segments),
     one("one_hot", lambda tf, x: tf.one_hot(tf.cast(x[:, 0] * 9.0, tf.int32), 100)),
     one("cumsum", lambda tf, x: tf.cumsum(x, 1)),
@@ -117,7 +128,7 @@ OPS = (
     one("random_normal", lambda tf, x: tf.random_normal(x.shape)),
     one("random_uniform", lambda tf, x: tf.random_uniform(x.shape)),
     one("dropout", lambda tf, x: tf.nn.dropout(x, 0.5)),
-) + WIDER  # fmt: skip
+) + WIDER
 
 # "name size": why an op takes more than twice TensorFlow's time
 _ONE_CORE = "on the host, where NumPy works on one core, with a call for each segment"

@@ -148,11 +148,18 @@ PROGRAMS = (
     Program("null step", null_step, 400, 1.0, note="one feed, one add, one fetch: no arithmetic to speak of"),
     Program("MLP train step", mlp, 200, 2.0, 2 * _M + 6 * 100 * 100 * 10, note="OSDI'16 Figure 1, Adagrad"),
     Program("LeNet forward", lenet_forward, 12, 0.6, _CONV1 + _CONV2 + _FC, note="batch 64"),
-    Program("LeNet train step", lenet_train, 6, 0.6, 2 * _CONV1 + 3 * _CONV2 + 3 * _FC,
-            6 * 4 * 3136 * 1024, note="batch 64, Adam"),
+    Program(
+        "LeNet train step",
+        lenet_train,
+        6,
+        0.6,
+        2 * _CONV1 + 3 * _CONV2 + 3 * _FC,
+        6 * 4 * 3136 * 1024,
+        note="batch 64, Adam",
+    ),
     Program("Adam, small gradients", small_gradients, 20, 1.0, nbytes=4 * 8 * (1 << 22), note="4M weights, 1e-20"),
     Program("elementwise chain", chain, 10, 1.0, nbytes=4 * (1 << 22), note="4M floats, 5 tanh, sum"),
     Program("LSTM train step", lstm_train, 20, 1.0, 6 * 20 * 20 * 400 * 800, note="dynamic_rnn, 20 steps of 20 x 200"),
     Program("while i < 10000", counting_loop, 20, 5.0, note="i += 1"),
     Program("while, a product", product_loop, 30, 0.0, 300 * 2 * 64**3, note="64 x 64 by 64 x 64, 300 times"),
-)  # fmt: skip
+)

@@ -85,10 +85,14 @@ def _lstm(tf: Any, x: Any) -> Any:
 
 
 def _parsed(tf: Any, x: Any) -> Any:
-    made = tf.train.Example(features=tf.train.Features(feature={
-        "a": tf.train.Feature(float_list=tf.train.FloatList(value=[1.0] * 20)),
-        "b": tf.train.Feature(int64_list=tf.train.Int64List(value=[3])),
-    })).SerializeToString()  # fmt: skip
+    made = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "a": tf.train.Feature(float_list=tf.train.FloatList(value=[1.0] * 20)),
+                "b": tf.train.Feature(int64_list=tf.train.Int64List(value=[3])),
+            }
+        )
+    ).SerializeToString()
     records = tf.Variable(np.array([made] * rows(x), object), dtype=tf.string)
     wanted = {"a": tf.FixedLenFeature([20], tf.float32), "b": tf.FixedLenFeature([], tf.int64)}
     return tf.parse_example(records.value(), wanted)["a"]
@@ -148,18 +152,27 @@ WIDER = (
     OpTiming("adjust_contrast", lambda tf, x: tf.image.adjust_contrast(x, 1.5), *_PHOTOS),
     OpTiming("decode_png", _decoded("png"), ((32, 1),), ((512, 1),)),
     OpTiming("decode_jpeg", _decoded("jpeg"), ((32, 1),), ((512, 1),)),
-    OpTiming("conv1d", lambda tf, x, f: tf.nn.conv1d(x, f, 1, "SAME"), ((4, 20, 8), (3, 8, 8)),
-             ((32, 512, 64), (3, 64, 64))),
+    OpTiming(
+        "conv1d", lambda tf, x, f: tf.nn.conv1d(x, f, 1, "SAME"), ((4, 20, 8), (3, 8, 8)), ((32, 512, 64), (3, 64, 64))
+    ),
     OpTiming("conv3d", lambda tf, x, f: tf.nn.conv3d(x, f, [1] * 5, "SAME"), *_VOLUMES),
     OpTiming("depthwise input gradient", lambda tf, x, f: gradient(tf, _depthwise(tf, x, f), x), *_DEPTHWISE),
     OpTiming("depthwise filter grad", lambda tf, x, f: gradient(tf, _depthwise(tf, x, f), f), *_DEPTHWISE),
-    OpTiming("dilation2d", lambda tf, x, f: tf.nn.dilation2d(x, f, [1] * 4, [1] * 4, "SAME"),
-             ((4, 12, 12, 8), (3, 3, 8)), ((4, 56, 56, 32), (3, 3, 32))),
+    OpTiming(
+        "dilation2d",
+        lambda tf, x, f: tf.nn.dilation2d(x, f, [1] * 4, [1] * 4, "SAME"),
+        ((4, 12, 12, 8), (3, 3, 8)),
+        ((4, 56, 56, 32), (3, 3, 32)),
+    ),
     OpTiming("space_to_depth", lambda tf, x: tf.space_to_depth(x, 2), *_IMAGES),
     OpTiming("depth_to_space", lambda tf, x: tf.depth_to_space(x, 2), *_IMAGES),
     OpTiming("space_to_batch", lambda tf, x: tf.space_to_batch_nd(x, [2, 2], [[0, 0], [0, 0]]), *_IMAGES),
-    OpTiming("extract patches", lambda tf, x: tf.extract_image_patches(x, [1, 3, 3, 1], [1] * 4, [1] * 4, "SAME"),
-             ((4, 12, 12, 8),), ((8, 56, 56, 16),)),
+    OpTiming(
+        "extract patches",
+        lambda tf, x: tf.extract_image_patches(x, [1, 3, 3, 1], [1] * 4, [1] * 4, "SAME"),
+        ((4, 12, 12, 8),),
+        ((8, 56, 56, 16),),
+    ),
     one("reduce_prod", lambda tf, x: tf.reduce_prod(x)),
     one("reduce_any", lambda tf, x: tf.reduce_any(x > 2.0)),
     one("reduce_logsumexp", lambda tf, x: tf.reduce_logsumexp(x, 1)),
@@ -168,8 +181,10 @@ WIDER = (
     one("cumprod", lambda tf, x: tf.cumprod(x, 1)),
     one("segment_sum", lambda tf, x: tf.segment_sum(x, _sevens(tf, x))),
     one("segment_max", lambda tf, x: tf.segment_max(x, _sevens(tf, x))),
-    one("sparse_segment_mean", lambda tf, x: tf.sparse_segment_mean(
-        x, tf.constant(indices((rows(x),), rows(x))), _sevens(tf, x))),
+    one(
+        "sparse_segment_mean",
+        lambda tf, x: tf.sparse_segment_mean(x, tf.constant(indices((rows(x),), rows(x))), _sevens(tf, x)),
+    ),
     one("embedding_lookup_sparse", _lookup, large=(50_000, 64)),
     one("scatter_nd", lambda tf, x: tf.scatter_nd(tf.constant(indices((rows(x), 1), rows(x))), x, x.shape)),
     one("gather_nd", lambda tf, x: tf.gather_nd(x, tf.constant(indices((1000, 2), rows(x))))),
@@ -213,7 +228,10 @@ WIDER = (
     one("random_gamma", lambda tf, x: tf.random_gamma(x.shape, 2.0), large=(64, 1024)),
     one("as_string", lambda tf, x: tf.as_string(x[:, 0]), large=(50_000, 2)),
     one("string_to_number", _read_numbers, large=(50_000, 2)),
-    one("string hash", lambda tf, x: tf.string_to_hash_bucket_fast(tf.as_string(_whole(tf, x[:, 0], 1e6)), 100),
-        large=(10_000, 2)),
+    one(
+        "string hash",
+        lambda tf, x: tf.string_to_hash_bucket_fast(tf.as_string(_whole(tf, x[:, 0], 1e6)), 100),
+        large=(10_000, 2),
+    ),
     OpTiming("parse_example", _parsed, ((16, 1),), ((512, 1),)),
-)  # fmt: skip
+)

@@ -34,9 +34,7 @@ with tf.Session(graph=graph) as session:
         example_batch, label_batch = mnist.train.next_batch(100)
         feed_dict = {examples: example_batch, labels: label_batch}
         if step % 100 == 0:
-            _, loss_value, accuracy_value = session.run(
-                [optimizer, loss, accuracy], feed_dict=feed_dict
-            )
+            _, loss_value, accuracy_value = session.run([optimizer, loss, accuracy], feed_dict=feed_dict)
             print(f"step {step}: loss {loss_value:.4f}, accuracy {accuracy_value:.2f}")
         else:
             optimizer.run(feed_dict)

@@ -21,8 +21,14 @@ DECLARED = ROOT / "tfnb" / "notebook" / "protocol"
 WRITTEN = ROOT / "labextension" / "src" / "protocol"
 WIDTH = 100
 PLAIN = {
-    str: "string", int: "number", float: "number", bool: "boolean", bytes: "Bytes", NoneType: "null", Any: "unknown",
-}  # fmt: skip
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    bytes: "Bytes",
+    NoneType: "null",
+    Any: "unknown",
+}
 BYTES = re.compile(r"(: |readonly )Bytes\b")
 
 

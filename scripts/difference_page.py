@@ -37,15 +37,11 @@ def page() -> str:
     for kind, title in KINDS.items():
         rules = [r for r in RULES if r.kind.split()[0] == kind]
         parts.append(f"## {title}")
-        parts.append(
-            "\n".join(f"- {r.reason[0].upper()}{r.reason[1:]}: {_names(r.ops)}." for r in rules)
-        )
+        parts.append("\n".join(f"- {r.reason[0].upper()}{r.reason[1:]}: {_names(r.ops)}." for r in rules))
     parts.append("## In words")
     parts.append("\n".join(f"- {note}" for note in NOTES))
     parts.append("## Operations that generated cases do not reach")
-    parts.append(
-        "\n".join(f"- {why[0].upper()}{why[1:]}: {_names(ops)}." for why, ops in ELSEWHERE.items())
-    )
+    parts.append("\n".join(f"- {why[0].upper()}{why[1:]}: {_names(ops)}." for why, ops in ELSEWHERE.items()))
     return "\n\n".join(parts) + "\n"
 
 

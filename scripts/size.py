@@ -43,16 +43,11 @@ def report(root: Path) -> list[str]:
     trees = {f.relative_to(root): ast.parse(f.read_text(encoding="utf-8")) for f in files}
     lengths = {f: len((root / f).read_text(encoding="utf-8").splitlines()) for f in trees}
     every = [(f, fn) for f, tree in trees.items() for fn in functions(tree)]
-    classes = [
-        (f, c) for f, tree in trees.items() for c in ast.walk(tree) if isinstance(c, ast.ClassDef)
-    ]
+    classes = [(f, c) for f, tree in trees.items() for c in ast.walk(tree) if isinstance(c, ast.ClassDef)]
     bases = {c.name: base_names(c) for _, c in classes}
     out = [f"{f}: {n} lines (limit {FILE_LINES})" for f, n in lengths.items() if n > FILE_LINES]
     long = [(f, fn) for f, fn in every if lines_of(fn) > FUNCTION_LINES]
-    out += [
-        f"{f}:{fn.lineno}: {fn.name} has {lines_of(fn)} lines (limit {FUNCTION_LINES})"
-        for f, fn in long
-    ]
+    out += [f"{f}:{fn.lineno}: {fn.name} has {lines_of(fn)} lines (limit {FUNCTION_LINES})" for f, fn in long]
     for f, c in classes:
         methods = sum(isinstance(m, ast.FunctionDef | ast.AsyncFunctionDef) for m in c.body)
         if methods > CLASS_METHODS:

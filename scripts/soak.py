@@ -120,9 +120,12 @@ def measure(once: Callable[[int], None], count: int, warm: int) -> Growth:
         seen.append(resident())
         given.append(allocated())
     return Growth(
-        _per_10_000(seen, width), _per_10_000(given, width), descriptors() - fds, threading.active_count() - threads,
+        _per_10_000(seen, width),
+        _per_10_000(given, width),
+        descriptors() - fds,
+        threading.active_count() - threads,
         time.monotonic() - begin,
-    )  # fmt: skip
+    )
 
 
 def _per_10_000(seen: list[float], width: int) -> float:

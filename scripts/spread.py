@@ -29,9 +29,13 @@ def run_tests(target: str, results: str, files: list[str], more: list[str]) -> t
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, f"--results={results}"]
     target_option = [] if target == ONE else [f"--target={target}"]
     done = subprocess.run(
-        [*command, *target_option, *files, *more], cwd=ROOT, env={**os.environ, "TFNB_OPTIMIZE": "0", "COLUMNS": "300"},
-        stdout=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
+        [*command, *target_option, *files, *more],
+        cwd=ROOT,
+        env={**os.environ, "TFNB_OPTIMIZE": "0", "COLUMNS": "300"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     lines = done.stdout.splitlines()
     for line in lines:
         if re.match(r"(FAILED|ERROR|SKIPPED|COMPARED|NOT COMPARED) ", line):

@@ -16,9 +16,7 @@ from targets import Target
 
 # Machines differ and are shared, so no example fails for being slow; a failure in continuous
 # integration comes back with the same examples on a developer's machine.
-settings.register_profile(
-    "tfnb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
+settings.register_profile("tfnb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("ci", settings.get_profile("tfnb"), derandomize=True)
 os.environ.setdefault("TFNB_VERIFY", "1")  # graphs are verified after every stage of compiling a step
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "tfnb"))
@@ -89,7 +87,9 @@ def pytest_terminal_summary(terminalreporter, config):
     pairs = [found for name, found in told if name == "compared"]
     steps, apart, idle = sum(s for s, _ in pairs), sum(a for _, a in pairs), sum(not s for s, _ in pairs)
     write = terminalreporter.write_line
-    write(f"COMPARED {len(pairs) - idle} tests by {steps} steps, {apart} of them on several devices; {idle} have no step")
+    write(
+        f"COMPARED {len(pairs) - idle} tests by {steps} steps, {apart} of them on several devices; {idle} have no step"
+    )
     for reason, count in Counter(found for name, found in told if name == "not compared").items():
         write(f"NOT COMPARED [{count}] {reason}")
 

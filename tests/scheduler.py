@@ -26,7 +26,9 @@ class ByFolder:
         self._tests: list[str] = []
         self._collected: dict[WorkerController, bool] = {}
         self._pending: dict[WorkerController, deque[int]] = {}
-        self._units: deque[list[int]] | None = None  # numbers of tests that no process has; None until all have collected
+        self._units: deque[list[int]] | None = (
+            None  # numbers of tests that no process has; None until all have collected
+        )
 
     @property
     def nodes(self) -> list[WorkerController]:

@@ -20,11 +20,15 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("ir/files.py", "replace_file"): ("os.replace", REPLACED),
     ("ir/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
     ("ir/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),
-    ("ir/scratch.py", "remove_owners"): ("os.unlink", "owner files, by their exact form, in the folder of merged parts"),
+    ("ir/scratch.py", "remove_owners"): (
+        "os.unlink",
+        "owner files, by their exact form, in the folder of merged parts",
+    ),
     ("ir/scratch.py", "Scratch.__init__"): ("shutil.rmtree", f"the folder {OWN_TOKEN}"),
     ("ir/scratch.py", "Scratch.remove"): ("os.rmdir, os.unlink, shutil.rmtree", f"the folder {OWN_TOKEN}"),
     ("ir/scratch.py", "abandoned"): (
-        "shutil.rmtree", "a scratch folder by its exact form, with an owner file of tfnb's that nobody holds locked",
+        "shutil.rmtree",
+        "a scratch folder by its exact form, with an owner file of tfnb's that nobody holds locked",
     ),
     ("ir/scratch.py", "_lock_owners"): ("os.open", "opens an owner file to lock it; nothing is written"),
     ("ops/checkpoint/shard.py", "write_shard"): ("open", "a new file in a scratch folder"),
@@ -33,18 +37,25 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "new files in the scratch folder, which take the names of shards, with this save's token, and of the index",
     ),
     ("ops/checkpoint/files.py", "_remove"): (
-        "os.unlink", "shards that the index of the same prefix named, in the form of a save's names, and that index",
+        "os.unlink",
+        "shards that the index of the same prefix named, in the form of a save's names, and that index",
     ),
     ("ops/checkpoint/files.py", "remove_own_checkpoint"): (
-        "os.replace", "an index that was read as one of ours, into the scratch folder of this call",
+        "os.replace",
+        "an index that was read as one of ours, into the scratch folder of this call",
     ),
     ("ops/checkpoint/files.py", "_merged"): ("shutil.copyfile", "into the scratch folder of this call"),
-    ("ops/checkpoint/parts.py", "remove_folders"): ("os.rmdir", "the folder of merged parts, if empty, by its exact form"),
+    ("ops/checkpoint/parts.py", "remove_folders"): (
+        "os.rmdir",
+        "the folder of merged parts, if empty, by its exact form",
+    ),
     ("ops/checkpoint/tensorflow_v2.py", "remove_checkpoint"): (
-        "os.unlink, os.unlink", "an index that was read as one of TensorFlow's, and the data files that it makes its own",
+        "os.unlink, os.unlink",
+        "an index that was read as one of TensorFlow's, and the data files that it makes its own",
     ),
     ("ops/dataset/cache.py", "FileCached._write"): (
-        "open, os.replace", "a new file in a scratch folder, which takes the name that the caller gave the cache",
+        "open, os.replace",
+        "a new file in a scratch folder, which takes the name that the caller gave the cache",
     ),
     ("ops/io/files.py", "_write"): ("path.write_bytes", f"WriteFile: {CALLER}"),
     ("ops/logging/summary_messages.py", "_wav"): ("wave.open", "writes into memory"),
@@ -57,20 +68,28 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("client/platform/gfile.py", "Rename"): ("os.replace", f"tf.gfile: {CALLER}"),
     ("datasets/vocabulary.py", "VocabularyProcessor.save"): ("open", CALLER),
     ("disk_cache.py", "write_atomically"): (
-        "os.fdopen, os.replace, os.unlink, tempfile.mkstemp", f"in the folder of the kernel cache, {OWN_TOKEN}",
+        "os.fdopen, os.replace, os.unlink, tempfile.mkstemp",
+        f"in the folder of the kernel cache, {OWN_TOKEN}",
     ),
-    ("devices/opencl/kernel_folder.py", "KernelFolder.__init__"): ("os.symlink", f"in the process's folder, {OWN_TOKEN}"),
+    ("devices/opencl/kernel_folder.py", "KernelFolder.__init__"): (
+        "os.symlink",
+        f"in the process's folder, {OWN_TOKEN}",
+    ),
     ("devices/opencl/kernel_folder.py", "KernelFolder._make"): (
-        "os.open, tempfile.mkdtemp", "a new folder of a random name, and a lock file in it",
+        "os.open, tempfile.mkdtemp",
+        "a new folder of a random name, and a lock file in it",
     ),
     ("devices/opencl/kernel_folder.py", "KernelFolder._move"): (
-        "os.replace, os.symlink, shutil.copytree", "a link in the process's folder, and a copy into its new folder",
+        "os.replace, os.symlink, shutil.copytree",
+        "a link in the process's folder, and a copy into its new folder",
     ),
     ("devices/opencl/kernel_folder.py", "KernelFolder._forget"): (
-        "shutil.rmtree", "a program that this process compiled, in the process's folder",
+        "shutil.rmtree",
+        "a program that this process compiled, in the process's folder",
     ),
     ("devices/opencl/kernel_folder.py", "_place"): (
-        "tempfile.TemporaryFile, tempfile.gettempdir", "a file without a name, to see whether the folder can be written",
+        "tempfile.TemporaryFile, tempfile.gettempdir",
+        "a file without a name, to see whether the folder can be written",
     ),
     ("devices/opencl/kernel_folder.py", "_remove_if_dead"): (
         "os.open, shutil.rmtree",
@@ -81,24 +100,36 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("train/saving/best_checkpoints.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("train/saving/checkpoint_state.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("train/saving/checkpoint_state.py", "delete_checkpoint"): (
-        "path.unlink", "the MetaGraph beside a checkpoint, if its content is one",
+        "path.unlink",
+        "the MetaGraph beside a checkpoint, if its content is one",
     ),
     ("train/estimators/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("train/estimators/export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
     ("train/saving/saved_model.py", "SavedModelBuilder._add_asset"): ("shutil.copyfile", "into a scratch folder"),
     ("train/saving/saved_model.py", "SavedModelBuilder.save"): (
-        "open, os.rename", "a new file in a scratch folder, which takes a name at which there was nothing",
+        "open, os.rename",
+        "a new file in a scratch folder, which takes a name at which there was nothing",
     ),
     ("train/testing.py", "get_temp_dir"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("train/testing.py", "TestCase.get_temp_dir"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("notebook/traces/view.py", "Timeline.save"): ("write_text", CALLER),
     ("notebook/viewer/media.py", "audio_item"): ("wave.open", "writes into memory"),
-}  # fmt: skip
+}
 
 OF_PATHS = {"rmdir", "touch", "unlink", "write_bytes", "write_text", "symlink_to", "hardlink_to", "link_to"}
 OF_OS = {
-    "link", "remove", "removedirs", "rename", "renames", "replace", "rmdir", "symlink", "truncate", "ftruncate", "unlink",
-}  # fmt: skip
+    "link",
+    "remove",
+    "removedirs",
+    "rename",
+    "renames",
+    "replace",
+    "rmdir",
+    "symlink",
+    "truncate",
+    "ftruncate",
+    "unlink",
+}
 OF_SHUTIL = {"copy", "copy2", "copyfile", "copytree", "move", "rmtree", "unpack_archive"}
 ONLY_READS = {"O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_RDONLY"}
 
@@ -153,7 +184,9 @@ def changing(node: ast.Call) -> str:
 
 def writes(node: ast.Call, place: int) -> bool:
     """Does the mode of a call of `open` let it write, or can it not be known?"""
-    mode = node.args[place] if len(node.args) > place else next((k.value for k in node.keywords if k.arg == "mode"), None)
+    mode = (
+        node.args[place] if len(node.args) > place else next((k.value for k in node.keywords if k.arg == "mode"), None)
+    )
     if mode is None:
         return False
     return not isinstance(mode, ast.Constant) or any(c in str(mode.value) for c in "wax+")
@@ -175,9 +208,16 @@ def test_each_call_that_changes_the_disk_has_its_reason():
 
 def test_a_new_call_is_found():
     for text, name in (
-        ("os.unlink(path)", "os.unlink"), ("path.replace(other)", "path.replace"), ("(a / b).unlink()", "unlink"),
-        ("open(path, 'r+')", "open"), ("open(path, mode)", "open"), ("os.open(p, os.O_WRONLY)", "os.open"),
-        ("text.replace(a, b)", ""), ("open(path, 'rb')", ""), ("open(path)", ""), ("os.open(p, os.O_RDONLY)", ""),
-    ):  # fmt: skip
+        ("os.unlink(path)", "os.unlink"),
+        ("path.replace(other)", "path.replace"),
+        ("(a / b).unlink()", "unlink"),
+        ("open(path, 'r+')", "open"),
+        ("open(path, mode)", "open"),
+        ("os.open(p, os.O_WRONLY)", "os.open"),
+        ("text.replace(a, b)", ""),
+        ("open(path, 'rb')", ""),
+        ("open(path)", ""),
+        ("os.open(p, os.O_RDONLY)", ""),
+    ):
         (node,) = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call))
         assert changing(node) == name

@@ -76,8 +76,14 @@ def test_the_search_finds_what_is_gone(tmp_path):
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_paths_in_a_page_exist(path):
     text = path.read_text(encoding="utf-8")
-    names = {p.name for part in ("tfnb", "tests", "kernels_cl", "labextension/src", "scripts") for p in (ROOT / part).rglob("*.*")}
-    alone = [name for name in FILE_NAME.findall(text) if name not in names and not name.startswith(("NAME", "hatch_build"))]
+    names = {
+        p.name
+        for part in ("tfnb", "tests", "kernels_cl", "labextension/src", "scripts")
+        for p in (ROOT / part).rglob("*.*")
+    }
+    alone = [
+        name for name in FILE_NAME.findall(text) if name not in names and not name.startswith(("NAME", "hatch_build"))
+    ]
     links = [link for link in LINK.findall(text) if not (path.parent / link).exists()]
     assert missing(path) + alone + links == []
 
@@ -118,5 +124,7 @@ def test_every_decision_is_in_the_index_and_has_its_parts():
 
 
 def test_the_glossary_is_in_order():
-    words = re.findall(r"^\| ([a-z ]+) \|", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)[1:]
+    words = re.findall(r"^\| ([a-z ]+) \|", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)[
+        1:
+    ]
     assert words == sorted(words) and len(words) > 20

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = sorted({path.parent for part in ("tfnb", "tests", "kernels_cl") for path in (ROOT / part).rglob("*.*")
-                  if path.suffix in (".py", ".cl", ".clh")})  # fmt: skip
+FOLDERS = sorted(
+    {
+        path.parent
+        for part in ("tfnb", "tests", "kernels_cl")
+        for path in (ROOT / part).rglob("*.*")
+        if path.suffix in (".py", ".cl", ".clh")
+    }
+)
 MOST = 25
 LARGER = {"tfnb/codegen": 36, "tfnb/ir": 36}
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -19,7 +25,9 @@ ROWS = re.findall(r"^\| (\w+) \| (.*) \|$", TEXT.split("## Where is what")[1].sp
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_folder_can_be_looked_through(folder):
-    files = [path.name for path in folder.iterdir() if path.suffix in (".py", ".cl", ".clh") and path.stem != "__init__"]
+    files = [
+        path.name for path in folder.iterdir() if path.suffix in (".py", ".cl", ".clh") and path.stem != "__init__"
+    ]
     assert len(files) <= LARGER.get(str(folder.relative_to(ROOT)), MOST), sorted(files)
 
 
@@ -29,7 +37,9 @@ def test_the_page_names_every_folder(package, told):
     assert set(re.findall(r"`(\w+)`", told)) == folders
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tfnb").rglob("__init__.py")), ids=lambda path: str(path.parent.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tfnb").rglob("__init__.py")), ids=lambda path: str(path.parent.relative_to(ROOT))
+)
 def test_a_folder_says_what_it_holds(path):
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 

@@ -53,7 +53,9 @@ INTERNAL = {
 _RESULT = "a result that users read"
 # class, or class.field -> why no code of the package reads it
 FIELDS = {
-    **dict.fromkeys(("Classified", "FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT),
+    **dict.fromkeys(
+        ("Classified", "FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT
+    ),
     **dict.fromkeys(("Unique", "DistortedBox", "SessionRunValues", "KernelBuildError", "LSTMStateTuple.h"), _RESULT),
     "TakeAttrs.wait_for_incomplete": "TensorFlow's kernel does not read it either",
     "TensorSummaryAttrs.display_name": "TensorFlow's kernel does not read it either",
@@ -231,10 +233,13 @@ def unread_fields() -> list[str]:
         decorators = {ast.unparse(d).partition("(")[0] for d in node.decorator_list}
         plain = "NamedTuple" in base_names(node) or bool(decorators & {"dataclass", "record"})
         names = {
-            s.target.id: s for s in node.body
-            if plain and isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+            s.target.id: s
+            for s in node.body
+            if plain
+            and isinstance(s, ast.AnnAssign)
+            and isinstance(s.target, ast.Name)
             and "ClassVar" not in ast.unparse(s.annotation)
-        }  # fmt: skip
+        }
         for n in ast.walk(node):
             if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and is_name(n.value, "self"):
                 names[n.attr] = n

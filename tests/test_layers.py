@@ -34,9 +34,13 @@ MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 # Where a module `__getattr__` imports what is slow to import (bokeh: half a second) on first use.
 # Jupyter's server loads our part of it at its start, and needs the rest when the first file is opened.
 LAZY_EDGES = (
-    "tfnb", "tfnb.devices.opencl", "tfnb.session.dask", "tfnb.notebook", "tfnb.notebook.server",
+    "tfnb",
+    "tfnb.devices.opencl",
+    "tfnb.session.dask",
+    "tfnb.notebook",
+    "tfnb.notebook.server",
     "tfnb.notebook.viewer.chart_theme",
-)  # fmt: skip
+)
 
 # A third-party package that only one place may import.
 ONLY_IN = {

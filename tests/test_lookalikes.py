@@ -19,17 +19,50 @@ from tfnb.ops.checkpoint.save_restore import MERGE_V2, SAVE_V2
 
 pytestmark = pytest.mark.opencl
 TOKEN, OLD_TOKEN, LONG_TOKEN = "0123456789abcdef", "0a1b2c3d", "0123456789abcdef" * 2
-PREFIXES = ("m", "m-1", "m-2", "m-3", "n-1", "model.ckpt-1", "saved", "cache", "graph.pbtxt", "graph.meta", "checkpoint",
-            "best_checkpoints.json", "trace.json", "key.bin", "part", "merged")  # fmt: skip
+PREFIXES = (
+    "m",
+    "m-1",
+    "m-2",
+    "m-3",
+    "n-1",
+    "model.ckpt-1",
+    "saved",
+    "cache",
+    "graph.pbtxt",
+    "graph.meta",
+    "checkpoint",
+    "best_checkpoints.json",
+    "trace.json",
+    "key.bin",
+    "part",
+    "merged",
+)
 FILES = (
-    "{}.data-00000-of-00001.safetensors", f"{{}}.data-00000-of-00001-{OLD_TOKEN}.safetensors", "{}.bak", ".{}.abcd1234",
-    f"{{}}.data-00000-of-00001-{TOKEN}.safetensors", "{}_temp_notes.txt", f"{{}}.tmp-{OLD_TOKEN}", "{}.lock", "{}.tmp",
-    f"{{}}.index.tmp-{TOKEN}", "{}.data-notes", "{}.meta.txt", "{}xdata-00000-of-00001.safetensors", "{}.tmp-",
-)  # fmt: skip
+    "{}.data-00000-of-00001.safetensors",
+    f"{{}}.data-00000-of-00001-{OLD_TOKEN}.safetensors",
+    "{}.bak",
+    ".{}.abcd1234",
+    f"{{}}.data-00000-of-00001-{TOKEN}.safetensors",
+    "{}_temp_notes.txt",
+    f"{{}}.tmp-{OLD_TOKEN}",
+    "{}.lock",
+    "{}.tmp",
+    f"{{}}.index.tmp-{TOKEN}",
+    "{}.data-notes",
+    "{}.meta.txt",
+    "{}xdata-00000-of-00001.safetensors",
+    "{}.tmp-",
+)
 FOLDERS = (
-    "{}_temp_results", f"{{}}_temp_{LONG_TOKEN}", "{}.tmp-mine", f"{{}}.tmp-{TOKEN}", f"{{}}.tmp-{TOKEN[::-1]}",
-    "{}.data-00000-of-00001-abcdef01.safetensors", "{}.old", f"{{}}.meta.tmp-{TOKEN}",
-)  # fmt: skip
+    "{}_temp_results",
+    f"{{}}_temp_{LONG_TOKEN}",
+    "{}.tmp-mine",
+    f"{{}}.tmp-{TOKEN}",
+    f"{{}}.tmp-{TOKEN[::-1]}",
+    "{}.data-00000-of-00001-abcdef01.safetensors",
+    "{}.old",
+    f"{{}}.meta.tmp-{TOKEN}",
+)
 INSIDE = ("shard", "index", "old", "file", "part-00000-of-00001.index", f"tfnb-owner-{TOKEN}", "deep/thesis.txt")
 
 
@@ -46,7 +79,13 @@ def plant(folder):
         (folder / f"{prefix}.tmp-{'0' * 16}").mkdir()
         (folder / f"{prefix}.tmp-{'1' * 16}").symlink_to(folder / f"{prefix}.old")
         (folder / f"{prefix}_temp_{'1' * 32}").symlink_to(folder / f"{prefix}.old")
-    for name in ("n-1.meta", "events.out.tfevents.0000000001.host.1.0001", "events.out.tfevents", "checkpoint2", "m.pbtxt"):
+    for name in (
+        "n-1.meta",
+        "events.out.tfevents.0000000001.host.1.0001",
+        "events.out.tfevents",
+        "checkpoint2",
+        "m.pbtxt",
+    ):
         (folder / name).write_text(f"\nprecious {name}")
 
 

@@ -14,9 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = "data/share/jupyter/labextensions/tfnb"
-node_needed = pytest.mark.skipif(
-    shutil.which("npm") is None, reason="no npm: what the browser runs cannot be built"
-)
+node_needed = pytest.mark.skipif(shutil.which("npm") is None, reason="no npm: what the browser runs cannot be built")
 
 
 def digest(content):
@@ -54,9 +52,7 @@ def wheels(tmp_path_factory):
 
 
 def run(command, env):
-    done = subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, check=False, env=env
-    )
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

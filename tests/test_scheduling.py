@@ -33,10 +33,24 @@ def test_processes_that_end_and_folders_that_stay_together(tmp_path):
     together.parent.mkdir(parents=True)
     together.write_text(TESTS.format(count=12, ending=(5,)))
     single.write_text(TESTS.format(count=20, ending=(8, 9)))
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-rf", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "2",
+        "-rf",
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={tmp_path}",
+        str(tmp_path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert "3 failed, 29 passed" in done.stdout, done.stdout[-3000:] + done.stderr
-    assert all(f"test_{name}.py::test_number[{i}]" in done.stdout for name, i in (("single", 8), ("single", 9), ("together", 5)))
+    assert all(
+        f"test_{name}.py::test_number[{i}]" in done.stdout
+        for name, i in (("single", 8), ("single", 9), ("together", 5))
+    )
     ran = dict(line.split() for line in together.with_suffix(".txt").read_text().splitlines())
     assert len({ran[str(i)] for i in range(5)}) == 1 and len({ran[str(i)] for i in range(6, 12)}) == 1
     assert len({line.split()[1] for line in single.with_suffix(".txt").read_text().splitlines()}) > 1

@@ -44,9 +44,15 @@ def test_differences_are_found(tmp_path):
     for target in ([], ["--target=devices:2"]):
         command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "conftest", "-p", "no:cacheprovider", "-n0"]
         done = subprocess.run(
-            [*command, *target, f"--results={tmp_path / 'results'}", "test_it.py"], cwd=tmp_path, env=env,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300,
-        )  # fmt: skip
+            [*command, *target, f"--results={tmp_path / 'results'}", "test_it.py"],
+            cwd=tmp_path,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=300,
+        )
         found.append(done.stdout)
     one, several = found
     assert "4 passed" in one

@@ -92,9 +92,15 @@ def _load_mnist(path: _Any = "mnist.npz") -> _Any:
 
 
 def _read_mnist(
-    train_dir: _Any = None, fake_data: bool = False, one_hot: bool = False, dtype: _Any = "float32",
-    reshape: bool = True, validation_size: int | None = None, seed: int | None = None, source_url: _Any = None,
-) -> _Any:  # fmt: skip
+    train_dir: _Any = None,
+    fake_data: bool = False,
+    one_hot: bool = False,
+    dtype: _Any = "float32",
+    reshape: bool = True,
+    validation_size: int | None = None,
+    seed: int | None = None,
+    source_url: _Any = None,
+) -> _Any:
     """`input_data.read_data_sets` of the tutorials: the digits in `train_dir`, else the shipped ones; no download."""
     mnist = _import_module("tfnb.datasets.mnist")
     size = mnist.VALIDATION_SIZE if validation_size is None else validation_size

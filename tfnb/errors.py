@@ -12,16 +12,54 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 __all__ = [
-    "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DATA_LOSS", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL",
-    "INVALID_ARGUMENT", "NOT_FOUND", "OK", "OUT_OF_RANGE", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED",
-    "UNAVAILABLE", "UNIMPLEMENTED", "UNKNOWN", "AbortedError", "AlreadyExistsError", "BlamedNode", "CancelledError",
-    "ClosedSessionError", "DTypeError", "DataLossError", "DeadlineExceededError", "DeviceNotFoundError",
-    "FailedPreconditionError", "FinalizedGraphError", "GraphError", "InternalError", "InvalidArgumentError",
-    "InvalidFetchError", "KernelBuildError", "NotFoundError", "OpError", "Origin", "OutOfRangeError",
-    "PermissionDeniedError", "ResourceExhaustedError", "ShapeError", "UnauthenticatedError", "UnavailableError",
-    "UnimplementedError", "UnknownError", "error_code_from_exception_type", "exception_type_from_error_code",
+    "ABORTED",
+    "ALREADY_EXISTS",
+    "CANCELLED",
+    "DATA_LOSS",
+    "DEADLINE_EXCEEDED",
+    "FAILED_PRECONDITION",
+    "INTERNAL",
+    "INVALID_ARGUMENT",
+    "NOT_FOUND",
+    "OK",
+    "OUT_OF_RANGE",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAUTHENTICATED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
+    "AbortedError",
+    "AlreadyExistsError",
+    "BlamedNode",
+    "CancelledError",
+    "ClosedSessionError",
+    "DTypeError",
+    "DataLossError",
+    "DeadlineExceededError",
+    "DeviceNotFoundError",
+    "FailedPreconditionError",
+    "FinalizedGraphError",
+    "GraphError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidFetchError",
+    "KernelBuildError",
+    "NotFoundError",
+    "OpError",
+    "Origin",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "ResourceExhaustedError",
+    "ShapeError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
+    "error_code_from_exception_type",
+    "exception_type_from_error_code",
     "refuse_given",
-]  # fmt: skip
+]
 
 
 class Origin(NamedTuple):
@@ -87,9 +125,13 @@ class OpError(Exception):
     code = 2
 
     def __init__(
-        self, *args: Any, node_def: Any = None, op: Any = None, message: str | None = None,
+        self,
+        *args: Any,
+        node_def: Any = None,
+        op: Any = None,
+        message: str | None = None,
         error_code: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         names = ("message", "op") if len(args) <= 2 and message is None else _TENSORFLOW
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__}() takes at most {len(names)} arguments, got {len(args)}")
@@ -305,11 +347,24 @@ UNAUTHENTICATED = 16
 _BY_CODE: dict[int, type[OpError]] = {
     kind.code: kind
     for kind in (
-        CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError, AlreadyExistsError,
-        PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError, AbortedError, OutOfRangeError,
-        UnimplementedError, InternalError, UnavailableError, DataLossError, UnauthenticatedError,
+        CancelledError,
+        UnknownError,
+        InvalidArgumentError,
+        DeadlineExceededError,
+        NotFoundError,
+        AlreadyExistsError,
+        PermissionDeniedError,
+        ResourceExhaustedError,
+        FailedPreconditionError,
+        AbortedError,
+        OutOfRangeError,
+        UnimplementedError,
+        InternalError,
+        UnavailableError,
+        DataLossError,
+        UnauthenticatedError,
     )
-}  # fmt: skip
+}
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:

@@ -155,9 +155,23 @@ uint32 = DType("uint32", np.uint32, "uint", 22, "u")
 uint64 = DType("uint64", np.uint64, "ulong", 23, "u")
 
 ALL = (
-    float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_,
-    bfloat16, uint16, complex128, float16, uint32, uint64,
-)  # fmt: skip
+    float32,
+    float64,
+    int32,
+    uint8,
+    int16,
+    int8,
+    string,
+    complex64,
+    int64,
+    bool_,
+    bfloat16,
+    uint16,
+    complex128,
+    float16,
+    uint32,
+    uint64,
+)
 QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
 ANY = (*ALL, *QUANTIZED, resource, variant)  # what is only passed on
 FLOATS = (float32, float64, float16, bfloat16)

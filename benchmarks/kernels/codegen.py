@@ -78,9 +78,7 @@ def workloads(tf: Any) -> dict[str, tuple[Any, int]]:
         "norm of rows 8192x64": into(lambda x: x * tf.rsqrt(tf.reduce_sum(x * x, 1, True)), (8192, 64)),
         "every second column": into(lambda x: x[:, ::2], (4096, 512)),
         "tile": into(lambda x: tf.tile(x, [1, 4]), (4096, 100)),
-        "one hot 65536x10": into(
-            lambda x: tf.one_hot(tf.cast(x[:, 0], tf.int32), 10), (65536, 1)
-        ),
+        "one hot 65536x10": into(lambda x: tf.one_hot(tf.cast(x[:, 0], tf.int32), 10), (65536, 1)),
         "dropout": into(lambda x: tf.nn.dropout(x, 0.5), (1 << 20,)),
         "adam 3.2M": adam(),
     }

@@ -136,9 +136,7 @@ class Kernels:
         raw[: array.nbytes] = array.reshape(-1).view(np.uint8)
         return self.cl.Buffer(self.context, flags, hostbuf=raw)
 
-    def prepare(
-        self, bench: Bench, inputs: list[np.ndarray], out: np.ndarray, attrs: Any, kind: str = "cpu"
-    ) -> Any:
+    def prepare(self, bench: Bench, inputs: list[np.ndarray], out: np.ndarray, attrs: Any, kind: str = "cpu") -> Any:
         """Launches (kernel, groups, local) and the buffers of their pointers."""
         from tfnb.ir.kernelcall import I32, In, KernelSite, Out, Temp, TensorInfo
         from tfnb.ops.conv_pool import conv_recipes as recipes
@@ -207,9 +205,7 @@ def tensorflow_worker() -> None:
             attrs = {k: v if isinstance(v, str) else list(v) for k, v in attrs.items()}
 
             def body(*tensors: Any, op: str = op, attrs: Any = attrs) -> Any:
-                return getattr(tf.raw_ops, op)(
-                    **dict(zip(NAMES[op], tensors, strict=True)), **attrs
-                )
+                return getattr(tf.raw_ops, op)(**dict(zip(NAMES[op], tensors, strict=True)), **attrs)
 
             compiled = tf.function(body)
 

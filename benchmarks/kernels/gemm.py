@@ -26,12 +26,25 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 SHAPES = [
-    (128, 128, 128, 0, 0), (256, 256, 256, 0, 0), (512, 512, 512, 0, 0), (1024, 1024, 1024, 0, 0),
-    (2048, 2048, 2048, 0, 0), (100, 100, 784, 0, 0), (784, 100, 100, 1, 0), (100, 10, 100, 0, 0),
-    (100, 10, 100, 1, 0), (100, 100, 10, 0, 1), (64, 1024, 3136, 0, 0), (3136, 1024, 64, 1, 0),
-    (64, 3136, 1024, 0, 1), (20, 800, 200, 0, 0), (333, 257, 511, 0, 0), (1, 1000, 1000, 0, 0),
-    (1000, 1, 1000, 0, 0), (10, 10, 20000, 1, 0),
-]  # fmt: skip
+    (128, 128, 128, 0, 0),
+    (256, 256, 256, 0, 0),
+    (512, 512, 512, 0, 0),
+    (1024, 1024, 1024, 0, 0),
+    (2048, 2048, 2048, 0, 0),
+    (100, 100, 784, 0, 0),
+    (784, 100, 100, 1, 0),
+    (100, 10, 100, 0, 0),
+    (100, 10, 100, 1, 0),
+    (100, 100, 10, 0, 1),
+    (64, 1024, 3136, 0, 0),
+    (3136, 1024, 64, 1, 0),
+    (64, 3136, 1024, 0, 1),
+    (20, 800, 200, 0, 0),
+    (333, 257, 511, 0, 0),
+    (1, 1000, 1000, 0, 0),
+    (1000, 1, 1000, 0, 0),
+    (10, 10, 20000, 1, 0),
+]
 
 # Reads lines "M N K ta tb repeats", answers with seconds per product.
 TENSORFLOW = """
@@ -94,8 +107,10 @@ class Kernels:
         attrs = SimpleNamespace(transpose_a=bool(ta), transpose_b=bool(tb))
         site = KernelSite("MatMul", tuple(infos[:2]), (infos[2],), attrs, {}, self.units, "cpu")
         pointers: dict[Any, Any] = {
-            In(0): self._buffer(a), In(1): self._buffer(b), Out(0): self._buffer(c),
-        }  # fmt: skip
+            In(0): self._buffer(a),
+            In(1): self._buffer(b),
+            Out(0): self._buffer(c),
+        }
         launches = []
         for call in matmul_calls(site):
             kernel = self._kernel(call)

@@ -127,9 +127,7 @@ class Lab:
 def start_server(root, config, port):
     settings = config / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
-    (settings / "notification.jupyterlab-settings").write_text(
-        '{"fetchNews": "false", "checkForUpdates": false}'
-    )
+    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
     # The extension as this checkout has built it, wherever Jupyter's own folders are.
     (config / "jupyter" / "labextensions").mkdir(parents=True)
     (config / "jupyter" / "labextensions" / "tfnb").symlink_to(ROOT / "tfnb" / "labextension")
@@ -288,9 +286,7 @@ class Notebook:
     def save(self, name):
         """Saves the notebook and reads the file."""
         self.command("docmanager:save")
-        self.page.wait_for_function(
-            "() => window.jupyterapp.shell.currentWidget.context.model.dirty === false"
-        )
+        self.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.context.model.dirty === false")
         return nbformat.read(self.lab.root / name, as_version=4)
 
 

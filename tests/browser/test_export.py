@@ -45,7 +45,9 @@ def test_pictures_stay_in_exported_html(browser, tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     cells = [nbformat.v4.new_code_cell(text) for text in [*CELLS.values(), CLOSE]]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     html, _ = HTMLExporter().from_notebook_node(notebook)
     page_file = tmp_path / "page.html"
     page_file.write_text(html, "utf-8")

@@ -38,9 +38,7 @@ def logs(lab):
             for name in (HOSTILE, SVG.replace('"', "'"), "plain")
         )
     )
-    (hostile / "names.trace.json").write_text(
-        tf.timeline(recording).chrome_trace().replace("MatMul", HOSTILE)
-    )
+    (hostile / "names.trace.json").write_text(tf.timeline(recording).chrome_trace().replace("MatMul", HOSTILE))
     (hostile / f"{HOSTILE.replace('/', ':')}.pb").write_bytes(b"\x00\x01no graph")
     return root
 

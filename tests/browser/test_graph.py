@@ -78,7 +78,10 @@ def test_graph(notebook):
     page.wait_for_function("() => document.querySelector('.tfnb-graph-view .card h3').textContent === 'conv2/Conv2D'")
     page.keyboard.press("i")
     assert re.search(r"conv2/Conv2D.*: \d+ inputs", status.text_content())
-    assert view.get_by_role("button", name="highlight all inputs of the selected node").get_attribute("aria-pressed") == "true"
+    assert (
+        view.get_by_role("button", name="highlight all inputs of the selected node").get_attribute("aria-pressed")
+        == "true"
+    )
     notebook.wait_until_still(".tfnb-graph-view")
     notebook.shot("graph-trace-light")
     page.keyboard.press("o")

@@ -40,8 +40,13 @@ def test_mnist(notebook):
     assert accuracy(notebook) >= 0.985
     look(notebook, "02")
     saved = notebook.save("02_mnist.ipynb")
-    assert any("tfnb-plot" in "".join(o.data.get("text/html", "")) for c in saved.cells
-               if c.cell_type == "code" for o in c.outputs if "data" in o)  # fmt: skip
+    assert any(
+        "tfnb-plot" in "".join(o.data.get("text/html", ""))
+        for c in saved.cells
+        if c.cell_type == "code"
+        for o in c.outputs
+        if "data" in o
+    )
     size = (notebook.lab.root / "02_mnist.ipynb").stat().st_size
     assert size < 300_000, f"the saved notebook has {size} bytes"
 

@@ -77,8 +77,14 @@ def test_a_training_is_seen_live(notebook):
         notebook.wait_until_still(".tfnb-viewer")
         notebook.shot(f"viewer-scalars-{theme.lower()}")
     _compare(notebook)
-    for name, selector in (("Distributions", "canvas"), ("Images", "img"), ("Audio", "audio"), ("Text", "pre"),
-                           ("Tensors", "pre"), ("Parameters", "table")):
+    for name, selector in (
+        ("Distributions", "canvas"),
+        ("Images", "img"),
+        ("Audio", "audio"),
+        ("Text", "pre"),
+        ("Tensors", "pre"),
+        ("Parameters", "table"),
+    ):
         tab(notebook, name)
         page.locator(f".tfnb-main {selector}").first.wait_for(timeout=20_000)
         notebook.wait_until_still(".tfnb-viewer")

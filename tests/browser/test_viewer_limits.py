@@ -13,9 +13,11 @@ RUNS, OWN_TAGS, STEPS = 1_000, 10, 500
 def write_much(root):
     """1,000 runs of 500 steps of two scalars; each run has ten tags of its own besides."""
     values = np.random.default_rng(0).random((STEPS, 2)).astype("<f4")
-    record = tf.Event(wall_time=1.0, step=1, summary=tf.Summary(value=[
-        tf.Summary.Value(tag=t, simple_value=1.0) for t in ("loss", "accuracy")
-    ])).SerializeToString()  # fmt: skip
+    record = tf.Event(
+        wall_time=1.0,
+        step=1,
+        summary=tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=1.0) for t in ("loss", "accuracy")]),
+    ).SerializeToString()
     places = [i for i in range(len(record)) if record[i : i + 4] == struct.pack("<f", 1.0)][-2:]
     events = []
     for step in range(STEPS):
@@ -46,7 +48,9 @@ WATCH = """() => {
     };
     tick();
 }"""
-DRAWN = """() => [...document.querySelectorAll('.tfnb-chart')].filter(c => (c.ariaLabel ?? '').includes('newest')).length"""
+DRAWN = (
+    """() => [...document.querySelectorAll('.tfnb-chart')].filter(c => (c.ariaLabel ?? '').includes('newest')).length"""
+)
 TELLS = """() => [...document.querySelectorAll('.tfnb-told')].map(e => e.textContent).join('|')"""
 
 

@@ -103,8 +103,9 @@ def test_features_with_defaults():
     cut = tf.feature_column.bucketized_column(tf.feature_column.numeric_column("y"), [0.0])
     spec = tf.feature_column.make_parse_example_spec([column, cut])
     assert sorted(spec) == ["x", "y"]
-    example = tf.train.Example(features=tf.train.Features(
-        feature={"y": tf.train.Feature(float_list=tf.train.FloatList(value=[1]))})).SerializeToString()  # fmt: skip
+    example = tf.train.Example(
+        features=tf.train.Features(feature={"y": tf.train.Feature(float_list=tf.train.FloatList(value=[1]))})
+    ).SerializeToString()
     found = tf.parse_example([example], spec)
     np.testing.assert_array_equal(run(tf.feature_column.input_layer(found, [column, cut])), [[7, 8, 0, 1]])
 
@@ -114,10 +115,19 @@ def test_summaries_of_a_step():
     step = tf.train.create_global_step()
     every = list(tf.contrib.layers.OPTIMIZER_SUMMARIES)
     tf.contrib.layers.optimize_loss(v * v, step, 0.1, "SGD", clip_gradients=1.0, summaries=every)
-    tags = {value.tag for text in run(tf.get_collection(tf.GraphKeys.SUMMARIES))
-            for value in tf.Summary.FromString(text).value}  # fmt: skip
-    names = ("loss", "learning_rate_1", "gradients/v", "gradient_norm/v", "global_norm/gradient_norm",
-             "global_norm/clipped_gradient_norm")  # fmt: skip
+    tags = {
+        value.tag
+        for text in run(tf.get_collection(tf.GraphKeys.SUMMARIES))
+        for value in tf.Summary.FromString(text).value
+    }
+    names = (
+        "loss",
+        "learning_rate_1",
+        "gradients/v",
+        "gradient_norm/v",
+        "global_norm/gradient_norm",
+        "global_norm/clipped_gradient_norm",
+    )
     assert tags == {f"OptimizeLoss/{name}" for name in names}
 
 

@@ -61,15 +61,24 @@ def cluster_of(graph, feeds, fetches, targets=()):
         )
     )
     return Cluster(
-        0, "test", inside, fed, shape_values,
+        0,
+        "test",
+        inside,
+        fed,
+        shape_values,
         tuple(n.id for n in inside if n.opdef.kind is Kind.VARIABLE),
         tuple(n.id for n in inside if _is_random(n)),
         tuple(renamed[Edge(t.op.id, t.index)] for t in fetches),
-    )  # fmt: skip
+    )
 
 
 def _is_random(node):
-    return node.opdef.stateful and node.opdef.kind is Kind.COMPUTE and not node.opdef.writes and hasattr(node.attrs, "seed")
+    return (
+        node.opdef.stateful
+        and node.opdef.kind is Kind.COMPUTE
+        and not node.opdef.writes
+        and hasattr(node.attrs, "seed")
+    )
 
 
 def compile_graph(graph, feeds, fetches, variables=None, facts=None, targets=(), **changes):
@@ -80,8 +89,7 @@ def compile_graph(graph, feeds, fetches, variables=None, facts=None, targets=(),
     by_edge = dict(zip(cluster.inputs, arrays, strict=True))
     values = {e: by_edge[e] for e in cluster.shape_values}
     states = {
-        op.id: None if a is None else TensorInfo(as_dtype(a.dtype), a.shape)
-        for op, a in (variables or {}).items()
+        op.id: None if a is None else TensorInfo(as_dtype(a.dtype), a.shape) for op, a in (variables or {}).items()
     }
     return compile_cluster(cluster, infos, values, states, facts or DeviceFacts(), settings(**changes))
 

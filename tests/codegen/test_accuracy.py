@@ -10,11 +10,18 @@ import tfnb as tf
 
 pytestmark = pytest.mark.opencl
 FUNCTIONS = {
-    "exp": (np.exp, (-87.0, 88.7)), "expm1": (np.expm1, (-20.0, 88.0)), "log": (np.log, (1e-30, 1e30)),
-    "log1p": (np.log1p, (-0.999, 1e4)), "tanh": (np.tanh, (-12.0, 12.0)), "sigmoid": (special.expit, (-80.0, 80.0)),
-    "sin": (np.sin, (-3.0, 3.0)), "cos": (np.cos, (-1.5, 1.5)), "tan": (np.tan, (-1.5, 1.5)),
-    "erf": (special.erf, (-5.0, 5.0)), "rsqrt": (lambda x: 1 / np.sqrt(x), (1e-30, 1e30)),
-}  # fmt: skip
+    "exp": (np.exp, (-87.0, 88.7)),
+    "expm1": (np.expm1, (-20.0, 88.0)),
+    "log": (np.log, (1e-30, 1e30)),
+    "log1p": (np.log1p, (-0.999, 1e4)),
+    "tanh": (np.tanh, (-12.0, 12.0)),
+    "sigmoid": (special.expit, (-80.0, 80.0)),
+    "sin": (np.sin, (-3.0, 3.0)),
+    "cos": (np.cos, (-1.5, 1.5)),
+    "tan": (np.tan, (-1.5, 1.5)),
+    "erf": (special.erf, (-5.0, 5.0)),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), (1e-30, 1e30)),
+}
 EDGES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 100.0, -110.0, 1e-40, 3e38, -3e38], np.float32)
 
 
@@ -56,8 +63,11 @@ def test_edges_are_exact(device, name, n):
         want = FUNCTIONS[name][0](known.astype(np.float64)).astype(np.float32)
     got = run(device, name, EDGES) if n == 12 else np.array([run(device, name, EDGES[i]) for i in range(12)])
     for x, a, b in zip(EDGES, got, want, strict=True):
-        assert (np.isnan(a) and np.isnan(b)) or a == b or abs(a - b) <= 4 * np.spacing(abs(b)) or (
-            abs(b) < 1.2e-38 and abs(a) < 1.2e-38
+        assert (
+            (np.isnan(a) and np.isnan(b))
+            or a == b
+            or abs(a - b) <= 4 * np.spacing(abs(b))
+            or (abs(b) < 1.2e-38 and abs(a) < 1.2e-38)
         ), (name, x, a, b)
 
 
@@ -78,8 +88,15 @@ def test_inverse_error_function(device):
     from tfnb.ir.shapes import unchanged
     from tfnb.types import float32
 
-    inverse = OpDef("TestErfinv", "x: T", "y: T", "", types={"T": (float32,)}, infer=unchanged,
-                    scalar=lambda attrs, x: scalar.erfinv(x))  # fmt: skip
+    inverse = OpDef(
+        "TestErfinv",
+        "x: T",
+        "y: T",
+        "",
+        types={"T": (float32,)},
+        infer=unchanged,
+        scalar=lambda attrs, x: scalar.erfinv(x),
+    )
     x = np.concatenate([np.linspace(-1, 1, 20_001), [1 - 6e-8, 1e-10, 2.0]]).astype(np.float32)
     with tf.Graph().as_default() as graph:
         a = tf.placeholder(tf.float32, x.shape)
@@ -98,8 +115,15 @@ def test_nan_wins_in_max_and_min(device):
     x[1, 37] = x[3, 0] = np.nan
     with tf.Graph().as_default() as graph:
         a = tf.placeholder(tf.float32, x.shape)
-        fetches = [tf.reduce_max(a, 1), tf.reduce_min(a, 1), tf.reduce_max(a, 0), tf.maximum(a, 2.0), tf.maximum(2.0 * a[0], a[1]),
-                   tf.nn.relu(a), tf.reduce_max(a)]  # fmt: skip
+        fetches = [
+            tf.reduce_max(a, 1),
+            tf.reduce_min(a, 1),
+            tf.reduce_max(a, 0),
+            tf.maximum(a, 2.0),
+            tf.maximum(2.0 * a[0], a[1]),
+            tf.nn.relu(a),
+            tf.reduce_max(a),
+        ]
     found, _ = run_graph(device, graph, {a: x}, fetches)
     assert np.isnan(found[0]).tolist() == [False, True, False, True]
     assert np.isnan(found[1]).tolist() == [False, True, False, True]

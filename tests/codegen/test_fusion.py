@@ -78,7 +78,11 @@ def test_a_big_sum_is_split():
 def test_small_kernels_that_follow_each_other_are_one_launch():
     def build(a, b):
         rows = tf.nn.softmax(a)
-        return [tf.reduce_mean(rows, 0), tf.reduce_max(b), tf.reduce_sum(tf.reshape(rows, [-1])[:50] * tf.reshape(b, [-1]))]
+        return [
+            tf.reduce_mean(rows, 0),
+            tf.reduce_max(b),
+            tf.reduce_sum(tf.reshape(rows, [-1])[:50] * tf.reshape(b, [-1])),
+        ]
 
     assert launches(build, (30, 10), (5, 10)) == 1
     assert launches(build, (30, 10), (5, 10), optimize=False) > 3

@@ -73,12 +73,13 @@ def generated(name):
         feeds, fetches = GRAPHS[name](tf)
     arrays = {p: np.zeros(p.shape.as_list(), p.dtype.np) for p in feeds}
     used = needed(fetches, (), feeds)
-    state = {
-        op: np.zeros(op.outputs[0].shape.as_list(), np.float32) for op in used if op.type.startswith("Variable")
-    }
+    state = {op: np.zeros(op.outputs[0].shape.as_list(), np.float32) for op in used if op.type.startswith("Variable")}
     program = compile_graph(graph, arrays, fetches, state)
-    steps = [f"// {s.entry} {[a.value for a in s.args if hasattr(a, 'value')]} x {s.groups[0]}" for s in program.steps
-             if hasattr(s, "entry")]  # fmt: skip
+    steps = [
+        f"// {s.entry} {[a.value for a in s.args if hasattr(a, 'value')]} x {s.groups[0]}"
+        for s in program.steps
+        if hasattr(s, "entry")
+    ]
     return "\n".join([*steps, "", program.modules[0].source])
 
 

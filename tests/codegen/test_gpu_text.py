@@ -20,9 +20,15 @@ def test_same_values(device, shape):
     with tf.Graph().as_default() as graph:
         a, b = tf.placeholder(tf.float32, shape), tf.placeholder(tf.float32, shape[-1:])
         fetches = [
-            tf.tanh(a) + b, tf.reduce_sum(a), tf.reduce_sum(a, 0), tf.reduce_max(a, 1), tf.nn.softmax(a), tf.argmax(a, 0),
-            tf.transpose(a), tf.nn.moments(a, [0])[1],
-        ]  # fmt: skip
+            tf.tanh(a) + b,
+            tf.reduce_sum(a),
+            tf.reduce_sum(a, 0),
+            tf.reduce_max(a, 1),
+            tf.nn.softmax(a),
+            tf.argmax(a, 0),
+            tf.transpose(a),
+            tf.nn.moments(a, [0])[1],
+        ]
     feeds = {a: x, b: v}
     found, _ = run_graph(device, graph, feeds, fetches, facts=FACTS)
     want, _ = reference(graph, feeds, fetches)

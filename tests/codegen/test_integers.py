@@ -42,9 +42,12 @@ def ends(dtype):
     info = np.iinfo(dtype)
     near = st.integers(0, 3)
     return st.one_of(
-        near.map(lambda k: info.max - k), near.map(lambda k: info.min + k), st.integers(max(-9, info.min), 9),
-        st.integers(info.min, info.max), st.sampled_from([k for k in (4, 1000, 1 << 15) if k <= info.max]),
-    )  # fmt: skip
+        near.map(lambda k: info.max - k),
+        near.map(lambda k: info.min + k),
+        st.integers(max(-9, info.min), 9),
+        st.integers(info.min, info.max),
+        st.sampled_from([k for k in (4, 1000, 1 << 15) if k <= info.max]),
+    )
 
 
 @st.composite
@@ -93,10 +96,19 @@ NUMBERS = np.array([2**31 - 1, -(2**31), 65535, -65536, 46341, 3, 0], np.int32)
 def test_what_holds_only_without_overflow(scalar):
     def made(x):
         return [
-            (x * x) % 1000, (x * 4) // 4, (x * 1000) % 1000, x + 2147483647 + 10, x * 65536 * 65536, abs(x * 3) // 7,
-            x + 1 > x, abs(x) < 0, -x // 3, x // 100_000 // 100_000,
-            (x * 0 + 2147483647) // (x * 0 - 2), -(x * 0 + 2147483647) - 10,
-        ]  # fmt: skip
+            (x * x) % 1000,
+            (x * 4) // 4,
+            (x * 1000) % 1000,
+            x + 2147483647 + 10,
+            x * 65536 * 65536,
+            abs(x * 3) // 7,
+            x + 1 > x,
+            abs(x) < 0,
+            -x // 3,
+            x // 100_000 // 100_000,
+            (x * 0 + 2147483647) // (x * 0 - 2),
+            -(x * 0 + 2147483647) - 10,
+        ]
 
     feed = tf.placeholder(tf.int32, [] if scalar else [len(NUMBERS)])
     steps = made(feed)

@@ -16,7 +16,9 @@ def kernels(build, *shapes):
     with tf.Graph().as_default() as graph:
         inputs = [tf.placeholder(tf.float32, s) for s in shapes]
         fetches = build(*inputs)
-    return compile_graph(graph, {t: np.zeros(t.shape.as_list(), np.float32) for t in inputs}, [fetches]).modules[0].source
+    return (
+        compile_graph(graph, {t: np.zeros(t.shape.as_list(), np.float32) for t in inputs}, [fetches]).modules[0].source
+    )
 
 
 def test_a_role_is_one_argument():

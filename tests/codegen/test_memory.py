@@ -32,8 +32,10 @@ def test_no_overlap(blocks):
             if any(y.key in x.reuse and y.first < x.first == y.last for x, y in ((a, b), (b, a))):
                 continue
             low, high = sorted((a, b), key=lambda x: offsets[x.key])
-            assert offsets[low.key] + low.nbytes <= offsets[high.key] or low.nbytes == high.nbytes == 0 or (
-                low.nbytes == 0
+            assert (
+                offsets[low.key] + low.nbytes <= offsets[high.key]
+                or low.nbytes == high.nbytes == 0
+                or (low.nbytes == 0)
             )
 
 

@@ -67,9 +67,7 @@ def test_adam_with_its_powers_in_variables(device):
     first, second = model.variable(f(200, 100)), model.variable(np.abs(f(200, 100)))
     power1, power2 = (model.variable(np.float32(p)) for p in (0.9, 0.999))
     with model.graph.as_default():
-        done = updates.APPLY_ADAM(
-            model.weight, first, second, power1, power2, 0.001, 0.9, 0.999, 1e-8, model.grad
-        )
+        done = updates.APPLY_ADAM(model.weight, first, second, power1, power2, 0.001, 0.9, 0.999, 1e-8, model.grad)
         with tf.control_dependencies([done]):
             after = [power1.assign(power1 * 0.9), power2.assign(power2 * 0.999)]
     assert model.run([], [done, *after]) == 2
@@ -160,9 +158,7 @@ def test_two_weights_that_read_each_other(device):
         a, b = tf.identity(model.weight), tf.identity(other)
         first, second = tf.matmul(b, b, transpose_a=True), tf.matmul(a, a, transpose_a=True)
         with tf.control_dependencies([first, second]):
-            done = [
-                updates.APPLY_GRADIENT_DESCENT(v, 0.01, g) for v, g in ((model.weight, first), (other, second))
-            ]
+            done = [updates.APPLY_GRADIENT_DESCENT(v, 0.01, g) for v, g in ((model.weight, first), (other, second))]
     model.run([], done, {})
 
 

@@ -52,7 +52,12 @@ def test_reductions_over_all_axes(check, shape):
 
 def test_reductions_of_booleans(check):
     def build(a):
-        return [tf.reduce_any(a > 2.5, 1), tf.reduce_all(a > -2.5, 1), tf.reduce_any(a > 2.0, 0), tf.reduce_all(a > 9.0)]
+        return [
+            tf.reduce_any(a > 2.5, 1),
+            tf.reduce_all(a > -2.5, 1),
+            tf.reduce_any(a > 2.0, 0),
+            tf.reduce_all(a > 9.0),
+        ]
 
     check(build, f(40, 33))
 
@@ -86,10 +91,18 @@ def test_moments(check, axes):
 def test_array_movement(check):
     def build(a, b):
         return [
-            tf.transpose(a), tf.transpose(a + 1.0), tf.concat([a, b], 1), tf.concat([a, b], 0), a[1:3, 2:5], a[::2, ::-1],
-            tf.pad(a, [[1, 2], [0, 3]]), tf.tile(a, [2, 3]), tf.stack([a, b], 1), tf.unstack(a)[2],
+            tf.transpose(a),
+            tf.transpose(a + 1.0),
+            tf.concat([a, b], 1),
+            tf.concat([a, b], 0),
+            a[1:3, 2:5],
+            a[::2, ::-1],
+            tf.pad(a, [[1, 2], [0, 3]]),
+            tf.tile(a, [2, 3]),
+            tf.stack([a, b], 1),
+            tf.unstack(a)[2],
             tf.reshape(tf.tanh(tf.reshape(a, [7, 35])), [49, 5]) + 1.0,
-        ]  # fmt: skip
+        ]
 
     check(build, f(35, 7), f(35, 7))
 
@@ -130,9 +143,18 @@ def test_gather_and_one_hot(check):
 def test_integers(check, dtype):
     def build(a, b):
         return [
-            a + b, a * b, a - b, a // b, a % b, tf.maximum(a, b), tf.reduce_sum(a, 1), tf.reduce_max(b, 0),
-            tf.cast(a, tf.float32), a < b, tf.equal(a, b),
-        ]  # fmt: skip
+            a + b,
+            a * b,
+            a - b,
+            a // b,
+            a % b,
+            tf.maximum(a, b),
+            tf.reduce_sum(a, 1),
+            tf.reduce_max(b, 0),
+            tf.cast(a, tf.float32),
+            a < b,
+            tf.equal(a, b),
+        ]
 
     check(build, ints(0, 120, dtype, 20, 33), ints(1, 7, dtype, 20, 33))
 
@@ -145,8 +167,12 @@ def test_signed_division_rounds_down(check):
 def test_small_floats_are_storage(check, name):
     x = tf.as_dtype(name).as_numpy_dtype
     # a fused chain may keep what separate kernels would round
-    check(lambda a, b: [a + b, a * b, tf.reduce_sum(a, 1), tf.cast(a, tf.float32)],
-          f(20, 33).astype(x), f(33).astype(x), tolerance=3e-2)  # fmt: skip
+    check(
+        lambda a, b: [a + b, a * b, tf.reduce_sum(a, 1), tf.cast(a, tf.float32)],
+        f(20, 33).astype(x),
+        f(33).astype(x),
+        tolerance=3e-2,
+    )
 
 
 def test_casts(check):
@@ -156,7 +182,12 @@ def test_casts(check):
 
 def test_selection(check):
     def build(a, b):
-        return [tf.where(a > b, a, b), tf.logical_and(a > 0.0, b > 0.0), tf.logical_not(a > b), tf.logical_xor(a > 0.0, b > 0.0)]
+        return [
+            tf.where(a > b, a, b),
+            tf.logical_and(a > 0.0, b > 0.0),
+            tf.logical_not(a > b),
+            tf.logical_xor(a > 0.0, b > 0.0),
+        ]
 
     check(build, f(20, 33), f(20, 33))
 
@@ -180,7 +211,11 @@ def test_no_elements(check):
 
 def test_random_numbers_are_those_of_the_host(check):
     def build(a):
-        return [a + tf.random_uniform([1001], seed=1), tf.random_normal([33, 7], seed=2), tf.random_uniform([50], 0, 9, tf.int32)]
+        return [
+            a + tf.random_uniform([1001], seed=1),
+            tf.random_normal([33, 7], seed=2),
+            tf.random_uniform([50], 0, 9, tf.int32),
+        ]
 
     check(build, f(1001))
 
@@ -215,9 +250,19 @@ def test_indices_beyond_an_int(check, monkeypatch):
 
     def build(a, b, i):
         return [
-            tf.tanh(a) + b, tf.reduce_sum(a), tf.reduce_sum(a, 1), tf.reduce_max(a, 0), tf.nn.softmax(a), tf.argmax(a, 1),
-            tf.argmax(a, 0), tf.transpose(a) * 2.0, tf.concat([a, a], 1), a[:, ::-1], tf.gather(a, i), tf.one_hot(i, 50),
+            tf.tanh(a) + b,
+            tf.reduce_sum(a),
+            tf.reduce_sum(a, 1),
+            tf.reduce_max(a, 0),
+            tf.nn.softmax(a),
+            tf.argmax(a, 1),
+            tf.argmax(a, 0),
+            tf.transpose(a) * 2.0,
+            tf.concat([a, a], 1),
+            a[:, ::-1],
+            tf.gather(a, i),
+            tf.one_hot(i, 50),
             tf.random_uniform([40, 5], seed=3),
-        ]  # fmt: skip
+        ]
 
     check(build, f(50, 33), f(33), ints(0, 50, np.int32, 9), tolerance=1e-4)

@@ -124,9 +124,7 @@ def test_own_folder(tmp_path):
         images = "images" in name
         sizes = (count, 2, 2) if images else (count,)
         body = bytes(range(count * (4 if images else 1)))
-        (tmp_path / name).write_bytes(
-            gzip.compress(struct.pack(header, 0, 0, 8, len(sizes), *sizes) + body)
-        )
+        (tmp_path / name).write_bytes(gzip.compress(struct.pack(header, 0, 0, 8, len(sizes), *sizes) + body))
     own = mnist.read_data_sets(tmp_path, validation_size=2)
     assert (own.train.num_examples, own.validation.num_examples, own.test.num_examples) == (4, 2, 2)
     np.testing.assert_array_equal(own.train.labels, [2, 3, 4, 5])

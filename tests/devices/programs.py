@@ -28,9 +28,7 @@ def sized(slot: Slot, n: int) -> Slot:
 
 def add_scale(n: int, by: float = 2.0, name: str = "add_scale") -> Program:
     """(a + b) * by, through the arena."""
-    a, b, out, middle = (
-        sized(Slot(k, i), n) for k, i in (("input", 0), ("input", 1), ("output", 0), ("arena", 0))
-    )
+    a, b, out, middle = (sized(Slot(k, i), n) for k, i in (("input", 0), ("input", 1), ("output", 0), ("arena", 0)))
     return Program(
         name,
         (ADD,),

@@ -25,9 +25,7 @@ BROKEN = "__kernel void f(__global float *a)\n{\n    a[0] = undeclared + 1;\n}\n
 
 
 def program_of(module, entry="f"):
-    return Program(
-        "p", (module,), (Launch(0, entry, (Slot("output"),)),), (), (p.vector(1),), (), (), (), 0
-    )
+    return Program("p", (module,), (Launch(0, entry, (Slot("output"),)),), (), (p.vector(1),), (), (), (), 0)
 
 
 def test_a_build_error_shows_the_line(make_device):
@@ -71,9 +69,7 @@ def test_an_entry_that_is_not_there(make_device):
     from tfnb.errors import InternalError
 
     with pytest.raises(InternalError, match="KERNEL_NAME"):
-        make_device().load(
-            program_of(Module("__kernel void f(__global float *a) { a[0] = 1; }"), "g")
-        )
+        make_device().load(program_of(Module("__kernel void f(__global float *a) { a[0] = 1; }"), "g"))
 
 
 def test_folders_with_spaces(unit, settings, monkeypatch, tmp_path):
@@ -241,9 +237,7 @@ def test_library_kernels_compile_once_per_machine(tmp_path):
 
 @pytest.mark.parametrize("drivers", ["pthread", "basic"])
 def test_with_one_of_pocls_drivers(tmp_path, drivers):
-    done = run_process(
-        FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path), TFNB_QUIET="1", POCL_DEVICES=drivers
-    )
+    done = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path), TFNB_QUIET="1", POCL_DEVICES=drivers)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -89,9 +89,7 @@ def test_owns_whole_arrays_only():
 def test_limit_counts_what_lives():
     p = pool(limit=4096)
     arrays = [p.take(1024, (4,), F32)[0] for _ in range(4)]
-    with pytest.raises(
-        ResourceExhaustedError, match=r"1,024 bytes needed for float32\[4\], 4,096 in use"
-    ):
+    with pytest.raises(ResourceExhaustedError, match=r"1,024 bytes needed for float32\[4\], 4,096 in use"):
         p.take(1024, (4,), F32)
     arrays.pop()
     p.take(1024, (4,), F32)

@@ -51,13 +51,19 @@ def test_strided_input(device):
 
 def test_empty_tensors(device):
     empty = Program(
-        "empty", (p.ADD,),
+        "empty",
+        (p.ADD,),
         (
             Launch(0, "add", (Slot("input"), Slot("input"), Slot("output")), (0, 1, 1)),
             Copy(Slot("input"), Slot("output"), 0),
         ),
-        (p.vector(0),), (TensorInfo(float32, (3, 0)),), (), (), (), 0,
-    )  # fmt: skip
+        (p.vector(0),),
+        (TensorInfo(float32, (3, 0)),),
+        (),
+        (),
+        (),
+        0,
+    )
     (y,) = device.load(empty).run([np.zeros(0, np.float32)], [])
     assert y.numpy().shape == (3, 0)
 
@@ -121,15 +127,25 @@ def test_inputs_may_change_after_the_outputs_came(device, n):
 def test_constants_scalars_and_offsets(device):
     c = np.arange(256, dtype=np.float32)
     program = Program(
-        "offsets", (p.ADD,),
+        "offsets",
+        (p.ADD,),
         (
             Launch(0, "scale", (Slot("const", 0, 512, 256), Slot("arena", 0, 512, 256), F32(3.0)), (64, 1, 1)),
-            Launch(0, "add", (Slot("arena", 0, 512, 256), Slot("input", 0, 512, 256), Slot("output", 0, 512, 256)),
-                   (64, 1, 1)),
+            Launch(
+                0,
+                "add",
+                (Slot("arena", 0, 512, 256), Slot("input", 0, 512, 256), Slot("output", 0, 512, 256)),
+                (64, 1, 1),
+            ),
             Copy(Slot("const", 0), Slot("output", 0), 512),
         ),
-        (p.vector(256),), (p.vector(256),), (), (c,), (), 1024,
-    )  # fmt: skip
+        (p.vector(256),),
+        (p.vector(256),),
+        (),
+        (c,),
+        (),
+        1024,
+    )
     x = floats(256)
     (y,) = device.load(program).run([x], [])
     np.testing.assert_array_equal(y.numpy()[:128], c[:128])
@@ -155,9 +171,7 @@ def test_programs_share_constants(make_device):
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 1000, 70001, 1 << 20])
 def test_copies_of_any_size(device, n):
     info = TensorInfo(uint8, (n,))
-    program = Program(
-        "copy", (), (Copy(Slot("input"), Slot("output"), n),), (info,), (info,), (), (), (), 0
-    )
+    program = Program("copy", (), (Copy(Slot("input"), Slot("output"), n),), (info,), (info,), (), (), (), 0)
     x = np.random.default_rng(n).integers(0, 255, n, np.uint8)
     np.testing.assert_array_equal(device.load(program).run([x], [])[0].numpy(), x)
 
@@ -252,13 +266,19 @@ def test_a_new_shape_in_a_program_that_reads_the_old_value(device):
     cell = Cell("v")
     device.load(p.assign(4)).run([np.arange(4, dtype=np.float32)], [cell])
     program = Program(
-        "regrow", (p.ADD,),
+        "regrow",
+        (p.ADD,),
         (
             Copy(Slot("variable", 0, 0, 16), Slot("output", 0), 16),
             Copy(Slot("input", 0), Slot("variable", 0), 40),
         ),
-        (p.vector(10),), (p.vector(4),), (VariableUse(7, p.vector(10), True, True),), (), (), 0,
-    )  # fmt: skip
+        (p.vector(10),),
+        (p.vector(4),),
+        (VariableUse(7, p.vector(10), True, True),),
+        (),
+        (),
+        0,
+    )
     (old,) = device.load(program).run([np.ones(10, np.float32)], [cell])
     assert old.numpy().tolist() == [0, 1, 2, 3]
     assert cell.tensor.numpy().tolist() == [1] * 10
@@ -283,9 +303,7 @@ def test_programs_of_one_device_share_cells_and_scratch(device):
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_limit_is_an_error_and_the_device_works_on(make_device, shared):
     device = make_device(limit=1 << 20, shared=shared)
-    with pytest.raises(
-        ResourceExhaustedError, match=r"CPU:0.*float32\[400000\].*limit is 1,048,576"
-    ):
+    with pytest.raises(ResourceExhaustedError, match=r"CPU:0.*float32\[400000\].*limit is 1,048,576"):
         device.load(p.train(400_000)).run([floats(400_000)], [Cell("v")])
     with pytest.raises(ResourceExhaustedError, match="scratch memory of big"):
         device.load(p.add_scale(300_000, name="big")).run([floats(300_000)] * 2, [])
@@ -334,9 +352,7 @@ def test_close_gives_memory_back(make_device):
 
 
 def test_sixteen_threads(device):
-    programs = [
-        device.load(p.add_scale(n, by)) for n, by in ((10, 2.0), (3000, 3.0), (50_000, 4.0))
-    ]
+    programs = [device.load(p.add_scale(n, by)) for n, by in ((10, 2.0), (3000, 3.0), (50_000, 4.0))]
     wrong = []
 
     def work(seed):
@@ -387,13 +403,8 @@ def test_an_interrupt_never_splits_a_run(device):
     n = 64
     info = p.vector(n)
     slots = [Slot("variable", i, 0, 4 * n) for i in (0, 1)]
-    add = tuple(
-        Launch(0, "update", (slots[i % 2], Slot("input", 0, 0, 4 * n), F32(1.0)), (n, 1, 1))
-        for i in range(20)
-    )
-    copies = tuple(
-        Copy(Slot("variable", i, 0, 4 * n), Slot("output", i, 0, 4 * n), 4 * n) for i in (0, 1)
-    )
+    add = tuple(Launch(0, "update", (slots[i % 2], Slot("input", 0, 0, 4 * n), F32(1.0)), (n, 1, 1)) for i in range(20))
+    copies = tuple(Copy(Slot("variable", i, 0, 4 * n), Slot("output", i, 0, 4 * n), 4 * n) for i in (0, 1))
     uses = (VariableUse(7, info, True, True), VariableUse(8, info, True, True))
     program = device.load(Program("both", (p.ADD,), add, (info,), (), uses, (), (), 0))
     reader = device.load(Program("read", (p.ADD,), copies, (), (info, info), uses, (), (), 0))
@@ -434,9 +445,7 @@ def test_more_kernels_than_pocl_keeps_loaded(make_device, monkeypatch):
     at = Slot("input"), Slot("output")
     device = make_device()
     steps = tuple(Launch(0, f"k{i}", at) for i in range(20))
-    program = device.load(
-        Program("many", (module,), steps, (p.vector(1),), (p.vector(1),), (), (), (), 0)
-    )
+    program = device.load(Program("many", (module,), steps, (p.vector(1),), (p.vector(1),), (), (), (), 0))
     for _ in range(2):
         assert program.run([np.ones(1, np.float32)], [])[0].numpy().tolist() == [20]
     assert len(pins) >= 20 or not device.unit.is_pocl

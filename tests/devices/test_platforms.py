@@ -70,9 +70,7 @@ def test_list_devices(settings):
 
 def test_logical_devices_share_a_unit(settings):
     devices = make_devices(settings, {"CPU": 3}, memory_limit=1 << 20, prefix="/job:ps/task:2")
-    assert [d.name for d in devices if "CPU" in d.name] == [
-        f"/job:ps/task:2/device:CPU:{i}" for i in range(3)
-    ]
+    assert [d.name for d in devices if "CPU" in d.name] == [f"/job:ps/task:2/device:CPU:{i}" for i in range(3)]
     assert devices[0].unit is devices[1].unit
     assert devices[0].memory_stats().limit == 1 << 20
     for d in devices:
@@ -130,18 +128,12 @@ def test_vector_builtins_work_whatever_the_processor(settings):
     steps = (Launch(0, "f", (Slot("input", 0, 0, 64), Slot("output", 0, 0, 64))),)
     device = make_devices(settings)[0]
     x = np.linspace(-3, 3, 16, dtype=np.float32)
-    (y,) = device.load(Program("p", (Module(source),), steps, (info,), (info,), (), (), (), 0)).run(
-        [x], []
-    )
-    np.testing.assert_allclose(
-        y.numpy(), np.exp(np.tanh(x)) + x * x + np.maximum(x, 1) + np.trunc(x), rtol=1e-5
-    )
+    (y,) = device.load(Program("p", (Module(source),), steps, (info,), (info,), (), (), (), 0)).run([x], [])
+    np.testing.assert_allclose(y.numpy(), np.exp(np.tanh(x)) + x * x + np.maximum(x, 1) + np.trunc(x), rtol=1e-5)
     device.close()
 
 
-@pytest.mark.parametrize(
-    "version", ["", "OpenCL 3.0 PoCL HSTR: cpu-aarch64-linux-gnu-cortex-a72", "HSTR: nonsense"]
-)
+@pytest.mark.parametrize("version", ["", "OpenCL 3.0 PoCL HSTR: cpu-aarch64-linux-gnu-cortex-a72", "HSTR: nonsense"])
 def test_other_processors_are_left_alone(version):
     assert not pocl.teach_avx512(SimpleNamespace(version=version, int_ptr=0))
 

@@ -133,4 +133,3 @@ def test_rows_are_those_of_the_kernel(numbers, kind, axis, shape, monkeypatch):
     np.testing.assert_array_equal(first, full.take(numbers, axis))
     np.testing.assert_array_equal(second, full.take(numbers, axis) + 100)
     np.testing.assert_array_equal(first, expected)
-

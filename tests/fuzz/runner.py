@@ -97,9 +97,14 @@ class Run:
     """One run of the fuzzer over some targets. `progress` is called with a line now and then, `ended` with each row."""
 
     def __init__(
-        self, targets: Sequence[str], inputs: int, seed: int, workers: int = 2,
-        progress: Callable[[str], None] = lambda _line: None, ended: Callable[[str], None] = lambda _row: None,
-    ) -> None:  # fmt: skip
+        self,
+        targets: Sequence[str],
+        inputs: int,
+        seed: int,
+        workers: int = 2,
+        progress: Callable[[str], None] = lambda _line: None,
+        ended: Callable[[str], None] = lambda _row: None,
+    ) -> None:
         self.tallies = {name: Tally() for name in targets}
         self._inputs, self._seed, self._progress, self._ended = inputs, seed, progress, ended
         self._left = deque(

@@ -51,9 +51,7 @@ def test_window_sum(runner: Any, kind: str, shape: tuple[int, ...], radius: int)
 def test_top_k(runner: Any, k: int) -> None:
     """Rising, falling and random rows, with ties."""
     rng = np.random.default_rng(0)
-    x = np.concatenate(
-        [np.arange(300)[None], -np.arange(300)[None], rng.integers(0, 40, (60, 300))]
-    )
+    x = np.concatenate([np.arange(300)[None], -np.arange(300)[None], rng.integers(0, 40, (60, 300))])
     x = x.astype(np.float32)
     order = np.argsort(-x, axis=1, kind="stable")[:, :k].astype(np.int32)
     outs = [TensorInfo(float32, order.shape), TensorInfo(int32, order.shape)]

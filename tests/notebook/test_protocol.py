@@ -40,7 +40,9 @@ def differences(value, hint, place=""):
         hints = get_type_hints(hint)
         found = [f"{place}.{key} is missing" for key in hint.__required_keys__ - value.keys()]
         found += [f"{place}.{key} is not declared" for key in value.keys() - hints.keys()]
-        return found + [d for key in value if key in hints for d in differences(value[key], hints[key], f"{place}.{key}")]
+        return found + [
+            d for key in value if key in hints for d in differences(value[key], hints[key], f"{place}.{key}")
+        ]
     if origin is Literal:
         return [] if value in arguments else [f"{place}: {value!r} is not one of {arguments}"]
     if origin in (Union, UnionType):
@@ -64,7 +66,9 @@ def differences(value, hint, place=""):
 def test_the_generated_files_are_current():
     script = runpy.run_path(str(SCRIPT))
     for name, text in script["generated"]().items():
-        assert (script["WRITTEN"] / name).read_text("utf-8") == text, f"{name}: run PYTHONPATH=. python scripts/browser_protocol.py"
+        assert (script["WRITTEN"] / name).read_text("utf-8") == text, (
+            f"{name}: run PYTHONPATH=. python scripts/browser_protocol.py"
+        )
 
 
 def test_a_difference_is_found():
@@ -82,11 +86,16 @@ def runs(tmp_path):
     with tf.Graph().as_default(), tf.Session() as sess:
         w = tf.Variable(tf.ones([3, 2]), name="layer/weights")
         wave = tf.sin(tf.linspace(0.0, 880.0, 400))[None, :]
-        merged = tf.summary.merge([
-            tf.summary.scalar("loss", tf.reduce_sum(w)), tf.summary.histogram("w", w),
-            tf.summary.image("picture", tf.ones([1, 4, 4, 1])), tf.summary.audio("tone", wave, 4000.0),
-            tf.summary.text("words", tf.constant("some words")), tf.summary.tensor_summary("values", w),
-        ])  # fmt: skip
+        merged = tf.summary.merge(
+            [
+                tf.summary.scalar("loss", tf.reduce_sum(w)),
+                tf.summary.histogram("w", w),
+                tf.summary.image("picture", tf.ones([1, 4, 4, 1])),
+                tf.summary.audio("tone", wave, 4000.0),
+                tf.summary.text("words", tf.constant("some words")),
+                tf.summary.tensor_summary("values", w),
+            ]
+        )
         sess.run(tf.global_variables_initializer())
         with tf.summary.FileWriter(tmp_path / "run", sess.graph) as writer:
             for step in range(3):

@@ -98,9 +98,7 @@ def backprop(ys: list[Tensor], dys: list[Any], xs: list[Tensor]) -> list[Any]:
             continue
         found = op.opdef.grad(op, *(_dense(g) for g in grads))
         found = found if isinstance(found, (tuple, list)) else (found,)
-        assert len(found) == len(op.inputs), (
-            f"{op.type}: {len(found)} gradients for {len(op.inputs)} inputs"
-        )
+        assert len(found) == len(op.inputs), f"{op.type}: {len(found)} gradients for {len(op.inputs)} inputs"
         for t, g in zip(op.inputs, found, strict=True):
             if g is not None:
                 sums.setdefault(t, []).append(g)

@@ -20,9 +20,7 @@ __all__ = ["SPECIAL", "Case", "all_cases", "arr", "ints", "op_cases"]
 
 _seeds = itertools.count(1)
 
-SPECIAL = np.array(
-    [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e30, -1e-30], np.float32
-)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e30, -1e-30], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +48,7 @@ class Case:
     def id(self) -> str:
         shapes = "_".join(_shape_text(x) for x in self.inputs)
         attrs = "_".join(f"{k}={v}" for k, v in self.attrs.items() if not isinstance(v, np.ndarray))
-        return "-".join(part for part in (self.op, shapes, attrs, self.note) if part).replace(
-            " ", ""
-        )
+        return "-".join(part for part in (self.op, shapes, attrs, self.note) if part).replace(" ", "")
 
     def widened(self) -> Case:
         """The case with float64 for float32."""

@@ -28,12 +28,16 @@ _ONE, _TWO = ints(3, 4, lo=0, hi=5), ints(3, 2, lo=0, hi=5)
 _VALUES, _OTHERS = np.array([1, 2, 3, 1], np.int32), np.array([2, 3, 4], np.int32)
 _STRINGS = np.array([b"b", b"a", b"c", b"b"], object)
 _ROWS = np.array(
-    [[as_text(i), as_text(v), as_text(np.array([n], np.int64))] for i, v, n in (
-        (np.array([[0], [3]], np.int64), np.array([1.5, 2.5], np.float32), 4),
-        (np.zeros((0, 1), np.int64), np.zeros(0, np.float32), 6),
-        (np.array([[1]], np.int64), np.array([3.5], np.float32), 2),
-    )], object,
-)  # fmt: skip
+    [
+        [as_text(i), as_text(v), as_text(np.array([n], np.int64))]
+        for i, v, n in (
+            (np.array([[0], [3]], np.int64), np.array([1.5, 2.5], np.float32), 4),
+            (np.zeros((0, 1), np.int64), np.zeros(0, np.float32), 6),
+            (np.array([[1]], np.int64), np.array([3.5], np.float32), 2),
+        )
+    ],
+    object,
+)
 _WORDS = texts(b"alpha", b"", "größe €𝄞".encode(), b"a\xffb\xc3", b"\x01tab\t")
 _UTF8 = {"input_encoding": "UTF-8"}
 _SPLIT = {**_UTF8, "Tsplits": "int64"}
@@ -52,13 +56,21 @@ CASES = [
     Case("BesselI0e", (arr(5),)),
     Case("BesselI1e", (arr(5),)),
     *(
-        Case("FractionalMaxPoolGrad", (_IMAGE, arr(2, 3, 2, 2), arr(2, 3, 2, 2), *_BORDERS), {"overlapping": o},
-             oracle=False)
+        Case(
+            "FractionalMaxPoolGrad",
+            (_IMAGE, arr(2, 3, 2, 2), arr(2, 3, 2, 2), *_BORDERS),
+            {"overlapping": o},
+            oracle=False,
+        )
         for o in (False, True)
     ),
     *(
-        Case("FractionalAvgPoolGrad", (np.array([2, 5, 4, 2], np.int64), arr(2, 3, 2, 2), *_BORDERS),
-             {"overlapping": o}, oracle=False)
+        Case(
+            "FractionalAvgPoolGrad",
+            (np.array([2, 5, 4, 2], np.int64), arr(2, 3, 2, 2), *_BORDERS),
+            {"overlapping": o},
+            oracle=False,
+        )
         for o in (False, True)
     ),
     *(
@@ -69,7 +81,9 @@ CASES = [
     Case("DenseToSparseSetOperation", (_ONE, _A, _VALUES, _SHAPE), {"set_operation": "a-b"}),
     Case("SparseToSparseSetOperation", (_A, _VALUES, _SHAPE, _B, _OTHERS, _SHAPE), {"set_operation": "union"}),
     Case(
-        "SparseToSparseSetOperation", (_A, _STRINGS, _SHAPE, _B, _STRINGS[:3], _SHAPE), {"set_operation": "intersection"}
+        "SparseToSparseSetOperation",
+        (_A, _STRINGS, _SHAPE, _B, _STRINGS[:3], _SHAPE),
+        {"set_operation": "intersection"},
     ),
     Case("SetSize", (_A, np.array([1, 1, 3, 1], np.int32), _SHAPE)),
     Case("SerializeTensor", (arr(2, 2),)),
@@ -95,10 +109,19 @@ CASES = [
     Case("UnicodeTranscode", (texts(b"a\xe9"),), {"input_encoding": "ISO-8859-1", "output_encoding": "UTF-8"}),
     Case("StaticRegexReplace", (_WORDS,), {"pattern": "[ab]+(.)", "rewrite": "<\\1>"}),
     Case("StaticRegexReplace", (_WORDS,), {"pattern": "a", "rewrite": "", "replace_global": False}),
-    Case("StringFormat", ([arr(2, 9, lo=-3, hi=3).round(1), ints(3), np.array(7, np.int64)],),
-         {"template": "a %s b %s c %s"}, float32_only=True),
+    Case(
+        "StringFormat",
+        ([arr(2, 9, lo=-3, hi=3).round(1), ints(3), np.array(7, np.int64)],),
+        {"template": "a %s b %s c %s"},
+        float32_only=True,
+    ),
     Case("StringFormat", ([texts(b"x", b"y"), np.array(b"z", object)],), {"template": "{}, {}!", "placeholder": "{}"}),
-    Case("UnsortedSegmentJoin", (texts(b"a", b"b", b"c", b"d"), np.array([2, 0, -1, 2], np.int32), np.int32(3)),
-         {"separator": "+"}, note="negative", oracle=False),  # TensorFlow refuses negative segments
+    Case(
+        "UnsortedSegmentJoin",
+        (texts(b"a", b"b", b"c", b"d"), np.array([2, 0, -1, 2], np.int32), np.int32(3)),
+        {"separator": "+"},
+        note="negative",
+        oracle=False,
+    ),  # TensorFlow refuses negative segments
     Case("UnsortedSegmentJoin", (_STRINGS.reshape(2, 2), np.array([1, 1], np.int32), np.int32(2))),
-]  # fmt: skip
+]

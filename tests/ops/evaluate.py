@@ -73,9 +73,7 @@ def _run(op: Any, known: dict[Any, Any], state: dict[Any, Any]) -> None:
             source = op.inputs[i].op
             state[source] = known[source, 0] = np.asarray(v)
         values = values[:1]
-    assert len(values) == len(op.outputs), (
-        f"{op.type}: {len(values)} values for {len(op.outputs)} outputs"
-    )
+    assert len(values) == len(op.outputs), f"{op.type}: {len(values)} values for {len(op.outputs)} outputs"
     for i, v in enumerate(values):
         known[op, i] = np.asarray(v)
 
@@ -84,9 +82,7 @@ def _read(fetches: Any, known: Mapping[Any, Any]) -> Any:
     if fetches is None:
         return None
     if isinstance(fetches, IndexedSlices):
-        values, indices, shape = (
-            _read(t, known) for t in (fetches.values, fetches.indices, fetches.dense_shape)
-        )
+        values, indices, shape = (_read(t, known) for t in (fetches.values, fetches.indices, fetches.dense_shape))
         dense = np.zeros(tuple(shape), values.dtype)
         np.add.at(dense, indices, values)
         return dense

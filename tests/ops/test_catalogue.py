@@ -30,12 +30,7 @@ def _differentiable(case: Case) -> bool:
 def _compute(name: str) -> bool:
     """Is it an op that a case can run by itself: pure and without state?"""
     op = CATALOG[name]
-    return (
-        op.kind in (Kind.COMPUTE, Kind.CONST)
-        and not op.stateful
-        and not op.writes
-        and bool(op.output_args)
-    )
+    return op.kind in (Kind.COMPUTE, Kind.CONST) and not op.stateful and not op.writes and bool(op.output_args)
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
@@ -105,10 +100,7 @@ def _slopes(f, arrays, i):
 
 def _weights(values):
     rng = np.random.default_rng(5)
-    return [
-        rng.uniform(0.5, 1.5, np.shape(v)) if np.asarray(v).dtype == np.float64 else None
-        for v in values
-    ]
+    return [rng.uniform(0.5, 1.5, np.shape(v)) if np.asarray(v).dtype == np.float64 else None for v in values]
 
 
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
@@ -120,9 +112,7 @@ def test_gradient(case, knowledge):
 
     def f(arrays):
         values = evaluate(built.outputs, dict(zip(built.inputs, arrays, strict=True)))
-        return sum(
-            float((v * w).sum()) for v, w in zip(values, weights, strict=True) if w is not None
-        )
+        return sum(float((v * w).sum()) for v, w in zip(values, weights, strict=True) if w is not None)
 
     try:
         grads = backprop(built.outputs, dys, built.inputs)
@@ -159,9 +149,7 @@ def test_second_derivative(case):
         return sum(float((v * w).sum()) for v, w in zip(found, weights, strict=True))
 
     xs = [built.inputs[i] for i in floats]
-    second = evaluate(
-        backprop(first, [built.op.graph.constant(w) for w in weights], xs), built.feeds()
-    )
+    second = evaluate(backprop(first, [built.op.graph.constant(w) for w in weights], xs), built.feeds())
     for i, g in zip(floats, second, strict=True):
         x = built.arrays[i]
         picked, expected = _slopes(f, built.arrays, i)

@@ -94,9 +94,13 @@ def test_what_the_page_names_exists(path, name):
 def test_each_way_to_add_something_is_short():
     sections = re.findall(r"^## (Add an? .*?)\n(.*?)(?=^## )", TEXT, re.MULTILINE | re.DOTALL)
     assert [title for title, _ in sections] == [
-        "Add an op in five minutes", "Add a scalar primitive", "Add a pass", "Add a device", "Add a kind of summary",
+        "Add an op in five minutes",
+        "Add a scalar primitive",
+        "Add a pass",
+        "Add a device",
+        "Add a kind of summary",
         "Add a widget",
-    ]  # fmt: skip
+    ]
     # That of an op has all of its definition and cases.
     long = {title: text.count("\n") for title, text in sections if text.count("\n") > 30}
     assert set(long) <= {"Add an op in five minutes"}, long

@@ -44,7 +44,14 @@ _POOL = {"ksize": (1, 4, 4, 1), "strides": (1, 1, 1, 1), "padding": "VALID"}
         (Case("EditDistance", (_AT, _V, _S, _AT[:, :1], _V, _S)), "rank"),
         (Case("Split", (_I(0), arr(0)), {"num_split": 0}), "at least 1"),
         (Case("DynamicPartition", (arr(0), np.zeros(0, _I)), {"num_partitions": 0}), "at least 1"),
-        (Case("CTCBeamSearchDecoder", (np.zeros((2, 1, 0), np.float32), np.array([2], _I)), {"beam_width": 2, "top_paths": 1}), "no classes"),
+        (
+            Case(
+                "CTCBeamSearchDecoder",
+                (np.zeros((2, 1, 0), np.float32), np.array([2], _I)),
+                {"beam_width": 2, "top_paths": 1},
+            ),
+            "no classes",
+        ),
         (Case("SparseSliceGrad", (arr(1), _AT, np.array([0, 0]), _AT + 5)), "has no element"),
         (Case("StridedSlice", (arr(3), _ONE, _ONE, -_ONE), {"shrink_axis_mask": 1}), "negative"),
         (Case("MatrixSetDiagV3", (arr(2, 2), arr(3, 2), np.array([0, 1], _I))), "diagonals"),

@@ -21,16 +21,19 @@ with warnings.catch_warnings():
 tf1 = tensorflow.compat.v1
 
 RENAMED = {  # TensorFlow's Python names of arguments that its graphs call otherwise
-    "reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis",
-    "t": "x", "e": "y", "input": "condition",
-}  # fmt: skip
+    "reduction_indices": "axis",
+    "dim": "axis",
+    "split_dim": "axis",
+    "squeeze_dims": "axis",
+    "t": "x",
+    "e": "y",
+    "input": "condition",
+}
 REPLACED = {"MatrixExponential": tensorflow.linalg.expm}  # ops that TensorFlow's new graphs may not have
 
 
 def _weights(value):
-    return (
-        np.random.default_rng(3).uniform(0.5, 1.5, np.shape(value)).astype(np.asarray(value).dtype)
-    )
+    return np.random.default_rng(3).uniform(0.5, 1.5, np.shape(value)).astype(np.asarray(value).dtype)
 
 
 def _is_float(x):
@@ -47,10 +50,7 @@ def _theirs(case):
     floats.
     """
     opdef = CATALOG[case.op]
-    inputs = [
-        [tf1.constant(y) for y in x] if isinstance(x, list) else tf1.constant(x)
-        for x in case.inputs
-    ]
+    inputs = [[tf1.constant(y) for y in x] if isinstance(x, list) else tf1.constant(x) for x in case.inputs]
     call = REPLACED.get(case.op) or getattr(tensorflow.raw_ops, case.op)
     given = dict(zip([a.name for a in opdef.input_args], inputs, strict=True)) | case.attrs
     known = inspect.signature(call).parameters
@@ -69,10 +69,7 @@ def _their_gradients(inputs, outputs, weights):
         found = tf1.gradients([y for y, _ in pairs], floats, [w for _, w in pairs])
     except (LookupError, NotImplementedError, ValueError):  # TensorFlow has no gradient, or none for these shapes
         return None
-    return [
-        tf1.zeros_like(x) if g is None else tf1.convert_to_tensor(g)
-        for x, g in zip(floats, found, strict=True)
-    ]
+    return [tf1.zeros_like(x) if g is None else tf1.convert_to_tensor(g) for x, g in zip(floats, found, strict=True)]
 
 
 def _ours(case):
@@ -93,22 +90,15 @@ def _ours(case):
     return (
         values,
         weights,
-        [
-            np.zeros_like(built.arrays[i]) if g is None else g
-            for i, g in zip(floats, found, strict=True)
-        ],
+        [np.zeros_like(built.arrays[i]) if g is None else g for i, g in zip(floats, found, strict=True)],
     )
 
 
 def _close(case, ours, theirs, what):
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     theirs = theirs.astype(object) if theirs.dtype.kind == "S" else theirs  # a scalar string
-    assert ours.shape == theirs.shape, (
-        f"{case.id}, {what}: shape {ours.shape}, TensorFlow's {theirs.shape}"
-    )
-    assert ours.dtype == theirs.dtype, (
-        f"{case.id}, {what}: {ours.dtype}, TensorFlow's {theirs.dtype}"
-    )
+    assert ours.shape == theirs.shape, f"{case.id}, {what}: shape {ours.shape}, TensorFlow's {theirs.shape}"
+    assert ours.dtype == theirs.dtype, f"{case.id}, {what}: {ours.dtype}, TensorFlow's {theirs.dtype}"
     if ours.dtype.kind in "cfV" or ours.dtype.name == "bfloat16":
         wide = ours.dtype == np.float64
         rtol, atol = (1e-9, 1e-12) if wide else (max(case.rtol, 2e-5), max(case.atol, 2e-6))

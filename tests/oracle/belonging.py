@@ -37,14 +37,20 @@ FORWARD: dict[str, tuple[str, str, str, str]] = {
     "Conv3DBackpropInputV2": ("Conv3D", "shape:input_sizes filter", "", "out_backprop"),
     "Conv3DBackpropFilterV2": ("Conv3D", "input shape:filter_sizes", "", "out_backprop"),
     "DepthwiseConv2dNativeBackpropInput": (
-        "DepthwiseConv2dNative", "shape:input_sizes filter", "", "out_backprop",
+        "DepthwiseConv2dNative",
+        "shape:input_sizes filter",
+        "",
+        "out_backprop",
     ),
     "DepthwiseConv2dNativeBackpropFilter": (
-        "DepthwiseConv2dNative", "input shape:filter_sizes", "", "out_backprop",
+        "DepthwiseConv2dNative",
+        "input shape:filter_sizes",
+        "",
+        "out_backprop",
     ),
     "Dilation2DBackpropInput": ("Dilation2D", "input filter", "", "out_backprop"),
     "Dilation2DBackpropFilter": ("Dilation2D", "input filter", "", "out_backprop"),
-}  # fmt: skip
+}
 # TensorFlow ends the process, or reads beyond its memory, when these do not belong together
 ALWAYS = frozenset(n for n in FORWARD if "Argmax" in n or "Backprop" in n or "Avg" in n)
 

@@ -25,6 +25,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("oracle")
             if not HAS_TENSORFLOW:
-                item.add_marker(
-                    pytest.mark.skip(reason="TensorFlow is not installed (make oracle)")
-                )
+                item.add_marker(pytest.mark.skip(reason="TensorFlow is not installed (make oracle)"))

@@ -280,9 +280,7 @@ RULES: tuple[Rule, ...] = (
         match="have no pixels|exclude each other",
     ),
     Rule("refused", "UnravelIndex", "an index below 0 is an error", match="is not inside shape"),
-    Rule(
-        "refused", "GatherV2", "batch_dims came with TensorFlow 1.14", match="batch_dims must be 0"
-    ),
+    Rule("refused", "GatherV2", "batch_dims came with TensorFlow 1.14", match="batch_dims must be 0"),
     Rule(
         "refused",
         "QuantizeV2 Dequantize",
@@ -553,7 +551,9 @@ ELSEWHERE: dict[str, str] = {
         + " MatchingFiles MergeV2Checkpoints ReadFile RestoreV2 SaveV2 WriteFile"
     ),
     "lists, optionals and stacks of TensorFlow's own graphs: whole graphs in test_functional_control_flow.py": " ".join(
-        n for n in CATALOG if n.startswith(("TensorList", "EmptyTensorList", "Optional", "Variant", "Stack", "FakeParam"))
+        n
+        for n in CATALOG
+        if n.startswith(("TensorList", "EmptyTensorList", "Optional", "Variant", "Stack", "FakeParam"))
     ),
     "draws its windows at random, and its gradient takes them: pooled with TensorFlow's in test_later_functions.py": (
         "FractionalMaxPool FractionalMaxPoolGrad FractionalAvgPool FractionalAvgPoolGrad"

@@ -22,13 +22,22 @@ __all__ = ["differences"]
 PLAIN = {tf.quint8: tf.uint8, tf.qint8: tf.int8, tf.qint32: tf.int32}
 KINDS = {t.name: t for t in PLAIN}
 TOLERANCE = {
-    "float16": (5e-3, 5e-3), "bfloat16": (4e-2, 4e-2), "float32": (2e-5, 4e-6), "float64": (1e-9, 1e-11),
-    "complex64": (5e-5, 1e-5), "complex128": (1e-9, 1e-11),
-}  # fmt: skip
+    "float16": (5e-3, 5e-3),
+    "bfloat16": (4e-2, 4e-2),
+    "float32": (2e-5, 4e-6),
+    "float64": (1e-9, 1e-11),
+    "complex64": (5e-5, 1e-5),
+    "complex128": (1e-9, 1e-11),
+}
 
 SINGLE = (  # computed in float32
-    "CTCBeamSearchDecoder", "CTCLoss", "CropAndResize", "CropAndResizeGradImage", "ResizeBilinear", "ResizeBilinearGrad",
-)  # fmt: skip
+    "CTCBeamSearchDecoder",
+    "CTCLoss",
+    "CropAndResize",
+    "CropAndResizeGradImage",
+    "ResizeBilinear",
+    "ResizeBilinearGrad",
+)
 DIFFERENTIATED = {  # how many of the outputs, where TensorFlow passes nothing on from the others
     **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), 1),
     **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"), 3),
@@ -72,9 +81,7 @@ def ours(case: Case, gradients: bool) -> Outcome:
         return Outcome(values, None)
     dys = [None if w is None else built.op.graph.constant(w) for w in weights]
     try:
-        found = evaluate(
-            backprop(built.outputs, dys, [built.inputs[i] for i in floats]), built.feeds()
-        )
+        found = evaluate(backprop(built.outputs, dys, [built.inputs[i] for i in floats]), built.feeds())
     except Exception as e:
         return Outcome(values, None, e)
     pairs = zip(floats, found, strict=True)
@@ -122,9 +129,7 @@ def _call(case: Case, inputs: list[Any]) -> list[Any]:
 def theirs(case: Case, gradients: bool) -> Outcome:
     """TensorFlow's."""
     try:
-        inputs = [
-            [_tensor(y) for y in x] if isinstance(x, list) else _tensor(x) for x in case.inputs
-        ]
+        inputs = [[_tensor(y) for y in x] if isinstance(x, list) else _tensor(x) for x in case.inputs]
         flat = [t for x in inputs for t in (x if isinstance(x, list) else [x])]
         floats = [t for t in flat if _is_float(np.zeros(0, t.dtype.as_numpy_dtype))]
         with tf.GradientTape() as tape:

@@ -44,15 +44,11 @@ def _theirs(call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int) 
             found = tf1.gradients(total, xs)
             levels.append([None if g is None else tf1.convert_to_tensor(g) for g in found])
         flat = [t for level in levels for t in level]
-        values = iter(
-            session.run([t for t in flat if t is not None], dict(zip(inputs, arrays, strict=True)))
-        )
+        values = iter(session.run([t for t in flat if t is not None], dict(zip(inputs, arrays, strict=True))))
         return [None if t is None else next(values) for t in flat]
 
 
-def _mine(
-    call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int, known: bool
-) -> list[Any]:
+def _mine(call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int, known: bool) -> list[Any]:
     graph = GraphBuilder()
     with graph.as_default():
         inputs = [
@@ -91,9 +87,7 @@ def compare(
         cast = [a.astype(dtype) if a.dtype.kind == "f" else a for a in given]
         expected = _theirs(theirs or call, cast, order)
         for known in (True, False):
-            for i, (got, want) in enumerate(
-                zip(_mine(call, cast, order, known), expected, strict=True)
-            ):
+            for i, (got, want) in enumerate(zip(_mine(call, cast, order, known), expected, strict=True)):
                 if want is None or got is None:
                     rest = got if want is None else want
                     assert rest is None or not np.any(rest), f"result {i} is None on one side"

@@ -60,9 +60,7 @@ def run(
         return got, slopes, values
 
 
-def compare(
-    build: Callable[..., Any], *arrays: Any, dtype: Any = np.float64, tolerance: float = 1e-9
-) -> None:
+def compare(build: Callable[..., Any], *arrays: Any, dtype: Any = np.float64, tolerance: float = 1e-9) -> None:
     """Equal names of variables, values and gradients on both sides."""
     cast = [np.asarray(a) for a in arrays]
     cast = [a.astype(dtype) if a.dtype.kind == "f" else a for a in cast]

@@ -452,9 +452,7 @@ def _theirs(expression, arrays):
 def _compare(ours, theirs):
     assert len(ours) == len(theirs)
     for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        assert a.shape == b.shape and a.dtype == b.dtype, (
-            f"{k}: {a.dtype}{a.shape}, TensorFlow {b.dtype}{b.shape}"
-        )
+        assert a.shape == b.shape and a.dtype == b.dtype, f"{k}: {a.dtype}{a.shape}, TensorFlow {b.dtype}{b.shape}"
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6, err_msg=f"value {k}")
 
 

@@ -44,7 +44,7 @@ DIFFERENT = {
         "TensorFlow has no second derivative there": "ResizeBilinearGrad",
         "our function ends the gradient": "StopGradient",
     },
-}  # fmt: skip
+}
 
 
 def _real(opdef, args) -> bool:

@@ -121,10 +121,7 @@ def test_graphs_that_tensorflow_wrote_run(name):
             assign = graph.get_operation_by_name(f"{k}/Assign")
             session.run(assign, {assign.inputs[1]: value})
         step = graph.as_graph_element(train)
-        ours = [
-            session.run([loss, step], {n: np.asarray(a) for n, a in feeds.items()})[0]
-            for feeds in batches[:STILL]
-        ]
+        ours = [session.run([loss, step], {n: np.asarray(a) for n, a in feeds.items()})[0] for feeds in batches[:STILL]]
         np.testing.assert_allclose(ours, wanted, rtol=LOOSE.get(name, 1e-4))
         if name in ALIASED:
             return

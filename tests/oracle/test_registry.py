@@ -37,7 +37,7 @@ OURS = {
     "VariantAddN": "AddN of variants, which TensorFlow's AddN takes too",
     "VariantZerosLike": "ZerosLike of variants, which TensorFlow's ZerosLike takes too",
     "WindowSum": "a step of the expansion of LRN",
-}  # fmt: skip
+}
 # (op, attribute or argument): why it differs.
 DIFFERENT = {
     ("TopKV2", "k"): "Tk and index_type came with TensorFlow 2; here both are int32, their default",
@@ -46,8 +46,14 @@ DIFFERENT = {
     **{
         (name, "k"): "its handle is a reference to strings in TensorFlow; here a resource, as of the dense ones"
         for name in (
-            "SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient",
-            "Barrier", "BarrierInsertMany", "BarrierTakeMany", "BarrierClose", "BarrierReadySize",
+            "SparseConditionalAccumulator",
+            "SparseAccumulatorApplyGradient",
+            "SparseAccumulatorTakeGradient",
+            "Barrier",
+            "BarrierInsertMany",
+            "BarrierTakeMany",
+            "BarrierClose",
+            "BarrierReadySize",
             "BarrierIncompleteSize",
         )
     },

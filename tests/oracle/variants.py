@@ -36,19 +36,12 @@ def _map_arrays(case: Case, change: Any) -> Case:
 
 
 def _is_permutation(a: np.ndarray) -> bool:
-    return (
-        a.ndim == 1
-        and a.dtype.kind == "i"
-        and a.size > 1
-        and sorted(a.tolist()) == list(range(a.size))
-    )
+    return a.ndim == 1 and a.dtype.kind == "i" and a.size > 1 and sorted(a.tolist()) == list(range(a.size))
 
 
 def _distinct_rows(a: np.ndarray) -> bool:
     wide = a.ndim == 2 and a.dtype in (np.int32, np.int64) and a.size and a.min() >= 0
-    return bool(
-        wide and np.prod(a.max(axis=0) + 1) < 10000 and len(np.unique(a, axis=0)) == len(a) > 1
-    )
+    return bool(wide and np.prod(a.max(axis=0) + 1) < 10000 and len(np.unique(a, axis=0)) == len(a) > 1)
 
 
 def _is_sorted(a: np.ndarray) -> bool:
@@ -142,9 +135,7 @@ def revalued(draw: Any, case: Case) -> Case:
         if special and a.dtype.kind in "iu" and not a.dtype.metadata:
             info = np.iinfo(a.dtype)
             odd = rng.random(a.shape) < 0.3
-            found = np.where(odd, rng.choice([info.min, info.max, 0, 1], a.shape), found).astype(
-                a.dtype
-            )
+            found = np.where(odd, rng.choice([info.min, info.max, 0, 1], a.shape), found).astype(a.dtype)
         return found
 
     found = _map_arrays(case, change)
@@ -231,9 +222,10 @@ def reset(draw: Any, case: Case) -> Case:
     """Another value of one attribute."""
     defaults = CATALOG[case.op].attrs.__dataclass_fields__
     free = [
-        a for a in THEIR_DEFS[case.op].attr
+        a
+        for a in THEIR_DEFS[case.op].attr
         if a.name in defaults and a.type in ("bool", "string", "int", "float", "list(int)")
-    ]  # fmt: skip
+    ]
     if not free:
         return revalued(draw, case)
     attr = draw(st.sampled_from(sorted(free, key=lambda a: a.name)))
@@ -268,7 +260,7 @@ def shifted(draw: Any, case: Case) -> Case:
 MATRICES = (
     "MatrixInverse MatrixDeterminant LogMatrixDeterminant Cholesky CholeskyGrad MatrixSolve MatrixTriangularSolve"
     " MatrixSolveLs Qr Svd SelfAdjointEigV2"
-).split()  # fmt: skip
+).split()
 
 
 def _matrix(rng: Any, name: str, *shape: int) -> np.ndarray:
@@ -292,17 +284,11 @@ def matrices(draw: Any, name: str) -> Case:
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     batch = tuple(draw(st.lists(st.sampled_from((0, 1, 2, 3)), max_size=2)))
     n, k = draw(st.sampled_from((1, 2, 3, 5))), draw(st.sampled_from((0, 1, 3)))
-    m = (
-        draw(st.sampled_from((1, 2, 4)))
-        if name in ("Qr", "Svd")
-        else n + 2 * (name == "MatrixSolveLs")
-    )
+    m = draw(st.sampled_from((1, 2, 4))) if name in ("Qr", "Svd") else n + 2 * (name == "MatrixSolveLs")
     dtype = draw(st.sampled_from((np.float32, np.float64)))
     inputs = [_matrix(rng, name, *batch, m, n).astype(dtype)]
     if len(case.inputs) > 1:
-        inputs.append(
-            rng.uniform(-1, 1, (*batch, m, n if name == "CholeskyGrad" else k)).astype(dtype)
-        )
+        inputs.append(rng.uniform(-1, 1, (*batch, m, n if name == "CholeskyGrad" else k)).astype(dtype))
     made = replace(case, inputs=(*inputs, *case.inputs[2:]))
     return reset(draw, made) if case.attrs else made
 
@@ -311,11 +297,8 @@ def _crashes(case: Case) -> bool:
     """Does TensorFlow end the process?"""
     if "RFFT" in case.op:
         x, lengths = (np.asarray(a) for a in case.inputs)
-        return bool(
-            not x.size or lengths.ndim != 1 or x.ndim < lengths.size or (lengths < 1).any()
-        ) or any(
-            have < want // 2 + 1
-            for have, want in zip(x.shape[-lengths.size :], lengths, strict=True)
+        return bool(not x.size or lengths.ndim != 1 or x.ndim < lengths.size or (lengths < 1).any()) or any(
+            have < want // 2 + 1 for have, want in zip(x.shape[-lengths.size :], lengths, strict=True)
         )
     if case.op.startswith("FakeQuantWithMinMaxVarsPerChannel"):
         return not case.arrays()[0].ndim
@@ -324,7 +307,9 @@ def _crashes(case: Case) -> bool:
     if case.op == "SetSize":  # it writes where unchecked indices say
         indices, _, shape = case.arrays()
         return (
-            indices.ndim != 2 or shape.shape != indices.shape[1:] or bool((indices < 0).any() or (indices >= shape).any())
+            indices.ndim != 2
+            or shape.shape != indices.shape[1:]
+            or bool((indices < 0).any() or (indices >= shape).any())
         )
     if case.op == "CTCLoss":
         return not np.asarray(case.inputs[0]).shape[-1]

@@ -32,8 +32,10 @@ class Build:
             start = tf.placeholder_with_default(tf.constant([1, -2, 3, 5]), SHAPE)
             found = self.values([start, tf.constant([2, 0, -1, 4])], rng.randint(4, 9), 2)
             ends = [rng.choice(found) for _ in range(3)]  # one may be fetched twice
-            return graph, [*ends, found[-1], *([self.last] if self.last is not None else [])], tf.group(
-                *(v.initializer for v in self.state)
+            return (
+                graph,
+                [*ends, found[-1], *([self.last] if self.last is not None else [])],
+                tf.group(*(v.initializer for v in self.state)),
             )
 
     def values(self, known: list[Any], n: int, depth: int, state: bool = True) -> list[Any]:
@@ -106,7 +108,9 @@ def check_parts(parts: list[Graph]) -> int:
                 continue
             a = node.attrs
             is_send = node.opdef.kind is Kind.SEND
-            table, own, other = (sends, a.send_device, a.recv_device) if is_send else (recvs, a.recv_device, a.send_device)
+            table, own, other = (
+                (sends, a.send_device, a.recv_device) if is_send else (recvs, a.recv_device, a.send_device)
+            )
             key = a.tensor_name, a.send_device, a.recv_device
             assert key not in table, f"{node.type} of {key} twice"
             assert own == device != other

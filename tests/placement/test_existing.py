@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("tests/client/control_flow/test_cond.py", "tests/client/control_flow/test_while_loop.py", "tests/train/optimizers/test_update_rules.py")
+FILES = (
+    "tests/client/control_flow/test_cond.py",
+    "tests/client/control_flow/test_while_loop.py",
+    "tests/train/optimizers/test_update_rules.py",
+)
 CHOSEN = "(test_cond or test_while_loop or one_version) and not over_many_iterations"
 
 
@@ -23,7 +27,11 @@ def test_control_flow_and_training(target):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--target={target}", *FILES, "-k", CHOSEN],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-5000:]
     assert " failed" not in done.stdout and int(done.stdout.rpartition(" passed")[0].split()[-1]) > 40

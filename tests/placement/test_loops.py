@@ -79,6 +79,7 @@ def test_a_loop_without_a_condition_stays_whole(seed):
 def test_frames_of_nested_loops():
     def inner(i, x):
         return [i + 1, tf.while_loop(lambda j, y: j < 2, lambda j, y: [j + 1, y * 2.0], [0, x])[1]]
+
     end = tf.while_loop(lambda i, x: i < 3, inner, [0, 1.0])[1]
     step = prune(Request((end,)))
     frames, loops = step.frames, find_loops(step)
@@ -94,8 +95,10 @@ def test_frames_of_nested_loops():
 def test_invariants_of_two_loops_are_entered_where_they_are_read():
     w = tf.random_uniform([2], seed=1)
     inner = moved(1, lambda j, y: [j + 1, y * w])
+
     def body(i, x):
         return [i + 1, tf.while_loop(lambda j, y: j < 2, inner, [0, x])[1]]
+
     end = tf.while_loop(lambda i, x: i < 3, body, [0, tf.ones([2])])[1]
     step = prune(Request((end,)))
     placed = copy_invariants(place(step, Rules(CPUS)).graph)
@@ -139,8 +142,10 @@ def test_loops_on_branches_that_are_not_taken():
     flag = tf.placeholder(tf.bool, [], name="flag")
     body = moved(2, lambda i, x: [i + 1, x + 1.0])
     loop = moved(1, lambda: tf.while_loop(lambda i, x: i < 4, body, [0, 10.0])[1])
+
     def outer(k, x):
         return [k + 1, x + tf.cond(tf.logical_and(flag, k > 0), loop, lambda: tf.constant(1.0))]
+
     end = tf.while_loop(lambda k, x: k < 3, outer, [0, 0.0])[1]
     with session() as s:
         assert s.run(end, {flag: True}) == 29.0

@@ -112,6 +112,7 @@ def test_a_loop_is_cut_anywhere(monkeypatch):
     """Each group of nodes of a loop in a loop with a branch, by itself on another device, and the rest without it."""
     monkeypatch.setenv("TFNB_OPTIMIZE", "0")
     with tf.Graph().as_default() as graph:
+
         def inner(j, y):
             return [j + 1, tf.cond(tf.reduce_sum(y) > j, lambda: tf.reverse(y, [0]) - j, lambda: y * 3)]
 

@@ -31,13 +31,17 @@ FED = {
     "slice": (lambda x, i: tf.slice(x, i, [2, 1]), [2, 2], [[3, 0], [0, 3], [-1, 0]]),
     "index": (lambda x, i: x[i], -4, [4, -5]),
     "inner index": (lambda x, i: x[:, tf.cast(i, tf.int64)], -3, [3, -4]),
-    "reverse_sequence": (lambda x, i: tf.reverse_sequence(x, i, seq_dim=1, batch_dim=0), [3, 0, 1, 2], [[4, 0, 0, 0], [0, 0, 0, -1]]),
+    "reverse_sequence": (
+        lambda x, i: tf.reverse_sequence(x, i, seq_dim=1, batch_dim=0),
+        [3, 0, 1, 2],
+        [[4, 0, 0, 0], [0, 0, 0, -1]],
+    ),
     "unsorted_segment_sum": (lambda x, i: tf.unsorted_segment_sum(x, i, 2), [0, 1, -1, 1], [[0, 0, 0, 2]]),
     "unsorted_segment_max": (lambda x, i: tf.unsorted_segment_max(x, i, 2), [0, 1, -1, 1], [[0, 0, 0, 2]]),
     "labels": (label_loss, [0, 1, 2, 0], [[0, 1, 2, 3], [-1, 0, 0, 0]]),
     "bincount": (lambda x, i: tf.bincount(i, maxlength=3, minlength=3), [0, 7], [[0, -1]]),
     "band": (lambda x, i: tf.matrix_band_part(x, i, -1), 4, [5]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FED)

@@ -111,9 +111,7 @@ def compile_scale(by, log=None):
             time.sleep(0.02)
         (info,) = inputs
         slots = Slot("input", 0, 0, info.nbytes), Slot("output", 0, 0, info.nbytes)
-        launch = Launch(
-            0, "scale", (*slots, F32(by)), (info.size, 1, 1), nodes=(cluster.nodes[0].id,)
-        )
+        launch = Launch(0, "scale", (*slots, F32(by)), (info.size, 1, 1), nodes=(cluster.nodes[0].id,))
         return Program(cluster.name, (KERNELS,), (launch,), (info,), (info,), (), (), (), 0)
 
     return compile_program
@@ -167,9 +165,7 @@ def single(kernel, n_inputs=1, n_outputs=1):
     return Executor(plan, [None] * n_inputs + [kernel])
 
 
-def host(
-    f, n_inputs=1, n_outputs=1, name="host", resources=None, device=None, expensive=False, **op
-):
+def host(f, n_inputs=1, n_outputs=1, name="host", resources=None, device=None, expensive=False, **op):
     outputs = ", ".join(f"y{k}: T" for k in range(n_outputs))
     opdef = OpDef("Host", ", ".join(f"x{k}: T" for k in range(n_inputs)), outputs, host=f, **op)
     n = node(opdef, n_inputs, name=name)
@@ -199,9 +195,7 @@ def test_feeds_and_fetches_in_any_order(device, resources):
     cluster = Cluster(1, "two", (n,), n.inputs, (), (), (), (Edge(n.id, 0),))
 
     def compile_program(cluster, inputs, *_):
-        one = Launch(
-            0, "scale", (Slot("input", 0), Slot("output", 0), F32(1.0)), (inputs[0].size, 1, 1)
-        )
+        one = Launch(0, "scale", (Slot("input", 0), Slot("output", 0), F32(1.0)), (inputs[0].size, 1, 1))
         return Program("two", (KERNELS,), (one,), tuple(inputs), (inputs[0],), (), (), (), 0)
 
     kernel = ClusterKernel(cluster, device, compile_program, resources)
@@ -261,9 +255,7 @@ def test_an_uninitialised_variable_is_named_before_anything_runs(device, resourc
     v = variable("W")
     e = single(more_kernel(device, resources, v))
     for _ in range(2):
-        with pytest.raises(
-            FailedPreconditionError, match="Attempting to use uninitialized value W"
-        ) as caught:
+        with pytest.raises(FailedPreconditionError, match="Attempting to use uninitialized value W") as caught:
             e.run([f32(1)])
         assert caught.value.op is v
         assert "notebook.py:7" in str(caught.value)
@@ -276,8 +268,10 @@ def test_an_uninitialised_variable_is_named_before_anything_runs(device, resourc
 
 def test_a_variable_may_change_its_shape_between_runs(device, resources):
     v = variable()
-    assign, more = (single(k, n_outputs=n) for k, n in (
-        (assign_kernel(device, resources, v), 0), (more_kernel(device, resources, v), 1)))  # fmt: skip
+    assign, more = (
+        single(k, n_outputs=n)
+        for k, n in ((assign_kernel(device, resources, v), 0), (more_kernel(device, resources, v), 1))
+    )
     for n in (3, 1, 3, 70):
         assign.run([np.zeros(n, np.float32)])
         assert more.run([np.ones(n, np.float32)])[0].tolist() == [1] * n
@@ -287,9 +281,7 @@ def test_want_of_memory_names_the_node(resources):
     settings = dataclasses.replace(load_settings(), quiet=True)
     small = make_devices(settings, memory_limit=1 << 20)[0]
     e = single(scaling(small, resources, 2.0, name="big/mul"))
-    with pytest.raises(
-        ResourceExhaustedError, match=r"float32\[400000\].*limit is 1,048,576"
-    ) as caught:
+    with pytest.raises(ResourceExhaustedError, match=r"float32\[400000\].*limit is 1,048,576") as caught:
         e.run([np.zeros(400_000, np.float32)])
     assert caught.value.op.name == "big/mul"
     assert "[node big/mul = Scale]" in str(caught.value)
@@ -347,9 +339,7 @@ def test_device_and_host_kernels_mix(device, resources):
         [(3, 0), (2, 1), (1, 0)],
     )
     both = host(lambda call, y, x: (y + x, y - x), 2, 2)
-    e = Executor(
-        plan, [None, scaling(device, resources, 2.0), both, scaling(device, resources, 10.0)]
-    )
+    e = Executor(plan, [None, scaling(device, resources, 2.0), both, scaling(device, resources, 10.0)])
     recorder = StepStats()
     a, b, c = e.run([f32(1, 2)], recorder=recorder)
     assert (a.tolist(), b.tolist(), c.tolist()) == ([30, 60], [1, 2], [2, 4])
@@ -390,16 +380,12 @@ def test_branches(device, resources, taken):
     if taken:
         assert e.run([f32(3), np.array(True)])[0].tolist() == [6]
     else:
-        with pytest.raises(
-            InvalidArgumentError, match="'then' has no value: it is on a branch that was not taken"
-        ):
+        with pytest.raises(InvalidArgumentError, match="'then' has no value: it is on a branch that was not taken"):
             e.run([f32(3), np.array(False)])
 
 
 def test_a_predicate_that_is_no_bool_blames_the_switch():
-    plan = build_plan(
-        [PlanNode(F), PlanNode(F), PlanNode(S, 2, ((0, 0), (1, 0)), name="sw")], [(2, 0)]
-    )
+    plan = build_plan([PlanNode(F), PlanNode(F), PlanNode(S, 2, ((0, 0), (1, 0)), name="sw")], [(2, 0)])
     with pytest.raises(InvalidArgumentError, match=r"node sw = SWITCH"):
         Executor(plan, [None] * 3).run([f32(1), f32(1, 2)])
 
@@ -408,9 +394,7 @@ def loop(body, limit, parallel=4):
     """while i < limit: i = body(i)"""
     nodes = [
         PlanNode(F, name="start"),
-        PlanNode(
-            PlanKind.ENTER, 1, ((0, 0),), frame="loop", parallel_iterations=parallel, name="enter"
-        ),
+        PlanNode(PlanKind.ENTER, 1, ((0, 0),), frame="loop", parallel_iterations=parallel, name="enter"),
         PlanNode(M, 2, ((1, 0), (7, 0)), name="merge"),
         PlanNode(H, 1, ((2, 0),), name="less"),
         PlanNode(PlanKind.LOOP_COND, 1, ((3, 0),), name="cond"),
@@ -437,9 +421,13 @@ def test_loops(device, resources):
 def test_host_kernels_read_and_write_variables(device, resources):
     v = variable("count")
     op = OpDef(
-        "CountUp", "ref: Ref(T)", "output: T", host=lambda call, ref: (ref + 1, ref.copy()), writes=(0,),
+        "CountUp",
+        "ref: Ref(T)",
+        "output: T",
+        host=lambda call, ref: (ref + 1, ref.copy()),
+        writes=(0,),
         types={"T": (float32,)},
-    )  # fmt: skip
+    )
     kernel = HostKernel(node(op, 1), resources, device, {0: v})
     e = Executor(build_plan([PlanNode(H, 1)], [(0, 0)]), [kernel])
     with pytest.raises(FailedPreconditionError, match="uninitialized value count"):
@@ -477,9 +465,14 @@ def test_ops_that_do_not_read_get_none_for_no_value(device, resources):
         types={"T": (float32,)},
     )
     put = OpDef(
-        "Put", "ref: Ref(T), value: T", "out: Ref(T)", host=lambda call, ref, value: value, writes=(0,),
-        scalar=lambda attrs, ref, value: value, types={"T": (float32,)},
-    )  # fmt: skip
+        "Put",
+        "ref: Ref(T), value: T",
+        "out: Ref(T)",
+        host=lambda call, ref, value: value,
+        writes=(0,),
+        scalar=lambda attrs, ref, value: value,
+        types={"T": (float32,)},
+    )
     asked = Executor(
         build_plan([PlanNode(H, 1)], [(0, 0)]),
         [HostKernel(node(is_set, 1), resources, device, {0: v})],
@@ -501,8 +494,15 @@ def test_string_variables_live_on_the_host(device, resources):
         ref=True,
         name="names",
     )
-    put = OpDef("Put", "ref: Ref(T), value: T", "out: Ref(T)", host=lambda call, ref, value: value, writes=(0,),
-                scalar=lambda attrs, ref, value: value, types={"T": (string,)})  # fmt: skip
+    put = OpDef(
+        "Put",
+        "ref: Ref(T), value: T",
+        "out: Ref(T)",
+        host=lambda call, ref, value: value,
+        writes=(0,),
+        scalar=lambda attrs, ref, value: value,
+        types={"T": (string,)},
+    )
     kernel = HostKernel(node(put, 2, dtype=string, ref=True), resources, device, {0: v})
     plan = build_plan([PlanNode(F), PlanNode(H, 1, ((0, 0),))], [(1, 0)])
     Executor(plan, [None, kernel]).run([np.array([b"x"], object)])
@@ -695,9 +695,7 @@ def test_send_and_recv_between_devices(resources):
         ],
         [(4, 0)],
     )
-    e = Executor(
-        plan, [None, scaling(one, resources, 2.0), send, recv, scaling(other, resources, 3.0)]
-    )
+    e = Executor(plan, [None, scaling(one, resources, 2.0), send, recv, scaling(other, resources, 3.0)])
     for i in range(20):
         assert e.run([f32(i, 1)])[0].tolist() == [6 * i, 6]
     one.close()

@@ -162,9 +162,7 @@ def test_control_edge_from_another_frame():
 
 def test_exit_and_next_iteration_need_a_loop():
     refuse([node(K.FEED), node(K.EXIT, 0, name="out")], "EXIT 'out'", "in no loop")
-    refuse(
-        [node(K.FEED), node(K.NEXT_ITERATION, 0, name="n"), node(K.MERGE, 0, 1)], "'n'", "no loop"
-    )
+    refuse([node(K.FEED), node(K.NEXT_ITERATION, 0, name="n"), node(K.MERGE, 0, 1)], "'n'", "no loop")
 
 
 def test_next_iteration_feeds_merges_only():

@@ -54,9 +54,7 @@ class While:
 
 def statements(depth):
     variable = st.integers(0, N_VARIABLES - 1)
-    assign = st.builds(
-        Assign, variable, variable, st.none() | variable, st.integers(1, MODULUS - 1)
-    )
+    assign = st.builds(Assign, variable, variable, st.none() | variable, st.integers(1, MODULUS - 1))
     if depth == 0:
         return assign
     block = st.lists(statements(depth - 1), max_size=3).map(tuple)
@@ -161,9 +159,7 @@ class Compiler:
             envs.append({v: branch.capture(inner[v]) for v in assigned(s.then + s.orelse)})
         for v in envs[0]:
             control = [pivot] if self.rng.random() < 0.2 else []
-            env[v] = self.add(
-                context, K.MERGE, envs[0][v], envs[1][v], n_outputs=2, control=control
-            )
+            env[v] = self.add(context, K.MERGE, envs[0][v], envs[1][v], n_outputs=2, control=control)
 
     def loop(self, context, s, env):
         self.loops += 1
@@ -176,9 +172,7 @@ class Compiler:
         before = {v: env[v] for v in variables[1:]}
         before["round"] = self.kernel(context, lambda: 0)
         limit = self.kernel(context, lambda n=s.rounds: n)
-        enters = {
-            v: self.add(loop, K.ENTER, context.capture(before[v]), **frame) for v in variables
-        }
+        enters = {v: self.add(loop, K.ENTER, context.capture(before[v]), **frame) for v in variables}
         # The NextIterations come last, so the Merges are filled in then.
         merges = {v: self.add(loop, K.MERGE, enters[v], n_outputs=2) for v in variables}
         tested = merges.get(s.variable, env[s.variable])
@@ -228,9 +222,7 @@ class Branch:
             return tensor
         if tensor not in self.seen:
             outside = self.outer.capture(tensor)
-            switch = self.compiler.add(
-                self, K.SWITCH, outside, self.outer.capture(self.predicate), n_outputs=2
-            )
+            switch = self.compiler.add(self, K.SWITCH, outside, self.outer.capture(self.predicate), n_outputs=2)
             self.seen[tensor] = (switch[0], self.taken)
         return self.seen[tensor]
 

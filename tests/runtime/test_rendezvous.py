@@ -189,14 +189,9 @@ def test_every_value_arrives_once():
             if key % 2:
                 got[worker].append((key, meeting.recv(key, timeout=20)))
             else:
-                meeting.recv_async(
-                    key, lambda item, error, key=key: got[worker].append((key, item))
-                )
+                meeting.recv_async(key, lambda item, error, key=key: got[worker].append((key, item)))
 
-    in_threads(
-        [lambda w=w: send(w) for w in range(n_threads)]
-        + [lambda w=w: recv(w) for w in range(n_threads)]
-    )
+    in_threads([lambda w=w: send(w) for w in range(n_threads)] + [lambda w=w: recv(w) for w in range(n_threads)])
     everything = [pair for part in got for pair in part]
     assert len(everything) == n_threads * n_keys
     assert all(item.value[1] == key and item.is_dead is (key % 3 == 0) for key, item in everything)

@@ -48,10 +48,7 @@ def test_reset_empties_the_containers_it_names():
 
 def test_resources_are_made_once():
     r, made = ResourceManager(), []
-    threads = [
-        threading.Thread(target=lambda: r.get("", "q", lambda: made.append(1) or object()))
-        for _ in range(16)
-    ]
+    threads = [threading.Thread(target=lambda: r.get("", "q", lambda: made.append(1) or object())) for _ in range(16)]
     for t in threads:
         t.start()
     for t in threads:
@@ -86,8 +83,7 @@ def test_unseeded_nodes_get_keys_of_their_own_per_session():
 def test_calls_from_threads_are_all_different():
     states, a, seen = RandomStates(), node("a", seed=3, seed2=0), []
     threads = [
-        threading.Thread(target=lambda: seen.extend(int(states.next(a)[2]) for _ in range(50)))
-        for _ in range(8)
+        threading.Thread(target=lambda: seen.extend(int(states.next(a)[2]) for _ in range(50))) for _ in range(8)
     ]
     for t in threads:
         t.start()

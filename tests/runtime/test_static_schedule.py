@@ -24,9 +24,15 @@ def plans(draw):
     nodes: list[PlanNode] = []
     for kind in kinds:
         slots = [(i, k) for i, n in enumerate(nodes) for k in range(n.n_outputs)]
-        width = 1 if kind == K.SEND and slots else draw(st.integers(0, 3)) if kind in (K.CLUSTER, K.HOST, K.ASYNC) else 0
+        width = (
+            1 if kind == K.SEND and slots else draw(st.integers(0, 3)) if kind in (K.CLUSTER, K.HOST, K.ASYNC) else 0
+        )
         inputs = tuple(draw(st.sampled_from(slots)) for _ in range(width if slots else 0))
-        some = st.lists(st.integers(0, len(nodes) - 1), max_size=2, unique=True) if nodes and kind != K.FEED else st.just([])
+        some = (
+            st.lists(st.integers(0, len(nodes) - 1), max_size=2, unique=True)
+            if nodes and kind != K.FEED
+            else st.just([])
+        )
         n_outputs = 1 if kind in (K.FEED, K.RECV) else 0 if kind in (K.SEND, K.NO_OP) else draw(st.integers(0, 2))
         nodes.append(PlanNode(kind, n_outputs, inputs, tuple(draw(some))))
     slots = [(i, k) for i, n in enumerate(nodes) for k in range(n.n_outputs)]

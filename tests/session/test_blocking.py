@@ -84,9 +84,7 @@ def _stuck_in_a_data_set(wait):
     return data.make_one_shot_iterator().get_next()
 
 
-@pytest.mark.parametrize(
-    "stuck", [_stuck_in_python, _stuck_in_a_loop, _stuck_beside_others, _stuck_in_a_data_set]
-)
+@pytest.mark.parametrize("stuck", [_stuck_in_python, _stuck_in_a_loop, _stuck_beside_others, _stuck_in_a_data_set])
 def test_closing_does_not_wait_for_ever_for_a_function_that_does_not_return(monkeypatch, stuck):
     monkeypatch.setattr("tfnb.session.local._PATIENCE", 0.3)
     begun, end, ends = threading.Event(), threading.Event(), []

@@ -26,14 +26,35 @@ def fed(dtype, value):
 @pytest.mark.parametrize(
     "dtype, value",
     [
-        ("int8", 300), ("int8", [1, -129]), ("uint8", -1), ("uint8", np.array([256])), ("int8", np.int64(300)),
-        ("int32", 2**40), ("int32", np.array([2**31])), ("int64", np.array([2**63], np.uint64)), ("int64", 2**70),
-        ("uint64", -1), ("int32", 1.5), ("int32", float("nan")), ("int64", np.array([np.inf])), ("bool", 2),
-        ("float32", 1j), ("float32", np.array([1 + 1j])), ("int32", [1j]), ("bool", 0.5), ("quint8", 256),
-        ("float32", "3"), ("float32", None), ("float32", np.array([object()])), ("int32", np.array([1, 2.5], object)),
-        ("string", 3), ("string", np.array([b"a", 1], object)), ("string", [None]), ("int32", np.datetime64("2016-01-01")),
+        ("int8", 300),
+        ("int8", [1, -129]),
+        ("uint8", -1),
+        ("uint8", np.array([256])),
+        ("int8", np.int64(300)),
+        ("int32", 2**40),
+        ("int32", np.array([2**31])),
+        ("int64", np.array([2**63], np.uint64)),
+        ("int64", 2**70),
+        ("uint64", -1),
+        ("int32", 1.5),
+        ("int32", float("nan")),
+        ("int64", np.array([np.inf])),
+        ("bool", 2),
+        ("float32", 1j),
+        ("float32", np.array([1 + 1j])),
+        ("int32", [1j]),
+        ("bool", 0.5),
+        ("quint8", 256),
+        ("float32", "3"),
+        ("float32", None),
+        ("float32", np.array([object()])),
+        ("int32", np.array([1, 2.5], object)),
+        ("string", 3),
+        ("string", np.array([b"a", 1], object)),
+        ("string", [None]),
+        ("int32", np.datetime64("2016-01-01")),
     ],
-)  # fmt: skip
+)
 def test_a_number_that_the_dtype_does_not_hold_is_refused(dtype, value):
     with pytest.raises(errors.DTypeError, match="Placeholder:0"):
         fed(dtype, value)

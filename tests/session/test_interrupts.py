@@ -24,8 +24,12 @@ from tfnb.ir.interrupts import HeldInterrupts, interruptible
 pytestmark = [pytest.mark.opencl, pytest.mark.one_process("it looks into the local worker")]
 
 ROOT = str(Path(tf.__file__).parent)
-_trip = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, ctypes.py_object)(("PyErr_SetInterrupt", ctypes.pythonapi))
-_nothing = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, ctypes.py_object)(("PyThreadState_Get", ctypes.pythonapi))
+_trip = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, ctypes.py_object)(
+    ("PyErr_SetInterrupt", ctypes.pythonapi)
+)
+_nothing = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, ctypes.py_object)(
+    ("PyThreadState_Get", ctypes.pythonapi)
+)
 
 
 class _Injector:
@@ -106,17 +110,24 @@ def _programs():
     pair = [tf.py_func(lambda a: a + 1, [x], tf.float32), tf.py_func(lambda a: a + 2, [x], tf.float32)]
     empty = tf.FIFOQueue(3, tf.int32, shapes=[()])
     update = tf.group(v.assign_add(tf.ones([4])), k.assign_add(1))
-    loop = tf.while_loop(lambda i, a: i < 3, lambda i, a: [i + 1, tf.reshape(a + tf.py_func(lambda b: b, [a], tf.float32), [])], [0, 1.0])
+    loop = tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: [i + 1, tf.reshape(a + tf.py_func(lambda b: b, [a], tf.float32), [])], [0, 1.0]
+    )
     nexts = tf.data.Dataset.range(5).map(lambda e: e * 2).repeat().make_one_shot_iterator().get_next()
-    return {
-        "update": update,
-        "python functions": pair,
-        "enqueue and dequeue": (q.enqueue(k), q.dequeue()),
-        "loop": loop[1],
-        "branch": tf.cond(k > 5, lambda: tf.reduce_sum(v), lambda: tf.reduce_max(x)),
-        "data set": nexts,
-        "deadline": empty.dequeue(),
-    }, v, k, q
+    return (
+        {
+            "update": update,
+            "python functions": pair,
+            "enqueue and dequeue": (q.enqueue(k), q.dequeue()),
+            "loop": loop[1],
+            "branch": tf.cond(k > 5, lambda: tf.reduce_sum(v), lambda: tf.reduce_max(x)),
+            "data set": nexts,
+            "deadline": empty.dequeue(),
+        },
+        v,
+        k,
+        q,
+    )
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,6 @@ def test_a_waiting_dequeue_says_what_for_and_who_woke_it():
             session.run(fetch)
         with tf.profile(session) as recording:
 
-
             def feed():
                 until_in_line(session, "Dequeue")
                 time.sleep(0.15)
@@ -213,13 +212,19 @@ def test_tensorflows_own_stats_are_read():
     message = RunMetadata()
     device = message.step_stats.dev_stats.add(device="/job:localhost/replica:0/task:0/device:CPU:0")
     device.node_stats.add(
-        node_name="a", all_start_micros=1_600_000_000_000_000, op_end_rel_micros=7, all_end_rel_micros=9,
-        timeline_label="a = MatMul(b, c)", thread_id=3,
-    )  # fmt: skip
+        node_name="a",
+        all_start_micros=1_600_000_000_000_000,
+        op_end_rel_micros=7,
+        all_end_rel_micros=9,
+        timeline_label="a = MatMul(b, c)",
+        thread_id=3,
+    )
     device.node_stats.add(
-        node_name="d", all_start_micros=1_600_000_000_000_012, all_end_rel_micros=2,
+        node_name="d",
+        all_start_micros=1_600_000_000_000_012,
+        all_end_rel_micros=2,
         timeline_label='d = Add() tfnb{"nodes": "many"}',
-    )  # fmt: skip
+    )
     a, d = tf.RunMetadata.from_proto(message).step_stats
     assert (a.name, a.op, a.start_us, a.end_us, a.nodes, a.lane) == ("a", "MatMul", 0, 9, ("a",), "thread 3")
     assert (d.name, d.op, d.start_us, d.end_us) == ("d", "Add", 12, 14)

@@ -60,9 +60,7 @@ def points(found):
 STEPS = st.one_of(st.integers(0, 300), st.sampled_from([127, 128, 16383, 16384, 2**31, 2**62]))
 EVENTS = st.lists(
     st.tuples(
-        st.lists(
-            st.tuples(st.text(max_size=5), st.floats(width=32, allow_nan=False)), min_size=0, max_size=3
-        ),
+        st.lists(st.tuples(st.text(max_size=5), st.floats(width=32, allow_nan=False)), min_size=0, max_size=3),
         STEPS,
         st.sampled_from([1.5, 1.7e9]),
     ),
@@ -227,8 +225,11 @@ def test_tree_of_runs_and_the_table(tmp_path):
     assert sorted(table.runs) == [".", "a/deep", "b"]
     assert len(table) == 12 and table.tags == ["x", "y", "z"]
     assert list(dict.fromkeys(zip(table["run"], table["tag"], strict=True))) == [
-        (".", "z"), ("a/deep", "x"), ("b", "x"), ("b", "y"),
-    ]  # fmt: skip
+        (".", "z"),
+        ("a/deep", "x"),
+        ("b", "x"),
+        ("b", "y"),
+    ]
     assert table.series("b", "y")["wall_time"].tolist() == [1, 1.125, 1.25]
     assert "12 points of 3 tags in 3 runs" in repr(table)
     assert tf.read_events(tmp_path / "b" / "events.out.tfevents.1").tags == ["x", "y"]
@@ -408,10 +409,14 @@ def test_a_told_length_takes_no_memory(tmp_path, monkeypatch):
 
 def test_records_of_many_forms_are_compared_with_few(tmp_path, monkeypatch):
     layouts_of = []
-    monkeypatch.setattr(scanning, "layout", lambda record, old=scanning.layout: layouts_of.append(record) or old(record))
+    monkeypatch.setattr(
+        scanning, "layout", lambda record, old=scanning.layout: layouts_of.append(record) or old(record)
+    )
 
     def event(i, *tags):
-        return tf.Event(step=i, summary=tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=i) for t in tags]), wall_time=1)
+        return tf.Event(
+            step=i, summary=tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=i) for t in tags]), wall_time=1
+        )
 
     pairs = [event(i, f"a{i:04}", f"b{i:04}") for i in range(500)]
     found = look(tmp_path, framed(*pairs))

@@ -199,9 +199,12 @@ def test_what_is_no_summary(tmp_path):
 def test_importing_tfnb_loads_no_protobuf():
     program = "import sys, tfnb; print([m for m in sys.modules if m.partition('.')[0] in ('google', 'tensorboard')])"
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -266,7 +269,9 @@ def test_a_writer_may_be_collected_by_its_own_thread(tmp_path, events):
     writer = tf.summary.FileWriter(tmp_path)
     writer.itself = writer
     file = writer._file
-    data = Collecting(tf.Event(wall_time=1.0, step=8, summary=tf.Summary.FromString(scalar("a", 1))).SerializeToString())
+    data = Collecting(
+        tf.Event(wall_time=1.0, step=8, summary=tf.Summary.FromString(scalar("a", 1))).SerializeToString()
+    )
     gc.disable()
     try:
         del writer

@@ -121,9 +121,10 @@ class Assembler:
         """The values of a group that somebody else reads."""
         values = (v for m in group.members for v in m.values)
         return frozenset(
-            v for v in values
+            v
+            for v in values
             if v.kind == "variable" or v in self.outputs or self.readers.get(v, set()) - {group.number}
-        )  # fmt: skip
+        )
 
     def _kernels(self, group: Group, needed: frozenset[object]) -> list[Generated]:
         size = 1
@@ -157,11 +158,19 @@ class Assembler:
         made = [v for m in group.members for v in m.values if v.memory in written]
         self.steps.append(
             _Step(
-                module, entry, tuple(args), (kernel.geometry.groups, 1, 1),
-                (kernel.geometry.local, 1, 1), _node_ids(group), group.label,
-                tuple(t for t, _ in values if t not in made), tuple(made), kernel.aligned,
-                group=group.number, parameters=() if kernel.has_local else kernel.parameters,
-            )  # fmt: skip
+                module,
+                entry,
+                tuple(args),
+                (kernel.geometry.groups, 1, 1),
+                (kernel.geometry.local, 1, 1),
+                _node_ids(group),
+                group.label,
+                tuple(t for t, _ in values if t not in made),
+                tuple(made),
+                kernel.aligned,
+                group=group.number,
+                parameters=() if kernel.has_local else kernel.parameters,
+            )
         )
 
     def _entry(self, group: Group, kernel: Generated) -> tuple[int, str]:
@@ -242,9 +251,17 @@ class Assembler:
             steps = tuple(replace(s, module=s.module - 1) if isinstance(s, Launch) else s for s in steps)
         outputs = tuple(v.info for v in self.lowered.outputs)
         return Program(
-            self.cluster.name, tuple(modules), steps, inputs, outputs, self._variables(),
-            tuple(self.lowered.consts), self.cluster.random, total, reasons,
-        )  # fmt: skip
+            self.cluster.name,
+            tuple(modules),
+            steps,
+            inputs,
+            outputs,
+            self._variables(),
+            tuple(self.lowered.consts),
+            self.cluster.random,
+            total,
+            reasons,
+        )
 
     def _chain(self) -> None:
         """Makes one launch of generated kernels that follow each other and have one work-item each.
@@ -269,13 +286,16 @@ class Assembler:
         if key not in self.chains:
             self.chains[key] = chain_text(chain_name(key), [(s.entry, s.parameters) for s in run])
         return replace(
-            run[0], module=CHAINS, entry=chain_name(key),
+            run[0],
+            module=CHAINS,
+            entry=chain_name(key),
             args=tuple(a for s in run for a in s.args),
             nodes=tuple(dict.fromkeys(n for s in run for n in s.nodes)),
             reads=tuple(dict.fromkeys(v for s in run for v in s.reads)),
             writes=tuple(dict.fromkeys(v for s in run for v in s.writes)),
-            aligned=frozenset(), parameters=(),
-        )  # fmt: skip
+            aligned=frozenset(),
+            parameters=(),
+        )
 
     def _chain_texts(self) -> list[str]:
         parts = {entry for key in self.chains for entry in key}
@@ -296,10 +316,14 @@ class Assembler:
             if v.kind == "computed" and v not in self.outputs:
                 size = v.info.dtype.size
                 reuse = tuple(
-                    r for r in sorted(self.steps[k].aligned, key=lambda r: r.number)
-                    if r in first and r not in self.outputs and r.info.nbytes == v.info.nbytes
-                    and r.info.dtype.size == size and r.kind == "computed"
-                )  # fmt: skip
+                    r
+                    for r in sorted(self.steps[k].aligned, key=lambda r: r.number)
+                    if r in first
+                    and r not in self.outputs
+                    and r.info.nbytes == v.info.nbytes
+                    and r.info.dtype.size == size
+                    and r.kind == "computed"
+                )
                 blocks.append(Block(v, v.info.nbytes, k, last[v], reuse))
         for t, used in self.temps.items():
             blocks.append(Block(t, self.temp_bytes[t], min(used), max(used)))
@@ -312,7 +336,8 @@ class Assembler:
             target = Slot("output", output, 0, info.nbytes)
             return Copy(self._slot(value, offsets), target, info.nbytes, step.nodes)
         args = tuple(
-            a if isinstance(a, (I32, F32, F64)) else self._slot(a, offsets) for a in step.args  # type: ignore[arg-type]
+            a if isinstance(a, (I32, F32, F64)) else self._slot(a, offsets)
+            for a in step.args  # type: ignore[arg-type]
         )
         return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
 
@@ -347,9 +372,9 @@ class Assembler:
             before = self.found.initial.get(node, info)
             if k in reads and k in writes and before != info:
                 raise UnimplementedError(
-                    f"the variable changes its shape from {before.shape} to {info.shape} in a step that "
-                    "also reads it", self.nodes[node],
-                )  # fmt: skip
+                    f"the variable changes its shape from {before.shape} to {info.shape} in a step that also reads it",
+                    self.nodes[node],
+                )
             # No step writes a variable without elements, but assigning one must give it its value.
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)

@@ -70,8 +70,10 @@ def dtypes_of(exprs: list[Expr]) -> set[DType]:
 
 
 def _index_only(e: Expr) -> bool:
-    return e.op != "load" and all(x.op in ("index", "const") or x.args for x in walk(e)) and not any(
-        x.op in ("load", "local", "rng") for x in walk(e)
+    return (
+        e.op != "load"
+        and all(x.op in ("index", "const") or x.args for x in walk(e))
+        and not any(x.op in ("load", "local", "rng") for x in walk(e))
     )
 
 

@@ -98,9 +98,14 @@ class _Search:
             return self._element(node.inputs[i], idx, leaves, depth - 1)
 
         site = LowerSite(
-            inputs, self.found.outputs[node.id], node.attrs, node.types,
-            lambda i: self.found.values.get(node.inputs[i]), load, _no_random,
-        )  # fmt: skip
+            inputs,
+            self.found.outputs[node.id],
+            node.attrs,
+            node.types,
+            lambda i: self.found.values.get(node.inputs[i]),
+            load,
+            _no_random,
+        )
         return node.opdef.lower(site, tuple(idx), edge.port)
 
 

@@ -19,11 +19,24 @@ from tfnb.types import DType, float32, float64, int32
 __all__ = ["Printer"]
 
 INNER = 9  # the level of the innermost, vectorised loop
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-            "and": "&", "or": "|", "xor": "^", "bitand": "&", "bitor": "|", "bitxor": "^"}  # fmt: skip
-_BUILTIN = frozenset(
-    "sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split()
-)
+_SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "bitand": "&",
+    "bitor": "|",
+    "bitxor": "^",
+}
+_BUILTIN = frozenset("sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split())
 _SPECIAL = frozenset("erfinv digamma".split())
 # Integers in these are mostly shapes, with this role.
 _SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fromkeys(("add", "sub"), "n_offset")
@@ -211,8 +224,10 @@ class Printer:
         safe = fixed is not None and fixed not in (0, -1)
         positive = fixed is not None and fixed > 0
         at_least_zero = self.indexing.pure(e.args[0]) and (self.indexing.bounds(e.args[0]) or (-1, 0))[0] >= 0
-        if e.op in ("div", "truncmod") and safe or (
-            e.op in ("floordiv", "floormod") and safe and (at_least_zero and positive or dtype.is_unsigned)
+        if (
+            e.op in ("div", "truncmod")
+            and safe
+            or (e.op in ("floordiv", "floormod") and safe and (at_least_zero and positive or dtype.is_unsigned))
         ):
             sign = "/" if e.op in ("div", "floordiv") else "%"
             return self._narrow(e, f"({args[0]} {sign} {args[1]})", vector)

@@ -192,9 +192,11 @@ class _Main(Body):
         join = _update(self.kernel, accs, [a.total for a in accs], names)
         block = self.kernel.size(BLOCK, "n_block_rows")
         statements: Block = [
-            *(Assign(a.name, a.neutral) for a in accs), Declare(kind, "stop", f"min(q_end, block + {block})"),
-            self.row_loop(self.inner, "block", "stop"), *join,
-        ]  # fmt: skip
+            *(Assign(a.name, a.neutral) for a in accs),
+            Declare(kind, "stop", f"min(q_end, block + {block})"),
+            self.row_loop(self.inner, "block", "stop"),
+            *join,
+        ]
         blocks = For(kind, "block", "q_begin", "q_end", block, statements)
         back = [Assign(a.name, a.total) for a in accs]
         return self.column_loop([*totals, *outer, blocks, *back, *after])
@@ -215,9 +217,11 @@ class _Main(Body):
         put = [a.store(f"{a.name}_before", a.total, i) for a in accs]
         step = kernel.size(BLOCK, "n_block_rows")
         statements: Block = [
-            self.column_loop([*reset]), Declare(kind, "stop", f"min(q_end, block + {step})"),
-            self.row_loop([rows], "block", "stop"), self.column_loop([*load, *join, *put]),
-        ]  # fmt: skip
+            self.column_loop([*reset]),
+            Declare(kind, "stop", f"min(q_end, block + {step})"),
+            self.row_loop([rows], "block", "stop"),
+            self.column_loop([*load, *join, *put]),
+        ]
         return [*block, For(kind, "block", "q_begin", "q_end", step, statements)]
 
     def scratch(self, what: str) -> list[str]:

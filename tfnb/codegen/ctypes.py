@@ -14,8 +14,15 @@ import numpy as np
 from tfnb.types import DType, float32
 
 __all__ = [
-    "constant", "mask_like", "mask_type", "memory_type", "register_size", "register_type", "vector_lanes", "wrapped",
-]  # fmt: skip
+    "constant",
+    "mask_like",
+    "mask_type",
+    "memory_type",
+    "register_size",
+    "register_type",
+    "vector_lanes",
+    "wrapped",
+]
 
 
 def memory_type(dtype: DType) -> str:
@@ -88,6 +95,8 @@ def _float(x: float, dtype: DType) -> str:
 
 
 def _shortest(x: np.float32) -> str:
-    return str(np.format_float_positional(x, trim="0")) if 1e-4 <= abs(x) < 1e7 or x == 0 else str(
-        np.format_float_scientific(x, trim="0")
+    return (
+        str(np.format_float_positional(x, trim="0"))
+        if 1e-4 <= abs(x) < 1e7 or x == 0
+        else str(np.format_float_scientific(x, trim="0"))
     )

@@ -60,14 +60,24 @@ def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
 
 
 def assemble(
-    kernel: KernelText, body: Block, shape: Geometry, aligned: frozenset[Value] = frozenset(),
+    kernel: KernelText,
+    body: Block,
+    shape: Geometry,
+    aligned: frozenset[Value] = frozenset(),
     has_local: bool = False,
 ) -> Generated:
     """The finished kernel."""
     text = "\n".join([kernel.signature(NAME), "{", *render(body, 1), "}"])
     params = list(kernel.params.values())
     return Generated(
-        text, tuple(p.target for p in params), tuple(p.written for p in params),
-        tuple(n for _, n in kernel.sizes), tuple(kernel.numbers), tuple(kernel.needs), shape, aligned,
-        tuple(kernel.parameters()), has_local,
-    )  # fmt: skip
+        text,
+        tuple(p.target for p in params),
+        tuple(p.written for p in params),
+        tuple(n for _, n in kernel.sizes),
+        tuple(kernel.numbers),
+        tuple(kernel.needs),
+        shape,
+        aligned,
+        tuple(kernel.parameters()),
+        has_local,
+    )

@@ -92,9 +92,14 @@ def _fused(call: CallDef, reader: Definition) -> CallDef | str:
     info = None if bias is None else bias.info
     site = replace(call.site, epilogue=Epilogue(info, activation))
     return replace(
-        call, position=reader.position, nodes=(*call.nodes, *reader.nodes), values=(value,), outs=(value,),
-        site=site, bias=bias,
-    )  # fmt: skip
+        call,
+        position=reader.position,
+        nodes=(*call.nodes, *reader.nodes),
+        values=(value,),
+        outs=(value,),
+        site=site,
+        bias=bias,
+    )
 
 
 def _activation(e: Expr) -> tuple[str, Expr]:

@@ -28,7 +28,7 @@ from tfnb.codegen.values import (
     loads_of,
     local,
     size_of,
-)  # fmt: skip
+)
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Epilogue
@@ -374,8 +374,10 @@ def _resolve(
             continue
         expr, depth, whole = found
         idx = mine if whole else row
-        shape = tuple(g.domain[d] for d in range(len(g.domain))) if whole else tuple(
-            g.domain[int(str(i.value)[1:])] for i in row
+        shape = (
+            tuple(g.domain[d] for d in range(len(g.domain)))
+            if whole
+            else tuple(g.domain[int(str(i.value)[1:])] for i in row)
         )
         if whole and not full:
             return "a value per row needs other elements than its own"
@@ -387,9 +389,15 @@ def _resolve(
 
 
 def _limits(
-    g: Group, m: Member, exprs: tuple[Expr, ...], level: int,
-    axes: tuple[int, ...] | None, kind: str, facts: DeviceFacts, full: bool,
-) -> str | None:  # fmt: skip
+    g: Group,
+    m: Member,
+    exprs: tuple[Expr, ...],
+    level: int,
+    axes: tuple[int, ...] | None,
+    kind: str,
+    facts: DeviceFacts,
+    full: bool,
+) -> str | None:
     if not g.members:
         return None
     reads = {x.value.value for e in exprs for x in loads_of(e)}

@@ -64,9 +64,11 @@ class Indexing:
     `ranges` says."""
 
     def __init__(
-        self, extents: Mapping[str, int], dtype: DType = int32,
+        self,
+        extents: Mapping[str, int],
+        dtype: DType = int32,
         ranges: Mapping[str, tuple[int, int]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.extents = extents
         self.ranges = ranges or {}
         self.dtype = dtype
@@ -331,10 +333,22 @@ def _compared(e: Expr, a: tuple[int, int], b: tuple[int, int]) -> Expr:
         if b[0] >= a[1]:
             return y if e.op == "max" else x
         return e
-    always = {"lt": a[1] < b[0], "le": a[1] <= b[0], "gt": a[0] > b[1], "ge": a[0] >= b[1],
-              "eq": a == b and a[0] == a[1], "ne": a[1] < b[0] or b[1] < a[0]}  # fmt: skip
-    never = {"lt": a[0] >= b[1], "le": a[0] > b[1], "gt": a[1] <= b[0], "ge": a[1] < b[0],
-             "eq": always["ne"], "ne": always["eq"]}  # fmt: skip
+    always = {
+        "lt": a[1] < b[0],
+        "le": a[1] <= b[0],
+        "gt": a[0] > b[1],
+        "ge": a[0] >= b[1],
+        "eq": a == b and a[0] == a[1],
+        "ne": a[1] < b[0] or b[1] < a[0],
+    }
+    never = {
+        "lt": a[0] >= b[1],
+        "le": a[0] > b[1],
+        "gt": a[1] <= b[0],
+        "ge": a[1] < b[0],
+        "eq": always["ne"],
+        "ne": always["eq"],
+    }
     if always[e.op]:
         return const(True, bool_)
     return const(False, bool_) if never[e.op] else e

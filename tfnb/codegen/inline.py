@@ -24,7 +24,7 @@ from tfnb.codegen.values import (
     element,
     loads_of,
     size_of,
-)  # fmt: skip
+)
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.scalar import Expr, const, substitute, walk
@@ -39,8 +39,19 @@ _SLOW = frozenset(
     "exp expm1 log log1p tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc"
     " erfinv lgamma digamma pow atan2 philox".split()
 )
-_WEIGHTS = {"div": 4, "sqrt": 4, "rsqrt": 5, "floordiv": 4, "floormod": 4, "truncmod": 4, "recip": 4,
-            "const": 0, "index": 0, "local": 0, "arg": 0}  # fmt: skip
+_WEIGHTS = {
+    "div": 4,
+    "sqrt": 4,
+    "rsqrt": 5,
+    "floordiv": 4,
+    "floormod": 4,
+    "truncmod": 4,
+    "recip": 4,
+    "const": 0,
+    "index": 0,
+    "local": 0,
+    "arg": 0,
+}
 
 
 @remembered("costs of expressions", 8192)

@@ -30,7 +30,7 @@ from tfnb.codegen.values import (
     literal,
     param,
     uniform_value,
-)  # fmt: skip
+)
 from tfnb.errors import InternalError, OpError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.cluster import Cluster
@@ -80,9 +80,7 @@ class _Lowering:
         self.slot_of = {v: i for i, v in enumerate(cluster.variables)}
         self.versions: list[list[Value]] = [[] for _ in cluster.variables]
         self.writers: dict[tuple[int, int], int] = {}
-        self.written = {
-            self.slot_of[found.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes
-        }
+        self.written = {self.slot_of[found.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes}
         self.behind: list[int] = []
         self.position = {n.id: p for p, n in enumerate(cluster.nodes)}
         for i, (e, info) in enumerate((e, found.infos[e]) for e in cluster.inputs):
@@ -214,9 +212,7 @@ class _Lowering:
         info = self.found.outputs[node.id][k]
         value = self.value(info)
         self.views[Edge(node.id, k)] = View(value, info.shape)
-        self.definitions.append(
-            PointwiseDef(position, (node.id,), node.name, (value,), (_stored(body, info.dtype),))
-        )
+        self.definitions.append(PointwiseDef(position, (node.id,), node.name, (value,), (_stored(body, info.dtype),)))
 
     def _scalar_bodies(self, position: int, node: Node, domain: tuple[int, ...]) -> list[Expr]:
         infos = self.found.inputs[node.id]
@@ -280,9 +276,14 @@ class _Lowering:
             return elements[i](idx)
 
         return LowerSite(
-            self.found.inputs[node.id], self.found.outputs[node.id], node.attrs, node.types,
-            lambda i: self.found.values.get(node.inputs[i]), load, lambda word: s.rng(node.id, word),
-        )  # fmt: skip
+            self.found.inputs[node.id],
+            self.found.outputs[node.id],
+            node.attrs,
+            node.types,
+            lambda i: self.found.values.get(node.inputs[i]),
+            load,
+            lambda word: s.rng(node.id, word),
+        )
 
     def _index_function(self, position: int, node: Node) -> None:
         site = self._site(position, node)
@@ -319,25 +320,36 @@ class _Lowering:
             raise InternalError(f"{opdef.name} has no library kernel", node)
         ins = tuple(self._view(position, node, i) for i in range(len(node.inputs)))
         slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
-        written = tuple(
-            self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots
-        )
+        written = tuple(self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots)
         outs = written[: len(outputs)] if written else tuple(self.value(o) for o in outputs)
         site = KernelSite(
-            opdef.name, self.found.inputs[node.id], outputs, node.attrs,
+            opdef.name,
+            self.found.inputs[node.id],
+            outputs,
+            node.attrs,
             {i: self.found.values[e] for i, e in enumerate(node.inputs) if e in self.found.values},
-            self.facts.units, self.facts.kind,
+            self.facts.units,
+            self.facts.kind,
             updated=frozenset(
-                i for i, v in enumerate(ins)
+                i
+                for i, v in enumerate(ins)
                 if self.optimize and v.value.kind == "variable" and v.value.index in self.written
             ),
-        )  # fmt: skip
+        )
         product = opdef.product(site) if opdef.product is not None else None
         self.definitions.append(
             CallDef(
-                position, (node.id,), node.name, written or outs, ins, outs, site, opdef.opencl, opdef.epilogue,
+                position,
+                (node.id,),
+                node.name,
+                written or outs,
+                ins,
+                outs,
+                site,
+                opdef.opencl,
+                opdef.epilogue,
                 product=product,
-            )  # fmt: skip
+            )
         )
         if written:
             self._passed_on(node, written)
@@ -357,9 +369,7 @@ class _Lowering:
                 self.definitions.append(CopyDef(position, (e.id,), "copy", view, k))
             outputs.append(view)
         last = [v[-1] for v in self.versions if v]
-        return Lowered(
-            self.definitions, tuple(outputs), self.consts, self.behind, self.writers, last
-        )
+        return Lowered(self.definitions, tuple(outputs), self.consts, self.behind, self.writers, last)
 
     def _output(self, e: Edge) -> View:
         if e in self.views:

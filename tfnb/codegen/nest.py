@@ -125,16 +125,17 @@ def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
     return list(forms.values())
 
 
-def _merge(
-    domain: Sequence[int], axes: frozenset[int], forms: list[Affine], idx: Sequence[Expr]
-) -> list[list[int]]:
+def _merge(domain: Sequence[int], axes: frozenset[int], forms: list[Affine], idx: Sequence[Expr]) -> list[list[int]]:
     """Runs of dimensions that are one loop."""
     pinned = {v for f in forms for t in f.terms if t.op != "index" for v in walk(t) if v.op == "index"}
     runs: list[list[int]] = []
     for d in range(len(domain)):
         last = runs[-1][-1] if runs else None
-        if last is not None and (last in axes) == (d in axes) and not {idx[last], idx[d]} & pinned and all(
-            f.terms.get(idx[last], 0) == f.terms.get(idx[d], 0) * domain[d] for f in forms
+        if (
+            last is not None
+            and (last in axes) == (d in axes)
+            and not {idx[last], idx[d]} & pinned
+            and all(f.terms.get(idx[last], 0) == f.terms.get(idx[d], 0) * domain[d] for f in forms)
         ):
             runs[-1].append(d)
         else:
@@ -143,9 +144,15 @@ def _merge(
 
 
 def _rename(
-    domain: Sequence[int], axes: frozenset[int], runs: list[list[int]], idx: Sequence[Expr],
-    exprs: Sequence[Expr], at: Expr, kept_at: Expr, dtype: DType,
-) -> Nest:  # fmt: skip
+    domain: Sequence[int],
+    axes: frozenset[int],
+    runs: list[list[int]],
+    idx: Sequence[Expr],
+    exprs: Sequence[Expr],
+    at: Expr,
+    kept_at: Expr,
+    dtype: DType,
+) -> Nest:
     loops = []
     table: dict[Expr, Expr] = {}
     for k, run in enumerate(runs):

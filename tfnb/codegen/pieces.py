@@ -31,9 +31,7 @@ class Region:
     at: Expr | None = None
 
 
-def regions_of(
-    domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int
-) -> list[Region]:
+def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int) -> list[Region]:
     """The whole domain, or the pieces that are cheaper."""
     whole = [Region(domain, list(stores), limit)]
     size = 1

@@ -114,8 +114,12 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
         many, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
         row, begin, end = f"task / {many}", f"task % {many} * {per}", f"min({n}, begin + {per})"
     statements = [
-        Declare(kind, "row", row), *body.row, Declare(kind, "begin", begin), Declare(kind, "end", end), *loops,
-    ]  # fmt: skip
+        Declare(kind, "row", row),
+        *body.row,
+        Declare(kind, "begin", begin),
+        Declare(kind, "end", end),
+        *loops,
+    ]
     return Range(kind, "task", tasks, 1, statements)
 
 

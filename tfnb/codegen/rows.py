@@ -81,9 +81,11 @@ def make_plan(group: Group) -> Plan:
             continue
         for v, _ in zip(m.values, es, strict=True):
             (full.append((level, (v, next(done)))) if whole else kept.append((v, next(done))))
-    kinds = dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full]) | {
-        st for r in reductions for st in r.combine.states
-    } | {v.info.dtype for _, (v, _) in full}
+    kinds = (
+        dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full])
+        | {st for r in reductions for st in r.combine.states}
+        | {v.info.dtype for _, (v, _) in full}
+    )
     return Plan(nest, tuple(reductions), tuple(full), tuple(kept), vector_lanes(kinds))
 
 
@@ -200,17 +202,22 @@ class _Rows(Body):
         return f"q * {self.kernel.size(padded, 'n_padded')} + {self.last.name}"
 
     def _loops(
-        self, accs: dict[Reduction, tuple[str, ...]], parts: dict[Reduction, tuple[str, ...]],
-        blocked: bool, bounds: tuple[str, str] | None,
-    ) -> For:  # fmt: skip
+        self,
+        accs: dict[Reduction, tuple[str, ...]],
+        parts: dict[Reduction, tuple[str, ...]],
+        blocked: bool,
+        bounds: tuple[str, str] | None,
+    ) -> For:
         """The loops over the reduced dimensions; `bounds` of the outermost of them when rows are split."""
         kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
         n = kernel.extent(self.last)
         begin, end = bounds if bounds and not self.outer else ("0", n)
         start = [node for r in accs for node in self._declared(r, parts[r])] if blocked else []
-        join = [
-            node for r, acc in accs.items() for node in r.combine.update(kernel, acc, parts[r], lanes)
-        ] if blocked else []
+        join = (
+            [node for r, acc in accs.items() for node in r.combine.update(kernel, acc, parts[r], lanes)]
+            if blocked
+            else []
+        )
         long_rows = blocked and (not self.outer or self.last.extent > BLOCK)
         if long_rows:
             block = kernel.size(BLOCK, "n_block")

@@ -97,9 +97,12 @@ def _shaping(cluster: Cluster) -> frozenset[int]:
 
 
 def _node(
-    found: Specialized, node: Node, fed: frozenset[Edge],
-    variables: Mapping[int, TensorInfo | None], facts: DeviceFacts,
-) -> None:  # fmt: skip
+    found: Specialized,
+    node: Node,
+    fed: frozenset[Edge],
+    variables: Mapping[int, TensorInfo | None],
+    facts: DeviceFacts,
+) -> None:
     kind = node.opdef.kind
     if kind is Kind.VARIABLE:
         _variable(found, node, variables.get(node.id))
@@ -114,9 +117,7 @@ def _node(
     specs = tuple(_input_spec(found, e) for e in node.inputs)
     for i, spec in enumerate(specs):
         if not spec.shape.is_fully_defined() and i not in node.opdef.writes:
-            raise FailedPreconditionError(
-                f"input {i} is a variable without a value: run its initializer first"
-            )
+            raise FailedPreconditionError(f"input {i} is a variable without a value: run its initializer first")
     outputs = _infer(found, node, specs)
     _note_reads(found, node)
     _references(found, node, specs, outputs)
@@ -202,9 +203,14 @@ def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], part
         return Shape((None,) * length)
 
     return Infer(
-        node.opdef.name, tuple(s.shape for s in specs), tuple(s.dtype for s in specs),
-        node.attrs, node.types, value, as_shape,
-    )  # fmt: skip
+        node.opdef.name,
+        tuple(s.shape for s in specs),
+        tuple(s.dtype for s in specs),
+        node.attrs,
+        node.types,
+        value,
+        as_shape,
+    )
 
 
 def _note_reads(found: Specialized, node: Node) -> None:
@@ -218,9 +224,7 @@ def _note_reads(found: Specialized, node: Node) -> None:
             found.unset.add(variable)
 
 
-def _references(
-    found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]
-) -> None:
+def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]) -> None:
     """Follows written and passed-on references, and gives variables the shape they are assigned."""
     opdef = node.opdef
     for i in opdef.writes:
@@ -239,9 +243,7 @@ def _references(
             found.variable_of[Edge(node.id, 0)] = variable
 
 
-def _evaluate(
-    found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]
-) -> bool:
+def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
     """Computes the node's outputs now if all they depend on is known; says whether it did."""
     opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
     if opdef.kind is not Kind.COMPUTE or not outputs or any(e in found.variable_of for e in edges):
@@ -269,9 +271,7 @@ def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> b
     return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))
 
 
-def _host_values(
-    found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]
-) -> list[np.ndarray]:
+def _host_values(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> list[np.ndarray]:
     opdef = node.opdef
     if opdef.partial is not None:
         specs = tuple(_input_spec(found, e) for e in node.inputs)

@@ -70,9 +70,7 @@ def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
 class _Tiled:
     """One kernel over tiles of `row` and the innermost loop."""
 
-    def __init__(
-        self, nest: Nest, stores: list[Stored], row: Loop, loads: list[Expr], lanes: int
-    ) -> None:
+    def __init__(self, nest: Nest, stores: list[Stored], row: Loop, loads: list[Expr], lanes: int) -> None:
         self.nest, self.stores, self.row, self.loads, self.lanes = nest, stores, row, loads, lanes
         self.kernel = kernel_for(nest, stores)
         outer, self.inner = split_loops(nest.loops)
@@ -96,11 +94,13 @@ class _Tiled:
         head = row_variables(kernel, self.others, "row") if self.others else []
         each_row = For("int", "k", "0", "rows", "1", [Declare(kind, t, "first + k"), *self.middle, *inner])
         statements = [
-            Declare(kind, "row", f"task / {many}"), *head,
+            Declare(kind, "row", f"task / {many}"),
+            *head,
             Declare(kind, "first", f"task % {many} * {lanes}"),
-            Declare("int", "rows", f"LIVE({rows} - first, {lanes})"), *self.body.row,
+            Declare("int", "rows", f"LIVE({rows} - first, {lanes})"),
+            *self.body.row,
             vector_loop(kind, i, "0", n, lanes, [*tiles, each_row]),
-        ]  # fmt: skip
+        ]
         loop = Range(kind, "task", kernel.size(tasks, "n_tasks"), 1, statements)
         work = extent(self.nest.loops) * max(1, sum(cost(e) for _, e in self.stores) // 4)
         return assemble(kernel, [*self.body.top, loop], geometry(facts, tasks, work))

@@ -10,9 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "Assign", "Block", "Call", "Declare", "For", "If", "Range", "Return", "Statement", "Store",
-    "live_lanes", "vector_loop",
-]  # fmt: skip
+    "Assign",
+    "Block",
+    "Call",
+    "Declare",
+    "For",
+    "If",
+    "Range",
+    "Return",
+    "Statement",
+    "Store",
+    "live_lanes",
+    "vector_loop",
+]
 
 
 @dataclass(slots=True, eq=False)

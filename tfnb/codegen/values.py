@@ -20,9 +20,25 @@ from tfnb.ir.scalar import Expr, make
 from tfnb.types import DType, bool_, int32, int64, uint8
 
 __all__ = [
-    "LONG_FROM", "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
-    "accumulator", "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "param", "uniform_value",
-]  # fmt: skip
+    "LONG_FROM",
+    "CallDef",
+    "CopyDef",
+    "Definition",
+    "Lowered",
+    "PointwiseDef",
+    "ReduceDef",
+    "Value",
+    "View",
+    "accumulator",
+    "compute_dtype",
+    "element",
+    "literal",
+    "loads_of",
+    "size_of",
+    "local",
+    "param",
+    "uniform_value",
+]
 
 Number = bool | int | float | np.generic
 LONG_FROM = 2**31 - 64  # from so many elements on, sizes and indices are long
@@ -183,8 +199,10 @@ def param(value: float, dtype: DType) -> Expr:
 def literal(value: Number, dtype: DType) -> Expr:
     """A constant; 16-bit floats are rounded first."""
     if dtype is uint8 or not dtype.is_bool:
-        return s.const(value, dtype) if dtype.size != 2 or not dtype.is_floating else s.cast(
-            s.const(float(value), s.float32), dtype
+        return (
+            s.const(value, dtype)
+            if dtype.size != 2 or not dtype.is_floating
+            else s.cast(s.const(float(value), s.float32), dtype)
         )
     return s.const(bool(value), bool_)
 

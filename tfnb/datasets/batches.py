@@ -81,9 +81,7 @@ class DataSet:
         """How many epochs were served to their end and left by a later batch."""
         return self._epochs_completed
 
-    def next_batch(
-        self, batch_size: int, fake_data: bool = False, shuffle: bool = True
-    ) -> tuple[Any, Any]:
+    def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
         """The next `batch_size` images and labels.
 
         Raises `InvalidArgumentError` for a batch of none, or of more than the data set holds.
@@ -94,8 +92,7 @@ class DataSet:
             return self._fake_batch(batch_size)
         if batch_size > self._num_examples:
             raise InvalidArgumentError(
-                f"a batch of {batch_size} is larger than the data set "
-                f"of {self._num_examples} examples"
+                f"a batch of {batch_size} is larger than the data set of {self._num_examples} examples"
             )
         start, end = self._index_in_epoch, self._index_in_epoch + batch_size
         if start == 0 and self._epochs_completed == 0 and shuffle:

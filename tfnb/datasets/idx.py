@@ -61,10 +61,7 @@ def _read_stream(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> np.
             f"{needed} bytes of data, the file holds {len(data)}"
         )
     if stream.read(1):
-        raise DataLossError(
-            f"{path}: data goes on at offset {start + needed}, "
-            f"where the header's shape {shape} ends"
-        )
+        raise DataLossError(f"{path}: data goes on at offset {start + needed}, where the header's shape {shape} ends")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 

@@ -92,9 +92,12 @@ class VocabularyProcessor:
     """
 
     def __init__(
-        self, max_document_length: int, min_frequency: int = 0, vocabulary: CategoricalVocabulary | None = None,
+        self,
+        max_document_length: int,
+        min_frequency: int = 0,
+        vocabulary: CategoricalVocabulary | None = None,
         tokenizer_fn: Callable[[Iterable[str]], Iterable[Iterable[str]]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.max_document_length = max_document_length
         self.min_frequency = min_frequency
         self.vocabulary_ = CategoricalVocabulary() if vocabulary is None else vocabulary

@@ -108,9 +108,7 @@ class HostPool:
         self._peak = 0
         self._cached = 0
 
-    def take(
-        self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]
-    ) -> tuple[np.ndarray, Any]:
+    def take(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[np.ndarray, Any]:
         """An array with any content on a block of `capacity` (see `capacity_of`), and the block's kernel argument.
 
         Raises `ResourceExhaustedError` when the limit or the machine's memory is reached.
@@ -194,9 +192,7 @@ class HostPool:
             try:
                 block = self._make(capacity)
             except MemoryError:
-                raise self._exhausted(
-                    capacity, shape, dtype, "the machine has not that much left"
-                ) from None
+                raise self._exhausted(capacity, shape, dtype, "the machine has not that much left") from None
         block.capacity = capacity
         block.lease = None
         block.arg = self._bind(np.ndarray((len(block) - block.start,), np.uint8, block, block.start))

@@ -28,9 +28,15 @@ class Recorder(Protocol):
     begin: float
 
     def launch(
-        self, device: str, queue: str, label: str, nodes: tuple[int, ...], start_us: float, end_us: float,
+        self,
+        device: str,
+        queue: str,
+        label: str,
+        nodes: tuple[int, ...],
+        start_us: float,
+        end_us: float,
         nbytes: int,
-    ) -> None: ...  # fmt: skip
+    ) -> None: ...
 
     def later(self, report: Callable[[], None]) -> None: ...
 

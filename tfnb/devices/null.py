@@ -35,9 +35,7 @@ class NullDevice:
         return DeviceTensor(self, info, None, np.zeros(info.shape, info.dtype.np))
 
     def from_numpy(self, array: np.ndarray) -> DeviceTensor:
-        return DeviceTensor(
-            self, TensorInfo(as_dtype(array.dtype), array.shape), None, array.copy()
-        )
+        return DeviceTensor(self, TensorInfo(as_dtype(array.dtype), array.shape), None, array.copy())
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
         assert tensor.array is not None

@@ -38,14 +38,18 @@ from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
 __all__ = [
-    "GraphBuilder", "all_or_nothing", "claim_frame", "claim_name", "infer_specs", "pack_outputs", "redefine",
+    "GraphBuilder",
+    "all_or_nothing",
+    "claim_frame",
+    "claim_name",
+    "infer_specs",
+    "pack_outputs",
+    "redefine",
     "replace_input",
-]  # fmt: skip
+]
 
 
-def infer_specs(
-    opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]
-) -> list[TensorSpec]:
+def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]) -> list[TensorSpec]:
     """dtype and static shape of every output."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
@@ -404,9 +408,7 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
         graph._consumers.setdefault((value.op.id, value.index), []).append(op)
 
 
-def redefine(
-    op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]
-) -> None:
+def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]) -> None:
     """Makes `op` an operation of another type that gives the same values; its name and its readers stay."""
     graph = op.graph
     with graph._lock:

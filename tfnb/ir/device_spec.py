@@ -46,9 +46,12 @@ class DeviceSpec:
     def matches(self, full: DeviceSpec) -> bool:
         """Does the complete name `full` satisfy this spec?"""
         pairs = (
-            (self.job, full.job), (self.replica, full.replica), (self.task, full.task),
-            (self.device_type, full.device_type), (self.device_index, full.device_index),
-        )  # fmt: skip
+            (self.job, full.job),
+            (self.replica, full.replica),
+            (self.task, full.task),
+            (self.device_type, full.device_type),
+            (self.device_index, full.device_index),
+        )
         return all(mine is None or mine == its for mine, its in pairs)
 
     def merged(self, outer: DeviceSpec) -> DeviceSpec:

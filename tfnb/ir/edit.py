@@ -28,8 +28,19 @@ class EditNode:
     """A node during an edit; looks like an Operation to gradient, expansion and shape functions."""
 
     __slots__ = (
-        "attrs", "colocation", "control", "device", "graph", "id", "name", "opdef", "origin", "refs", "specs", "types",
-    )  # fmt: skip
+        "attrs",
+        "colocation",
+        "control",
+        "device",
+        "graph",
+        "id",
+        "name",
+        "opdef",
+        "origin",
+        "refs",
+        "specs",
+        "types",
+    )
 
     def __init__(self, graph: GraphEdit, node: Node) -> None:
         self.graph = graph
@@ -67,9 +78,18 @@ class EditNode:
 
     def freeze(self) -> Node:
         return Node(
-            self.id, self.name, self.opdef, self.refs, self.control, self.attrs, self.types,
-            tuple(self.specs), self.device, self.origin, self.colocation,
-        )  # fmt: skip
+            self.id,
+            self.name,
+            self.opdef,
+            self.refs,
+            self.control,
+            self.attrs,
+            self.types,
+            tuple(self.specs),
+            self.device,
+            self.origin,
+            self.colocation,
+        )
 
 
 class GraphEdit:
@@ -108,10 +128,18 @@ class GraphEdit:
         i, self.next_id = self.next_id, self.next_id + 1
         prefix = f"{behalf.name}/" if behalf is not None else ""
         node = Node(
-            i, f"{prefix}{name or opdef.name}#{i}", opdef, tuple(Edge(t.op.id, t.index) for t in inputs), (),
-            attrs, types, tuple(specs), behalf.device if behalf else "", behalf.origin if behalf else None,
+            i,
+            f"{prefix}{name or opdef.name}#{i}",
+            opdef,
+            tuple(Edge(t.op.id, t.index) for t in inputs),
+            (),
+            attrs,
+            types,
+            tuple(specs),
+            behalf.device if behalf else "",
+            behalf.origin if behalf else None,
             behalf.colocation if behalf else (),
-        )  # fmt: skip
+        )
         self.nodes[i] = EditNode(self, node)
         return self.nodes[i]
 

@@ -69,9 +69,7 @@ class FunctionBuilder(GraphBuilder):
         if outside is not None:
             self.seed = outside.seed
 
-    def add_arg(
-        self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg", ref: bool = False
-    ) -> Tensor:
+    def add_arg(self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg", ref: bool = False) -> Tensor:
         """The next argument, with `ref` a variable; the name gets the form that TensorFlow asks of arguments."""
         name = re.sub(r"[^a-z0-9_]", "_", name.lower())
         name = name if name[:1].isalpha() else f"arg_{name}"
@@ -151,7 +149,7 @@ class Function:
                 op.opdef.stateful and op.opdef not in _ARGS or op.opdef.writes for op in body.get_operations()
             ),
             body=self,
-        )  # fmt: skip
+        )
 
     @cached_property
     def gradient(self) -> Callable[..., Any]:

@@ -113,10 +113,18 @@ class Graph:
 def node_of(op: Any) -> Node:
     """The step-side node of a user's operation."""
     return Node(
-        op.id, op.name, op.opdef, tuple(Edge(t.op.id, t.index) for t in op.inputs),
-        tuple(c.id for c in op.control_inputs), op.attrs, op.types, tuple(op.specs),
-        op.device, op.origin, op.colocation,
-    )  # fmt: skip
+        op.id,
+        op.name,
+        op.opdef,
+        tuple(Edge(t.op.id, t.index) for t in op.inputs),
+        tuple(c.id for c in op.control_inputs),
+        op.attrs,
+        op.types,
+        tuple(op.specs),
+        op.device,
+        op.origin,
+        op.colocation,
+    )
 
 
 def graph_from_operations(

@@ -57,9 +57,7 @@ class IndexedSlices:
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
         """The dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
         if dtype is not None and dtype is not self.dtype:
-            raise DTypeError(
-                f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}"
-            )
+            raise DTypeError(f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}")
         return call_operator("densify", self)
 
     def __neg__(self) -> IndexedSlices:

@@ -41,7 +41,7 @@ class Operation:
         "outputs",
         "specs",
         "types",
-    )  # fmt: skip
+    )
 
     def __init__(self, graph: Any, opdef: OpDef, name: str, inputs: Sequence[Tensor]) -> None:
         self.graph = graph

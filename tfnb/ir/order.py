@@ -76,9 +76,7 @@ def find_paths(
     return inside, outside
 
 
-def last_uses(
-    steps: Sequence[tuple[Iterable[Name], Iterable[Name]]], live: Collection[Name]
-) -> list[tuple[Name, ...]]:
+def last_uses(steps: Sequence[tuple[Iterable[Name], Iterable[Name]]], live: Collection[Name]) -> list[tuple[Name, ...]]:
     """For each step, given as (names it reads, names it writes), those whose values nobody needs after it.
 
     `live` are the names whose values are needed after the last step.

@@ -57,8 +57,9 @@ def _truncmod(a: _Array, b: _Array) -> _Array:
 
 def _pow(a: _Array, b: _Array) -> _Array:
     if a.dtype.kind in "iu":
-        return np.where(b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)),
-                        np.power(a, np.maximum(b, 0)))
+        return np.where(
+            b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)), np.power(a, np.maximum(b, 0))
+        )
     return np.power(a, b)
 
 
@@ -84,20 +85,69 @@ def _sigmoid(x: _Array) -> _Array:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "neg": np.negative, "abs": np.abs, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
-    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh, "sigmoid": _sigmoid, "recip": lambda x: 1 / x,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-    "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "erf": _special("erf"), "erfc": _special("erfc"), "erfinv": _special("erfinv"), "lgamma": _lgamma,
-    "conj": np.conjugate, "digamma": _digamma, "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "sign": np.sign,
-    "not": np.logical_not, "bitnot": np.invert, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "floordiv": _floordiv,
-    "floormod": _floormod, "truncmod": _truncmod, "pow": _pow, "max": np.maximum, "min": np.minimum,
-    "atan2": np.arctan2, "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor,
-    "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor,
-    "shl": np.left_shift, "shr": np.right_shift,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
-}  # fmt: skip
+    "neg": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh,
+    "sigmoid": _sigmoid,
+    "recip": lambda x: 1 / x,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": _special("erf"),
+    "erfc": _special("erfc"),
+    "erfinv": _special("erfinv"),
+    "lgamma": _lgamma,
+    "conj": np.conjugate,
+    "digamma": _digamma,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "rint": np.rint,
+    "sign": np.sign,
+    "not": np.logical_not,
+    "bitnot": np.invert,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": _div,
+    "floordiv": _floordiv,
+    "floormod": _floormod,
+    "truncmod": _truncmod,
+    "pow": _pow,
+    "max": np.maximum,
+    "min": np.minimum,
+    "atan2": np.arctan2,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "xor": np.logical_xor,
+    "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or,
+    "bitxor": np.bitwise_xor,
+    "shl": np.left_shift,
+    "shr": np.right_shift,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
 
 
 def elementary(op: str) -> Callable[..., Any]:

@@ -127,9 +127,10 @@ def abandoned(folder: str) -> Iterator[str]:
     try:
         with os.scandir(folder or ".") as entries:
             found = [
-                os.path.join(folder, e.name) for e in entries
+                os.path.join(folder, e.name)
+                for e in entries
                 if (_SCRATCH.fullmatch(e.name) or PART_FOLDER.fullmatch(e.name)) and e.is_dir(follow_symlinks=False)
-            ]  # fmt: skip
+            ]
     except OSError:  # what cannot be listed is not swept
         return
     for path in sorted(found):

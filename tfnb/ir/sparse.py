@@ -42,9 +42,7 @@ class SparseTensor:
     three do not fit each other and `DTypeError` for indices or a shape of another dtype.
     """
 
-    def __init__(
-        self, indices: Any, values: Any, dense_shape: Any = None, shape: object | None = None
-    ) -> None:
+    def __init__(self, indices: Any, values: Any, dense_shape: Any = None, shape: object | None = None) -> None:
         if (dense_shape is None) == (shape is None):
             raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
         size = shape if dense_shape is None else dense_shape
@@ -73,9 +71,7 @@ class SparseTensor:
         if isinstance(value, SparseTensor):
             return value
         if not isinstance(value, SparseTensorValue):
-            raise DTypeError(
-                f"needed a SparseTensor or a SparseTensorValue, got {type(value).__name__}"
-            )
+            raise DTypeError(f"needed a SparseTensor or a SparseTensorValue, got {type(value).__name__}")
         return cls(value.indices, value.values, value.dense_shape)
 
     @property

@@ -47,15 +47,30 @@ def cluster_html(state: Mapping[str, Any]) -> str:
     for d in state["devices"]:
         devices[d["task"]] = devices.get(d["task"], 0) + d["in_use"]
     rows = [
-        [short_name(t["name"]), _SIGNS[t["state"]], _number(t, "steps"), _number(t, "variables"),
-         amount(t.get("variable_bytes", 0)), amount(devices.get(t["name"], 0)), amount(t.get("memory", 0)),
-         _number(t, "refused"), t["address"]]
+        [
+            short_name(t["name"]),
+            _SIGNS[t["state"]],
+            _number(t, "steps"),
+            _number(t, "variables"),
+            amount(t.get("variable_bytes", 0)),
+            amount(devices.get(t["name"], 0)),
+            amount(t.get("memory", 0)),
+            _number(t, "refused"),
+            t["address"],
+        ]
         for t in tasks[:_MOST_TASKS]
-    ]  # fmt: skip
+    ]
     head = [
-        "task", "state", "steps", "variables", "variable bytes", "device memory", "process memory", "refused calls",
+        "task",
+        "state",
+        "steps",
+        "variables",
+        "variable bytes",
+        "device memory",
+        "process memory",
+        "refused calls",
         "address",
-    ]  # fmt: skip
+    ]
     more = f"<p>and {len(tasks) - _MOST_TASKS:,} more tasks</p>" if len(tasks) > _MOST_TASKS else ""
     return f"<p>{escape(summary(state))}</p>{_table(head, rows, (0, 1, 8))}{more}{_pairs(state)}{_devices(state)}"
 
@@ -86,10 +101,15 @@ def _pairs(state: Mapping[str, Any]) -> str:
 
 def _devices(state: Mapping[str, Any]) -> str:
     rows = [
-        [f"{short_name(d['task'])} {d['name'].rpartition('device:')[2]}", d["kind"], amount(d["in_use"]),
-         amount(d["peak"]), amount(d["limit"]) if d["limit"] else "none"]
+        [
+            f"{short_name(d['task'])} {d['name'].rpartition('device:')[2]}",
+            d["kind"],
+            amount(d["in_use"]),
+            amount(d["peak"]),
+            amount(d["limit"]) if d["limit"] else "none",
+        ]
         for d in state["devices"][:_MOST_TASKS]
-    ]  # fmt: skip
+    ]
     return _table(["device", "kind", "in use", "peak", "limit"], rows, (0, 1))
 
 

@@ -53,9 +53,7 @@ class ClusterView(LiveView):
         super().__init__()
         cluster_status = getattr(found, "cluster_status", None)
         if cluster_status is None:
-            raise DTypeError(
-                f"needed a tf.train.DaskCluster, or a session on a cluster, got {type(found).__name__}"
-            )
+            raise DTypeError(f"needed a tf.train.DaskCluster, or a session on a cluster, got {type(found).__name__}")
         self._monitor = cluster_status()
         self._asking = threading.Lock()
         try:

@@ -81,11 +81,22 @@ class Comparison:
     def _repr_html_(self) -> str:
         cell = "<td style='text-align:left'>{}</td>"
         rows = "".join(
-            "<tr>" + "".join(cell.format(escape(str(v))) for v in (
-                d.name, d.op, d.problem, list(d.index), "" if d.a is None else d.a, "" if d.b is None else d.b,
-                d.origin)) + "</tr>"
+            "<tr>"
+            + "".join(
+                cell.format(escape(str(v)))
+                for v in (
+                    d.name,
+                    d.op,
+                    d.problem,
+                    list(d.index),
+                    "" if d.a is None else d.a,
+                    "" if d.b is None else d.b,
+                    d.origin,
+                )
+            )
+            + "</tr>"
             for d in self.differences[:200]
-        )  # fmt: skip
+        )
         titles = ("tensor", "type", "difference", "at", "first run", "second run", "source")
         head = "".join(f"<th>{h}</th>" for h in titles)
         table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
@@ -94,9 +105,13 @@ class Comparison:
 
 
 def compare(
-    run_a: Any, run_b: Any, fetches: Any = None, feed_dict: Mapping[Any, Any] | None = None, rtol: float = 1e-5,
+    run_a: Any,
+    run_b: Any,
+    fetches: Any = None,
+    feed_dict: Mapping[Any, Any] | None = None,
+    rtol: float = 1e-5,
     atol: float = 1e-8,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Compares two runs by the names of their tensors.
 
     A run is a dictionary name -> value, or a session: then everything that `fetches` (names or tensors) needs is run
@@ -113,9 +128,11 @@ def compare(
     both = [name for name in a if name in b]
     found = (_difference(name, a[name], b[name], rtol, atol) for name in both)
     return Comparison(
-        tuple(both), tuple(d for d in found if d is not None), tuple(n for n in a if n not in b),
+        tuple(both),
+        tuple(d for d in found if d is not None),
+        tuple(n for n in a if n not in b),
         tuple(n for n in b if n not in a),
-    )  # fmt: skip
+    )
 
 
 _Value = tuple[Any, str, str]  # value, type of the op, where it was made

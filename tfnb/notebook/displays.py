@@ -135,8 +135,9 @@ def steps_html(steps: Any) -> str | None:
         picture = notebook.timeline(steps)._repr_html_()
     except InvalidArgumentError:  # nothing was recorded
         picture = ""
-    passes = [(name, f"{len(graph.nodes):,} nodes") for name, graph in getattr(steps, "passes", ())
-              if hasattr(graph, "nodes")]  # fmt: skip
+    passes = [
+        (name, f"{len(graph.nodes):,} nodes") for name, graph in getattr(steps, "passes", ()) if hasattr(graph, "nodes")
+    ]
     return (picture + (_table(("pass", "graph after it"), passes) if passes else "")) or None
 
 
@@ -151,9 +152,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         return f"<tr>{inner}</tr>"
 
     body = "".join(row(cells, "td") for cells in rows)
-    return (
-        f'<table class="tfnb-table"><thead>{row(head, "th")}</thead><tbody>{body}</tbody></table>'
-    )
+    return f'<table class="tfnb-table"><thead>{row(head, "th")}</thead><tbody>{body}</tbody></table>'
 
 
 def _amount(size: float) -> str:

@@ -129,8 +129,4 @@ def _clock(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
-    return (
-        f"{minutes}:{rest:02d}"
-        if minutes < 60
-        else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
-    )
+    return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

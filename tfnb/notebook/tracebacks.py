@@ -27,9 +27,7 @@ __all__ = ["cell_name", "install", "without_our_frames"]
 CONTEXT = 3  # statements of code that are shown of a frame: the one at fault and its two neighbours
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_LIBRARIES = tuple(
-    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
+_LIBRARIES = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def install(shell: InteractiveShell) -> None:

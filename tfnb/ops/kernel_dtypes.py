@@ -10,8 +10,17 @@ from tfnb.types import DType
 
 __all__ = ["element_defines", "signed_defines"]
 
-_WRAPPING = {"int8": "uchar", "int16": "ushort", "int32": "uint", "int64": "ulong", "uint8": "uchar",
-             "uint16": "ushort", "uint32": "uint", "uint64": "ulong", "bool": "uchar"}  # fmt: skip
+_WRAPPING = {
+    "int8": "uchar",
+    "int16": "ushort",
+    "int32": "uint",
+    "int64": "ulong",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong",
+    "bool": "uchar",
+}
 _FLOATS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat"}
 
 

@@ -19,6 +19,4 @@ def library(name: str, package: str, what: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as e:
-        raise UnimplementedError(
-            f"{what} needs the package {package}: pip install {package} ({e})"
-        ) from e
+        raise UnimplementedError(f"{what} needs the package {package}: pip install {package} ({e})") from e

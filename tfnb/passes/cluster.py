@@ -94,9 +94,7 @@ def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
     keys = sorted(groups, key=lambda k: (k[0], groups[k][0]))
     member = {i: c for c, k in enumerate(keys) for i in groups[k] if graph.nodes[i].opdef.kind is not Kind.VARIABLE}
     made = [_make(graph, c, groups[k], member) for c, k in enumerate(keys)]
-    singles = tuple(
-        i for i in graph.order if i not in member and graph.nodes[i].opdef.kind not in _FREE
-    )
+    singles = tuple(i for i in graph.order if i not in member and graph.nodes[i].opdef.kind not in _FREE)
     clusters, waits = tuple(c for c, _ in made), tuple(w for _, w in made)
     return Clustered(graph, clusters, singles, member, waits, known.counters & frozenset(singles))
 
@@ -285,10 +283,16 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
     free = [n for i, n in nodes.items() if i not in inside or n.opdef.kind is Kind.VARIABLE]
     ordered = tuple(free + [nodes[i] for i in ids if nodes[i].opdef.kind is not Kind.VARIABLE])
     made = Cluster(
-        index, _name(graph, ids), ordered, tuple(inputs), _shape_values(nodes, inside), tuple(variables),
-        tuple(i for i in ids if _is_random(graph.nodes[i])), _outputs(graph, ids, inside, member, index),
+        index,
+        _name(graph, ids),
+        ordered,
+        tuple(inputs),
+        _shape_values(nodes, inside),
+        tuple(variables),
+        tuple(i for i in ids if _is_random(graph.nodes[i])),
+        _outputs(graph, ids, inside, member, index),
         graph.nodes[ids[0]].device,
-    )  # fmt: skip
+    )
     return made, tuple(waits)
 
 
@@ -325,9 +329,7 @@ def _shape_values(nodes: Mapping[int, Node], inside: set[int]) -> tuple[Edge, ..
     return tuple(found)
 
 
-def _outputs(
-    graph: Graph, ids: list[int], inside: set[int], member: Mapping[int, int], index: int
-) -> tuple[Edge, ...]:
+def _outputs(graph: Graph, ids: list[int], inside: set[int], member: Mapping[int, int], index: int) -> tuple[Edge, ...]:
     fetched = set(graph.fetches)
     found: list[Edge] = []
     for i in ids:

@@ -30,11 +30,7 @@ def counters(graph: Graph, contexts: Mapping[int, Any]) -> frozenset[int]:
     good = {i for i in inside if _is_scalar(graph, graph.nodes[i])}
     passing = {i for i in inside if graph.nodes[i].opdef.kind in _PRIMITIVES}
     while True:
-        bad = {
-            i
-            for i in good | passing
-            if any(_on_device(graph, e.id, good, passing) for e in graph.nodes[i].inputs)
-        }
+        bad = {i for i in good | passing if any(_on_device(graph, e.id, good, passing) for e in graph.nodes[i].inputs)}
         if not bad:
             return frozenset(good)
         good -= bad

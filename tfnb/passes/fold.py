@@ -77,5 +77,3 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
         array = np.asarray(value)
         if array.nbytes <= limit:
             known[Edge(node.id, port)] = array
-
-

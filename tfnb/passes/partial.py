@@ -107,17 +107,39 @@ def _hand_out(call: HostCall, *value: np.ndarray) -> tuple[()]:
 
 
 _PART_FEED = OpDef(
-    "_PartFeed", "", "value: dtype", "A value that is fed to a running step.", types={"dtype": ANY}, attrs=PartAttrs,
-    infer=lambda c: c.attrs.shape, start=_receive, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    "_PartFeed",
+    "",
+    "value: dtype",
+    "A value that is fed to a running step.",
+    types={"dtype": ANY},
+    attrs=PartAttrs,
+    infer=lambda c: c.attrs.shape,
+    start=_receive,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 _PART_FETCH = OpDef(
-    "_PartFetch", "value: T", "", "Hands a value out of a running step.", types={"T": ANY}, attrs=PartAttrs,
-    host=_hand_out, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    "_PartFetch",
+    "value: T",
+    "",
+    "Hands a value out of a running step.",
+    types={"T": ANY},
+    attrs=PartAttrs,
+    host=_hand_out,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 _PART_DONE = OpDef(
-    "_PartDone", "", "", "Tells that an operation of a running step has run.", attrs=PartAttrs, host=_hand_out,
-    grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    "_PartDone",
+    "",
+    "",
+    "Tells that an operation of a running step has run.",
+    attrs=PartAttrs,
+    host=_hand_out,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 
 
 def in_parts(graph: Graph, exchange: Exchange) -> Graph:

@@ -43,8 +43,18 @@ def prune(request: Request) -> Graph:
     nodes: dict[int, Node] = {}
     for t, (edge, i) in zip(request.feeds, feeds.items(), strict=True):
         spec = TensorSpec(t.dtype, t.shape)
-        nodes[i] = Node(i, f"_feed/{t.op.name}_{edge.port}", FEED, (), (), FEED.attrs(), {"dtype": t.dtype}, (spec,),
-                        "", t.op.origin)  # fmt: skip
+        nodes[i] = Node(
+            i,
+            f"_feed/{t.op.name}_{edge.port}",
+            FEED,
+            (),
+            (),
+            FEED.attrs(),
+            {"dtype": t.dtype},
+            (spec,),
+            "",
+            t.op.origin,
+        )
     stack = [t.op for t in request.fetches if Edge(t.op.id, t.index) not in feeds] + list(request.targets)
     seen: set[int] = set()
     while stack:
@@ -57,9 +67,18 @@ def prune(request: Request) -> Graph:
         if op.opdef.kind is Kind.PLACEHOLDER and not op.inputs:
             _refuse(op, feeds)
         nodes[op.id] = Node(
-            node.id, node.name, node.opdef, inputs, node.control, node.attrs, node.types, node.specs,
-            node.device, node.origin, node.colocation,
-        )  # fmt: skip
+            node.id,
+            node.name,
+            node.opdef,
+            inputs,
+            node.control,
+            node.attrs,
+            node.types,
+            node.specs,
+            node.device,
+            node.origin,
+            node.colocation,
+        )
         stack.extend(t.op for t, e in zip(op.inputs, node.inputs, strict=True) if e not in feeds)
         stack.extend(op.control_inputs)
     fetches = tuple(Edge(feeds[e], 0) if e in feeds else e for e in (Edge(t.op.id, t.index) for t in request.fetches))

@@ -56,9 +56,7 @@ def unsplittable(graph: Graph) -> list[list[int]]:
     for path in find_loops(graph).enter:
         if conds.get(path, 0) != 1:
             n = len(path)
-            found.append(
-                [i for i in graph.nodes if frames.inside[i][:n] == path or frames.outside[i][:n] == path]
-            )
+            found.append([i for i in graph.nodes if frames.inside[i][:n] == path or frames.outside[i][:n] == path])
     return found
 
 
@@ -129,9 +127,16 @@ class ControlLoops:
         return merge.id
 
     def _node(
-        self, enter: Node, what: str, opdef: OpDef, inputs: tuple[Edge, ...], attrs: Any,
-        types: Mapping[str, Any] = {"T": int32}, control: tuple[int, ...] = (), n_outputs: int = 1,
-    ) -> Node:  # fmt: skip
+        self,
+        enter: Node,
+        what: str,
+        opdef: OpDef,
+        inputs: tuple[Edge, ...],
+        attrs: Any,
+        types: Mapping[str, Any] = {"T": int32},
+        control: tuple[int, ...] = (),
+        n_outputs: int = 1,
+    ) -> Node:
         """Adds a node of the state machine; what goes round in it is an int32 scalar."""
         specs = (TensorSpec(int32, scalar),) * n_outputs
         name = f"{enter.attrs.frame_name}/_control_{what}"

@@ -63,9 +63,17 @@ def _read_at_home(graph: Graph) -> Graph:
             besides = (i.id for i in nodes[r].inputs if i != e and nodes[i.id].opdef.kind not in _WITHOUT_STEP)
             control = tuple(dict.fromkeys((*nodes[r].control, *besides)))
             nodes[fresh] = Node(
-                fresh, f"{source.name}/read#{fresh}", IDENTITY, (e,), control, IDENTITY.attrs(), {"T": spec.dtype},
-                (spec,), source.device, source.origin,
-            )  # fmt: skip
+                fresh,
+                f"{source.name}/read#{fresh}",
+                IDENTITY,
+                (e,),
+                control,
+                IDENTITY.attrs(),
+                {"T": spec.dtype},
+                (spec,),
+                source.device,
+                source.origin,
+            )
             nodes[r] = replace(nodes[r], inputs=tuple(Edge(fresh, 0) if i == e else i for i in nodes[r].inputs))
             fresh += 1
     return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)
@@ -119,10 +127,12 @@ class _Splitter:
         fetches = tuple(k for k, e in enumerate(graph.fetches) if graph.nodes[e.id].device == part.device)
         feeds = tuple(k for k, e in enumerate(graph.feeds) if e.id in part.nodes)
         made = Graph(
-            part.nodes, tuple(graph.fetches[k] for k in fetches),
+            part.nodes,
+            tuple(graph.fetches[k] for k in fetches),
             tuple(t for t in graph.targets if graph.nodes[t].device == part.device),
-            tuple(graph.feeds[k] for k in feeds), graph.info,
-        )  # fmt: skip
+            tuple(graph.feeds[k] for k in feeds),
+            graph.info,
+        )
         return Partition(part.device, made, feeds, fetches)
 
     # ---- nodes -----------------------------------------------------------------------------
@@ -194,9 +204,17 @@ class _Splitter:
         if found is None:
             home = self.parts[source.device]
             token = Node(
-                self._id(), f"^{source.name}", CONST, (), (i,), CONST.attrs(value=np.zeros((), np.int32)),
-                {"dtype": int32}, (TensorSpec(int32, scalar),), home.device, source.origin,
-            )  # fmt: skip
+                self._id(),
+                f"^{source.name}",
+                CONST,
+                (),
+                (i,),
+                CONST.attrs(value=np.zeros((), np.int32)),
+                {"dtype": int32},
+                (TensorSpec(int32, scalar),),
+                home.device,
+                source.origin,
+            )
             home.nodes[token.id] = token
             recv = self._pair(source, Edge(token.id, 0), token.name, token.specs[0], part)
             found = self._arrived[part.device, i] = Edge(recv, 0)
@@ -211,9 +229,17 @@ class _Splitter:
             self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), home.device, source.origin
         )
         recv = Node(
-            self._id(), f"{name}<-{here}", RECV, (), (), attrs, {"tensor_type": spec.dtype}, (spec,),
-            part.device, source.origin,
-        )  # fmt: skip
+            self._id(),
+            f"{name}<-{here}",
+            RECV,
+            (),
+            (),
+            attrs,
+            {"tensor_type": spec.dtype},
+            (spec,),
+            part.device,
+            source.origin,
+        )
         home.nodes[send.id] = send
         part.nodes[recv.id] = recv
         part.recvs.append((recv.id, self.frames.outside[source.id]))

@@ -95,10 +95,7 @@ class Placement:
     def pins(self) -> dict[str, str]:
         """Maker of state -> device, to be kept for later steps."""
         return {
-            n.name: c.device
-            for g, c in zip(self.groups, self.choices, strict=True)
-            for n in g.nodes
-            if makes_state(n)
+            n.name: c.device for g, c in zip(self.groups, self.choices, strict=True) for n in g.nodes if makes_state(n)
         }
 
     def report(self) -> str:

@@ -23,9 +23,12 @@ _NO_STEP = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE, Kind.SEND, Kind.RECV)
 
 
 def delay_recvs(
-    parts: Sequence[Partition], played: Simulation, level: Mapping[int, int], context: Mapping[int, Any],
+    parts: Sequence[Partition],
+    played: Simulation,
+    level: Mapping[int, int],
+    context: Mapping[int, Any],
     costs: CostModel,
-) -> list[Partition]:  # fmt: skip
+) -> list[Partition]:
     """The partitions with Recvs as late as possible.
 
     `played` is the simulation of the whole step, `level` and `context` say of its nodes on which level of clusters and

@@ -30,6 +30,7 @@ from tfnb.runtime.values import Value
 
 __all__ = ["Executor", "PlanPart"]
 
+
 class Executor:
     """Runs one plan, or several plans of one step that exchange values, from many threads at once.
 

@@ -181,9 +181,7 @@ class ClusterKernel:
     Programs are kept by shapes; threads that want the same one wait for one compilation.
     """
 
-    def __init__(
-        self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager
-    ) -> None:
+    def __init__(self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager) -> None:
         self.cluster = cluster
         self.device = device
         self.node = next((n for n in reversed(cluster.nodes)), None)
@@ -221,9 +219,7 @@ class ClusterKernel:
             if recorder is not None:
                 recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
 
-    def _launch(
-        self, found: _Specialised, inputs: Sequence[Value], recorder: StepStats | None
-    ) -> Sequence[Value]:
+    def _launch(self, found: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
         if found.missing is not None:
             raise _uninitialised(found.missing)
         if found.checks:
@@ -261,9 +257,7 @@ class ClusterKernel:
                 self._programs.put(key, found)
         return found
 
-    def _build(
-        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]
-    ) -> _Specialised:
+    def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
         ids = self.cluster.variables
         variables = {
             i: None if shape is None else TensorInfo(self._nodes[i].specs[0].dtype, shape)
@@ -281,9 +275,7 @@ class ClusterKernel:
         except KernelBuildError as e:
             built = [self._nodes[n] for n in e.nodes if n in self._nodes]
             raise (e.with_op(built[-1]) if built else e) from None
-        missing = next(
-            (u.node for u in program.variables if u.reads and variables[u.node] is None), None
-        )
+        missing = next((u.node for u in program.variables if u.reads and variables[u.node] is None), None)
         cells = dict(zip(ids, self._cells, strict=True))
         return _Specialised(
             loaded,
@@ -342,17 +334,20 @@ class HostKernel:
         self._owners = dict(variables or {})
         self._constants = dict(constants or {})
         self.call = HostCall(
-            node.attrs, node.types, node.specs, node, lambda: resources.random.next(node), resources,
+            node.attrs,
+            node.types,
+            node.specs,
+            node,
+            lambda: resources.random.next(node),
+            resources,
             ValueTools(device) if node.opdef.raw else None,
-        )  # fmt: skip
+        )
         self._n_inputs = len(node.inputs)
         self._raw = node.opdef.raw
         self._optional = frozenset(i for i in self._cells if not _reads(node, i))
         for i in node.opdef.writes:
             if i not in self._cells:
-                raise InternalError(
-                    f"input {i} is written, but no variable was found behind it", node
-                )
+                raise InternalError(f"input {i} is written, but no variable was found behind it", node)
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
         """The outputs. An exception of the kernel's own is for `blame`."""
@@ -388,10 +383,7 @@ class HostKernel:
         if not specs and not writes:
             return []
         results = list(result) if isinstance(result, (tuple, list)) else [result]
-        written = [
-            np.asarray(r, self._owners[i].specs[0].dtype.np)
-            for i, r in zip(writes, results, strict=False)
-        ]
+        written = [np.asarray(r, self._owners[i].specs[0].dtype.np) for i, r in zip(writes, results, strict=False)]
         rest = iter(results[len(writes) :])
         outputs: list[Value] = []
         for spec in specs:
@@ -449,8 +441,4 @@ def _reads(node: Node, i: int) -> bool:
     if op.scalar is None:
         return True
     dtypes = tuple(node.specs[0].dtype for _ in node.inputs)
-    return any(
-        e.op == "arg" and e.value == i
-        for root in scalar_exprs(op, node.attrs, dtypes)
-        for e in walk(root)
-    )
+    return any(e.op == "arg" and e.value == i for root in scalar_exprs(op, node.attrs, dtypes) for e in walk(root))

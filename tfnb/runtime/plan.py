@@ -435,10 +435,7 @@ def _frame_table(
         name=frames.names[frame],
         parent=frames.parents[frame],
         parallel_iterations=frames.limits[frame],
-        n_enters=sum(
-            node.kind == PlanKind.ENTER and frames.outside[i] == frame
-            for i, node in enumerate(nodes)
-        ),
+        n_enters=sum(node.kind == PlanKind.ENTER and frames.outside[i] == frame for i, node in enumerate(nodes)),
         n_children=frames.parents.count(frame),
         nodes=tuple(members),
         kinds=per_node(lambda i: int(nodes[i].kind)),
@@ -454,15 +451,9 @@ def _frame_table(
         n_outputs=per_node(lambda i: nodes[i].n_outputs),
         child=per_node(lambda i: frames.outside[i] if nodes[i].kind == PlanKind.ENTER else -1),
         is_constant=tuple(nodes[i].is_constant for i in members),
-        index_used=tuple(
-            nodes[i].kind == PlanKind.MERGE and edges.uses_slot(i, 1) for i in members
-        ),
+        index_used=tuple(nodes[i].kind == PlanKind.MERGE and edges.uses_slot(i, 1) for i in members),
         exits=tuple(n for n, i in enumerate(members) if nodes[i].kind == PlanKind.EXIT),
-        roots=tuple(
-            n
-            for n, i in enumerate(members)
-            if _pending(nodes[i]) == 0 and nodes[i].kind != PlanKind.FEED
-        ),
+        roots=tuple(n for n, i in enumerate(members) if _pending(nodes[i]) == 0 and nodes[i].kind != PlanKind.FEED),
     )
 
 

@@ -150,18 +150,14 @@ class Propagator:
             raise InternalError("the step is stuck:\n" + self.explain())
         return ready
 
-    def _complete(
-        self, iteration: Iteration, n: int, outputs: Sequence[Any], is_dead: bool
-    ) -> None:
+    def _complete(self, iteration: Iteration, n: int, outputs: Sequence[Any], is_dead: bool) -> None:
         """Deliver within the iteration and take note that the node has fired."""
         self._deliver(iteration.table, n, outputs, is_dead, iteration)
         iteration.left -= 1
         if not iteration.left:
             self._retire(iteration.frame)
 
-    def _deliver(
-        self, table: FrameTable, n: int, outputs: Sequence[Any], is_dead: bool, to: Iteration
-    ) -> None:
+    def _deliver(self, table: FrameTable, n: int, outputs: Sequence[Any], is_dead: bool, to: Iteration) -> None:
         """Put the outputs of node `n` of `table` on its out-edges, which end in iteration `to`."""
         counts = to.counts
         for slot, target, position in table.data_out[n]:

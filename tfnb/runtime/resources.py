@@ -134,12 +134,8 @@ class ResourceManager:
         chosen = None if containers is None else frozenset(containers)
         before = self.others()
         with self._lock:
-            cells = [
-                c for (where, _), c in self._cells.items() if chosen is None or where in chosen
-            ]
-            self._others = {
-                k: v for k, v in self._others.items() if chosen is not None and k[0] not in chosen
-            }
+            cells = [c for (where, _), c in self._cells.items() if chosen is None or where in chosen]
+            self._others = {k: v for k, v in self._others.items() if chosen is not None and k[0] not in chosen}
             if chosen is None:
                 self.random.reset()
         for cell in cells:

@@ -71,9 +71,12 @@ class StaticRunner:
         self._fetches = [source for _, source in sorted(zip(places, plan.fetches, strict=True))]
 
     def run(
-        self, feeds: Sequence[Value], recorder: StepStats | None, rendezvous: Rendezvous | None,
+        self,
+        feeds: Sequence[Value],
+        recorder: StepStats | None,
+        rendezvous: Rendezvous | None,
         cancellation: Cancellation | None,
-    ) -> list[np.ndarray]:  # fmt: skip
+    ) -> list[np.ndarray]:
         """As `Executor.run`."""
         cancellation = cancellation or Cancellation()
         try:
@@ -90,9 +93,12 @@ class StaticRunner:
             raise
 
     def _run(
-        self, feeds: Sequence[Value], rendezvous: Rendezvous | None, cancellation: Cancellation,
+        self,
+        feeds: Sequence[Value],
+        rendezvous: Rendezvous | None,
+        cancellation: Cancellation,
         held: HeldInterrupts | None = None,
-    ) -> list[np.ndarray]:  # fmt: skip
+    ) -> list[np.ndarray]:
         def check() -> None:
             if cancellation.error is not None:
                 raise cancellation.error
@@ -138,14 +144,15 @@ class ClusterRunner:
         order = [place[node] for node, _ in plan.nodes[plan.cluster].inputs]
         self._order = None if order == list(range(len(place))) else order
         # (is an output, place among outputs or feeds) of each fetch
-        self._fetches = [
-            (n == plan.cluster, slot if n == plan.cluster else place[n]) for n, slot in plan.fetches
-        ]
+        self._fetches = [(n == plan.cluster, slot if n == plan.cluster else place[n]) for n, slot in plan.fetches]
 
     def run(
-        self, feeds: Sequence[Value], recorder: StepStats | None, rendezvous: Rendezvous | None,
+        self,
+        feeds: Sequence[Value],
+        recorder: StepStats | None,
+        rendezvous: Rendezvous | None,
         cancellation: Cancellation | None,
-    ) -> list[np.ndarray]:  # fmt: skip
+    ) -> list[np.ndarray]:
         """As `Executor.run`. Nobody else takes part, so nothing is to be told to a rendezvous."""
         if cancellation is not None and cancellation.error is not None:
             raise cancellation.error

@@ -69,9 +69,15 @@ class StepStats:
         return name
 
     def launch(
-        self, device: str, queue: str, label: str, nodes: tuple[int, ...], start_us: float, end_us: float,
+        self,
+        device: str,
+        queue: str,
+        label: str,
+        nodes: tuple[int, ...],
+        start_us: float,
+        end_us: float,
         nbytes: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A device kernel ran."""
         self.times.append((device, label, nodes, start_us, end_us, nbytes, KERNEL, queue))
 
@@ -85,9 +91,16 @@ class StepStats:
         self.times.append((HOST, node.name, (node.id,), start_us, end, nbytes, HOST, self.thread()))
 
     def span(
-        self, kind: str, label: str, start_us: float, nbytes: int = 0, detail: str = "", nodes: tuple[int, ...] = (),
-        lane: str = "", woken_by: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        label: str,
+        start_us: float,
+        nbytes: int = 0,
+        detail: str = "",
+        nodes: tuple[int, ...] = (),
+        lane: str = "",
+        woken_by: str = "",
+    ) -> None:
         """Something else went on until now, on the calling thread unless `lane` names another."""
         end = self.now_us()
         where = lane or self.thread()

@@ -86,10 +86,15 @@ class Step:
     """One run of plans, each driven by its schedule; `submit` gives work to the pool."""
 
     def __init__(
-        self, parts: Sequence[PlanPart], devices: Sequence[Device], submit: Callable[[Callable[[], None]], None],
-        timeout: float | None, recorder: StepStats | None, rendezvous: Rendezvous | None,
+        self,
+        parts: Sequence[PlanPart],
+        devices: Sequence[Device],
+        submit: Callable[[Callable[[], None]], None],
+        timeout: float | None,
+        recorder: StepStats | None,
+        rendezvous: Rendezvous | None,
         cancellation: Cancellation | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._devices = devices
         self._submit = submit
         self._limit = None if timeout is None else current_deadline() or Deadline(timeout)
@@ -331,8 +336,12 @@ class Step:
 
     def explain(self) -> str:
         """Who waits for what, and for which event of a queue or the like."""
-        names = {ready: part.plan.name(ready.node) for part in self._parts for ready in self._reasons
-                 if ready in part.schedule}  # fmt: skip
+        names = {
+            ready: part.plan.name(ready.node)
+            for part in self._parts
+            for ready in self._reasons
+            if ready in part.schedule
+        }
         lines = [f"'{names.get(ready, '')}': {reason()}" for ready, reason in self._reasons.items()]
         for part in self._parts:
             if part.schedule.finished:

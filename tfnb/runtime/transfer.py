@@ -76,9 +76,7 @@ class RecvKernel:
         self._device = device if device is not None and device.facts.kind != "cpu" else None
         self._truncate: bool = node.attrs.truncate
 
-    def recv(
-        self, tag: str, step: StepContext, done: Callable[[Received | None, BaseException | None], None]
-    ) -> None:
+    def recv(self, tag: str, step: StepContext, done: Callable[[Received | None, BaseException | None], None]) -> None:
         step.rendezvous.recv_async(self._key._replace(tag=tag) if tag else self._key, done)
 
     def take(self, value: Value, recorder: StepStats | None = None) -> Value:

@@ -13,9 +13,19 @@ from tfnb.session.session import InteractiveSession, Session
 from tfnb.settings import load_settings
 
 __all__ = [
-    "ConfigProto", "GPUOptions", "GraphOptions", "InteractiveSession", "RunMetadata", "RunOptions", "Session",
-    "Timeline", "get_default_session", "list_devices", "list_local_devices", "profile",
-]  # fmt: skip
+    "ConfigProto",
+    "GPUOptions",
+    "GraphOptions",
+    "InteractiveSession",
+    "RunMetadata",
+    "RunOptions",
+    "Session",
+    "Timeline",
+    "get_default_session",
+    "list_devices",
+    "list_local_devices",
+    "profile",
+]
 
 
 def list_devices() -> list[dict[str, Any]]:

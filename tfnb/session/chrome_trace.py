@@ -72,9 +72,7 @@ def chrome_trace(steps: Sequence[TracedStep], arrows: bool = True) -> str:
     return json.dumps(trace, ensure_ascii=False)
 
 
-def chrome_events(
-    steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bool = True
-) -> list[dict[str, Any]]:
+def chrome_events(steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bool = True) -> list[dict[str, Any]]:
     """The list of trace events of steps: when each began, in microseconds, and its times."""
     steps = list(steps)
     places = _Places(any(t.device.endswith("/host") for _, times in steps for t in times))
@@ -83,12 +81,26 @@ def chrome_events(
     for step, (begin, times) in enumerate(steps):
         for t in times:
             pid, tid = places.of(t.device, t.lane)
-            args = {"name": t.name, "op": t.op, "step": step, "bytes": t.nbytes, "nodes": list(t.nodes)[:50],
-                    "detail": t.detail, "woken_by": t.woken_by}  # fmt: skip
+            args = {
+                "name": t.name,
+                "op": t.op,
+                "step": step,
+                "bytes": t.nbytes,
+                "nodes": list(t.nodes)[:50],
+                "detail": t.detail,
+                "woken_by": t.woken_by,
+            }
             if places.by_task:
                 args |= {"device": t.device, "lane": t.lane}
-            event = {"ph": "X", "cat": t.kind, "name": t.op or t.name, "pid": pid, "tid": tid,
-                     "ts": round(begin + t.start_us, 3), "dur": round(max(t.took_us, 0.0), 3)}  # fmt: skip
+            event = {
+                "ph": "X",
+                "cat": t.kind,
+                "name": t.op or t.name,
+                "pid": pid,
+                "tid": tid,
+                "ts": round(begin + t.start_us, 3),
+                "dur": round(max(t.took_us, 0.0), 3),
+            }
             events.append(event | {"args": {k: v for k, v in args.items() if v or k == "step"}})
             waker = places.threads.get((places.host_of(t.device), t.woken_by))
             if arrows and waker is not None:

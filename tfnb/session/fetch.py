@@ -117,5 +117,3 @@ def plan_fetches(graph: GraphBuilder, fetches: object) -> FetchPlan:
     planner = _Planner(graph)
     rebuild = planner.plan(fetches)
     return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)
-
-

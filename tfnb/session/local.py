@@ -62,9 +62,7 @@ def _make_devices(config: ConfigProto, settings: Settings) -> list[Device]:
     fraction = config.gpu_options.per_process_gpu_memory_fraction
     visible = config.gpu_options.visible_gpus()
     made: list[Device] = [
-        *opencl.make_devices(
-            settings, count, config.memory_limit, gpu_memory_fraction=fraction, visible_gpus=visible
-        )
+        *opencl.make_devices(settings, count, config.memory_limit, gpu_memory_fraction=fraction, visible_gpus=visible)
     ]
     return [*made, *(NullDevice(f"{_TASK}/device:NULL:{i}") for i in range(nulls))]
 
@@ -128,9 +126,11 @@ class LocalWorker:
             if self._closed:  # looked at after the line before, so `close` sees this step or this step sees `close`
                 raise ClosedSessionError("the session is closed")
             return executor.run(
-                feeds, timeout=None if deadline is None else deadline.left(), recorder=recorder,
+                feeds,
+                timeout=None if deadline is None else deadline.left(),
+                recorder=recorder,
                 cancellation=cancellation,
-            )  # fmt: skip
+            )
         finally:
             self._running.pop(key, None)  # the first call here, before which Python looks for no signal
             if trace is not None:
@@ -164,8 +164,9 @@ class LocalWorker:
             warnings.warn(
                 f"the session is closed, but {running} of its steps still run, in a Python function or data set that "
                 f"does not return; the session's memory comes back when they end",
-                RuntimeWarning, stacklevel=3,
-            )  # fmt: skip
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _release_late(self) -> None:
         while self._running:

@@ -28,13 +28,15 @@ class PartialRun:
     """A step in parts. `needs[k]`: the feeds that fetch k needs; `execute()` runs the step."""
 
     def __init__(
-        self, plan: FetchPlan, feeds: Sequence[Tensor], needs: Sequence[set[int]], exchange: Exchange,
+        self,
+        plan: FetchPlan,
+        feeds: Sequence[Tensor],
+        needs: Sequence[set[int]],
+        exchange: Exchange,
         execute: Callable[[], Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.handle = f"partial_run_{next(_NUMBERS)}"
-        self._fetches: dict[Any, int] = {
-            x: k for k, x in enumerate((*plan.tensors, *plan.operations))
-        }
+        self._fetches: dict[Any, int] = {x: k for k, x in enumerate((*plan.tensors, *plan.operations))}
         self._feeds = {t: k for k, t in enumerate(feeds)}
         self._needs = needs
         self._exchange = exchange

@@ -28,10 +28,16 @@ __all__ = ["ConstantKernel", "Planner"]
 _PRIMITIVES = {
     kind: PlanKind[kind.name]
     for kind in (
-        Kind.NO_OP, Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION, Kind.LOOP_COND,
+        Kind.NO_OP,
+        Kind.SWITCH,
+        Kind.MERGE,
+        Kind.ENTER,
+        Kind.EXIT,
+        Kind.NEXT_ITERATION,
+        Kind.LOOP_COND,
         Kind.CONTROL_TRIGGER,
     )
-}  # fmt: skip
+}
 _TRANSFERS = {Kind.SEND: PlanKind.SEND, Kind.RECV: PlanKind.RECV}
 
 

@@ -152,9 +152,7 @@ class Recording:
         if len(known) < len(self._found):
             self._found.sort(key=lambda f: f[0].begin)
             zero = self._found[0][0].begin
-            known[:] = [
-                StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._found)
-            ]
+            known[:] = [StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._found)]
         return list(known)
 
     @cached_property
@@ -202,9 +200,7 @@ class Trace:
             metadata.wall_us, metadata.graph = recorder.wall_us, graph
 
 
-def traced(
-    options: RunOptions | None, metadata: RunMetadata | None, recording: Recording | None
-) -> Trace | None:
+def traced(options: RunOptions | None, metadata: RunMetadata | None, recording: Recording | None) -> Trace | None:
     """What records a step, where anybody wants it to be."""
     into = metadata if options is not None and options.trace_level > 0 else None
     taken = recording if recording is not None and recording.takes_more else None

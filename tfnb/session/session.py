@@ -404,5 +404,3 @@ class InteractiveSession(Session):
             explicit, self._explicit = self._explicit, None
             explicit.__exit__(None, None, None)
         super().close()
-
-

@@ -31,8 +31,16 @@ def step_stats_message(times: Iterable[Any]) -> Any:
         lane = lanes.setdefault((t.device, t.lane), sum(d == t.device for d, _ in lanes))
         device.thread_names[lane] = t.lane
         nodes = list(dict.fromkeys(_users_node(n) for n in t.nodes)) or [t.name]
-        told = {"name": t.name, "op": t.op, "kind": t.kind, "nodes": t.nodes, "nbytes": t.nbytes,
-                "detail": t.detail, "woken_by": t.woken_by, "nanos": _nanos(t)}  # fmt: skip
+        told = {
+            "name": t.name,
+            "op": t.op,
+            "kind": t.kind,
+            "nodes": t.nodes,
+            "nbytes": t.nbytes,
+            "detail": t.detail,
+            "woken_by": t.woken_by,
+            "nanos": _nanos(t),
+        }
         more = json.dumps({k: v for k, v in told.items() if v}, ensure_ascii=False)
         for name in nodes:
             label = f"{name} = {t.op}() {_OURS}{more}"
@@ -55,9 +63,13 @@ def _nanos(t: Any) -> int:
 def _times(start_us: float, took: int) -> dict[str, int]:
     start = round(start_us * 1e3)
     return {
-        "all_start_micros": start // 1000, "op_end_rel_micros": took // 1000, "all_end_rel_micros": took // 1000,
-        "all_start_nanos": start, "op_end_rel_nanos": took, "all_end_rel_nanos": took,
-    }  # fmt: skip
+        "all_start_micros": start // 1000,
+        "op_end_rel_micros": took // 1000,
+        "all_end_rel_micros": took // 1000,
+        "all_start_nanos": start,
+        "op_end_rel_nanos": took,
+        "all_end_rel_nanos": took,
+    }
 
 
 def parsed(message: Any, data: bytes) -> Any:
@@ -91,9 +103,11 @@ def _fields(device: Any, s: Any) -> dict[str, Any]:
     start = s.all_start_nanos or s.all_start_micros * 1000
     took = s.all_end_rel_nanos or s.all_end_rel_micros * 1000
     fields: dict[str, Any] = {
-        "device": device.device, "start_us": start / 1e3, "end_us": (start + took) / 1e3,
+        "device": device.device,
+        "start_us": start / 1e3,
+        "end_us": (start + took) / 1e3,
         "lane": device.thread_names.get(s.thread_id, f"thread {s.thread_id}"),
-    }  # fmt: skip
+    }
     _, marked, told = s.timeline_label.partition(f"() {_OURS}{{")
     if marked:
         try:
@@ -114,6 +128,9 @@ def _told(told: Mapping[str, Any], node: str, start: int) -> dict[str, Any]:
     if not isinstance(nodes, list):
         raise TypeError("nodes must be a list")
     return texts | {
-        "name": str(told.get("name", node)), "nbytes": int(told.get("nbytes", 0)), "nodes": tuple(map(str, nodes)),
-        "end_us": (start + int(told.get("nanos", 0))) / 1e3, "ours": True,
-    }  # fmt: skip
+        "name": str(told.get("name", node)),
+        "nbytes": int(told.get("nbytes", 0)),
+        "nodes": tuple(map(str, nodes)),
+        "end_us": (start + int(told.get("nanos", 0))) / 1e3,
+        "ours": True,
+    }

@@ -54,9 +54,7 @@ class EventFile:
     Raises `PermissionDeniedError`, `ResourceExhaustedError` and the like when the disk refuses.
     """
 
-    def __init__(
-        self, folder: str, max_queue: int, flush_secs: float, suffix: str, max_bytes: int | None
-    ) -> None:
+    def __init__(self, folder: str, max_queue: int, flush_secs: float, suffix: str, max_bytes: int | None) -> None:
         self._folder, self._suffix, self._max_bytes = folder, suffix, max_bytes
         self._flush_secs = flush_secs
         # What `close` puts may be put while the thread itself is in `get`: a lost writer is collected anywhere.

@@ -88,9 +88,7 @@ class EventTable:
 
     def __repr__(self) -> str:
         damaged = f", {self.skipped} damaged records skipped" if self.skipped else ""
-        return (
-            f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
-        )
+        return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
 
 
 def read_events(logdir: Any, max_points: int | None = None) -> EventTable:

@@ -165,13 +165,9 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
     return frames.arrays()
 
 
-def _jump(
-    data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int], frames: _Frames
-) -> int:
+def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int], frames: _Frames) -> int:
     """Where the records no longer follow the pattern of the latest ones, which a training repeats again and again."""
-    period = next(
-        (k for k in range(1, _LOOK // 2 + 1) if recent[-k:] == recent[-2 * k : -k]), None
-    )
+    period = next((k for k in range(1, _LOOK // 2 + 1) if recent[-k:] == recent[-2 * k : -k]), None)
     if period is None:
         return at
     heads = recent[-period:]
@@ -304,9 +300,7 @@ def _varying(form: Layout, free_tags: bool) -> np.ndarray:
     return np.array(columns)
 
 
-def _fits(
-    rows: np.ndarray, template: np.ndarray, form: Layout, length: int, free_tags: bool
-) -> np.ndarray:
+def _fits(rows: np.ndarray, template: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:
     fixed = np.ones(length, bool)
     fixed[_varying(form, free_tags)] = False
     columns = np.flatnonzero(fixed)
@@ -316,9 +310,7 @@ def _fits(
     return np.asarray(fits)
 
 
-def _take(
-    rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found
-) -> None:
+def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found) -> None:
     """Checks the records of one form and reads their numbers."""
     if found.checked and not (good := _checksums_hold(rows, form, length, free_tags)).all():
         found.skipped += int((~good).sum())
@@ -333,9 +325,7 @@ def _take(
             found.points.append(Points(_text(p.tag), numbers, steps, walls, values))
             continue
         for tag, chosen in _by_tag(rows[:, p.tag_at : p.tag_at + len(p.tag)]):
-            found.points.append(
-                Points(_text(tag), numbers[chosen], steps[chosen], walls[chosen], values[chosen])
-            )
+            found.points.append(Points(_text(tag), numbers[chosen], steps[chosen], walls[chosen], values[chosen]))
 
 
 def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:

@@ -79,9 +79,7 @@ class FileWriter:
     def add_event(self, event: Any) -> None:
         """Adds an `Event`. On a closed writer that warns and does nothing, as in TensorFlow."""
         if self._closed:
-            warnings.warn(
-                "the FileWriter is closed; what is added is dropped until reopen()", stacklevel=3
-            )
+            warnings.warn("the FileWriter is closed; what is added is dropped until reopen()", stacklevel=3)
             return
         data = event.SerializeToString()
         for listener in tuple(self._listeners):
@@ -123,9 +121,7 @@ class FileWriter:
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Adds a MetaGraphDef."""
         if not hasattr(meta_graph_def, "SerializeToString"):
-            raise InvalidArgumentError(
-                f"add_meta_graph needs a MetaGraphDef, got {type(meta_graph_def).__name__}"
-            )
+            raise InvalidArgumentError(f"add_meta_graph needs a MetaGraphDef, got {type(meta_graph_def).__name__}")
         self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
@@ -133,9 +129,7 @@ class FileWriter:
         if tag in self._tags:
             raise InvalidArgumentError(f"add_run_metadata: the tag {tag!r} was already used")
         self._tags.add(tag)
-        tagged = proto("event").TaggedRunMetadata(
-            tag=tag, run_metadata=serialized_run_metadata(run_metadata)
-        )
+        tagged = proto("event").TaggedRunMetadata(tag=tag, run_metadata=serialized_run_metadata(run_metadata))
         self._add(global_step, tagged_run_metadata=tagged)
 
     # ---- life ------------------------------------------------------------------------------------

@@ -111,8 +111,9 @@ class TestCase(unittest.TestCase):
         return tempfile.mkdtemp(dir=get_temp_dir())
 
     @contextmanager
-    def session(self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False,
-                force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
+    def session(
+        self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+    ) -> Iterator[Session]:
         """A session as the default one, with `graph` (default: the default graph).
 
         As TensorFlow's, it puts what is built inside on the first CPU; with `use_gpu` where the session likes, with
@@ -122,8 +123,9 @@ class TestCase(unittest.TestCase):
             yield made
 
     @contextmanager
-    def test_session(self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False,
-                     force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
+    def test_session(
+        self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+    ) -> Iterator[Session]:
         """As `session`; without arguments all calls in one test share a session."""
         if graph is not None or config is not None:
             with self.session(graph, config, use_gpu, force_gpu) as made:
@@ -152,9 +154,7 @@ class TestCase(unittest.TestCase):
     def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         np.testing.assert_array_equal(self._array(a), self._array(b), err_msg=msg or "")
 
-    def assertAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
-    ) -> None:
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
         if isinstance(a, dict):
             self.assertEqual(set(a), set(b), msg)
             for key in a:
@@ -171,7 +171,7 @@ class TestCase(unittest.TestCase):
         half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
         self.assertAllClose(
             a.astype(np.float64), b.astype(np.float64), half_rtol if half else rtol, half_atol if half else atol
-        )  # fmt: skip
+        )
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         self.assertTrue(f1 == f2 or math.fabs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
@@ -213,8 +213,16 @@ class _RaisesOpError:
         return True
 
 
-def compute_gradient(x: Any, x_shape: Sequence[int], y: Any, y_shape: Sequence[int], x_init_value: Any = None,
-                     delta: float = 1e-3, init_targets: Any = None, extra_feed_dict: Any = None) -> Any:  # fmt: skip
+def compute_gradient(
+    x: Any,
+    x_shape: Sequence[int],
+    y: Any,
+    y_shape: Sequence[int],
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> Any:
     """The Jacobian of y by x from the gradients and by differences of 2 `delta`: two arrays [size of x, size of y].
 
     For a list of x, a list of such pairs. Needs a default session; `init_targets` are run first. Raises

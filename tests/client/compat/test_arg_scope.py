@@ -52,9 +52,7 @@ def test_errors():
 def test_layers():
     x = tf.placeholder(tf.float32, [None, 8, 8, 3])
     slim = tf.contrib.slim
-    with slim.arg_scope(
-        [slim.conv2d, layers.fully_connected], activation_fn=None, biases_initializer=None
-    ):
+    with slim.arg_scope([slim.conv2d, layers.fully_connected], activation_fn=None, biases_initializer=None):
         y = slim.conv2d(x, 4, [3, 3], padding="VALID", scope="c")
         layers.fully_connected(layers.flatten(y), 5, scope="f")
     assert y.op.type == "Conv2D" and y.shape.as_list() == [None, 6, 6, 4]

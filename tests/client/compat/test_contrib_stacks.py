@@ -27,7 +27,7 @@ def test_convolutions():
     up = C.conv2d_transpose(X, 4, 3, stride=2)
     apart = C.separable_conv2d(X, 4, 3, depth_multiplier=2, normalizer_fn=C.batch_norm)
     each = C.separable_conv2d(X, None, [3, 3], stride=2, scope="each")
-    assert [t.shape.as_list() for t in (up, apart, each)] == [[2, 10, 12, 4], [2, 5, 6, 4], [2, 3, 3, 3]]  # fmt: skip
+    assert [t.shape.as_list() for t in (up, apart, each)] == [[2, 10, 12, 4], [2, 5, 6, 4], [2, 3, 3, 3]]
     assert names()[:5] == [
         "Conv2d_transpose/weights",
         "Conv2d_transpose/biases",
@@ -62,12 +62,18 @@ def test_stacks():
     z = C.repeat(X, 2, C.conv2d, 4, [3, 3], scope="conv")
     pairs = C.stack(X, C.conv2d, [(4, [3, 3]), (2, 1)])
     assert (y.shape.as_list(), z.shape.as_list(), pairs.shape.as_list()) == (
-        [2, 4], [2, 5, 6, 4], [2, 5, 6, 2],
-    )  # fmt: skip
+        [2, 4],
+        [2, 5, 6, 4],
+        [2, 5, 6, 2],
+    )
     assert names()[::2] == [
-        "fc/fully_connected_1/weights", "fc/fully_connected_2/weights", "conv/conv_1/weights", "conv/conv_2/weights",
-        "Stack/conv2d_1/weights", "Stack/conv2d_2/weights",
-    ]  # fmt: skip
+        "fc/fully_connected_1/weights",
+        "fc/fully_connected_2/weights",
+        "conv/conv_1/weights",
+        "conv/conv_2/weights",
+        "Stack/conv2d_1/weights",
+        "Stack/conv2d_2/weights",
+    ]
     with pytest.raises(errors.InvalidArgumentError, match="scope"):
         C.stack(flat, C.fully_connected, [8], reuse=True)
 

@@ -17,8 +17,11 @@ def test_layers():
     y = tf.keras.layers.Dense(5, activation="softmax")(h)
     assert y.shape.as_list() == [None, 5]
     assert [v.op.name for v in tf.trainable_variables()] == [
-        "conv2d/kernel", "conv2d/bias", "dense/kernel", "dense/bias",
-    ]  # fmt: skip
+        "conv2d/kernel",
+        "conv2d/bias",
+        "dense/kernel",
+        "dense/bias",
+    ]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         found = session.run(y, {x: np.ones((3, 8, 8, 1))})

@@ -62,8 +62,12 @@ def _whole(x: Any) -> bool:
 def combine(lib: Any, op: str, x: Any, y: Any, k: Any) -> Any:
     """No slope is over 1, so that rounding does not grow."""
     if _whole(x):
-        return {"+": lambda: x + y, "-": lambda: x - y + k, "*": lambda: x * k + y,
-                "x": lambda: lib.floormod(x * y, 1000) if lib is tf else x * y % 1000}[op]()  # fmt: skip
+        return {
+            "+": lambda: x + y,
+            "-": lambda: x - y + k,
+            "*": lambda: x * k + y,
+            "x": lambda: lib.floormod(x * y, 1000) if lib is tf else x * y % 1000,
+        }[op]()
     half, part = (lib.constant(c, x.dtype) if lib is tf else x.dtype.type(c) for c in (0.5, 0.15))
     return {
         "+": lambda: (x + y) * half,
@@ -196,9 +200,7 @@ def mixed(seed: int, kinds: str) -> tuple[Any, list[Any], list[Any]]:
     graph = tf.Graph()
     with graph.as_default():
         values = [tf.constant(x) for x in start]
-        found = tf.while_loop(
-            lambda k, *v: k < 1, lambda k, *v: [k + 1, *Symbolic(list(v)).run(program)], [0, *values]
-        )
+        found = tf.while_loop(lambda k, *v: k < 1, lambda k, *v: [k + 1, *Symbolic(list(v)).run(program)], [0, *values])
     return graph, list(found[1:]), wanted
 
 

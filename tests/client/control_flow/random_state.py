@@ -30,7 +30,15 @@ def statement(rng: random.Random, kinds: str, depth: int) -> tuple[Any, ...]:
     if kind == "load":
         return kind, rng.choice(like), op, rng.choice(like), j, k
     if kind == "store":
-        return kind, j, rng.choice(("assign", "assign_add", "assign_sub", "own")), op, rng.choice(like), rng.choice(like), k
+        return (
+            kind,
+            j,
+            rng.choice(("assign", "assign_add", "assign_sub", "own")),
+            op,
+            rng.choice(like),
+            rng.choice(like),
+            k,
+        )
     if kind in ("set", "array"):
         made = random_loops.statement(rng, kinds, 0)
         while kind == "array" and made[0] != "set":
@@ -38,7 +46,13 @@ def statement(rng: random.Random, kinds: str, depth: int) -> tuple[Any, ...]:
         return made if kind == "set" else (kind, made[3], made[1], block(rng, kinds, depth - 1), "stack")
     i, bound = rng.randrange(N), rng.randint(-3, 3) + 0.25
     if kind == "if":
-        return kind, rng.random() < 0.5, j if rng.random() < 0.5 else i, bound, *(block(rng, kinds, depth - 1) for _ in "ab")
+        return (
+            kind,
+            rng.random() < 0.5,
+            j if rng.random() < 0.5 else i,
+            bound,
+            *(block(rng, kinds, depth - 1) for _ in "ab"),
+        )
     return "loop", rng.randint(1, 3), j, bound, block(rng, kinds, depth - 1), rng.choice((1, 10))
 
 

@@ -58,11 +58,7 @@ def test_nested_and_repeated_captures(graph):
     captured = [op for op in graph.get_operations() if op.type == "Switch" and op.inputs[0] == x]
     assert len(captured) == 2  # once per branch of the outer conditional
     with tf.Session() as session:
-        got = {
-            (a, b): session.run(y, {p: a, q: b, x: 4.0})
-            for a in (True, False)
-            for b in (True, False)
-        }
+        got = {(a, b): session.run(y, {p: a, q: b, x: 4.0}) for a in (True, False) for b in (True, False)}
     assert got == {(True, True): 28, (True, False): 12, (False, True): 4, (False, False): 0}
 
 
@@ -90,7 +86,10 @@ def test_branches_cannot_be_fetched():
         return inner[0]
 
     tf.cond(p, branch, lambda: 0.0)
-    with tf.Session() as session, pytest.raises(errors.InvalidFetchError, match="cond/add:0 is marked as not fetchable"):
+    with (
+        tf.Session() as session,
+        pytest.raises(errors.InvalidFetchError, match="cond/add:0 is marked as not fetchable"),
+    ):
         session.run(inner[0], {p: True})
 
 
@@ -114,24 +113,26 @@ def test_variables_and_layers_inside():
 
 GRADIENTS = {  # build(p, x, y) -> a number; (p, x, y) -> its derivatives by x and y
     "both branches": (
-        lambda p, x, y: tf.cond(p, lambda: x * y, lambda: tf.sin(x) - y), lambda p, x, y: (y, x) if p else (np.cos(x), -1.0),
+        lambda p, x, y: tf.cond(p, lambda: x * y, lambda: tf.sin(x) - y),
+        lambda p, x, y: (y, x) if p else (np.cos(x), -1.0),
     ),
     "one branch does not use it": (
-        lambda p, x, y: tf.cond(p, lambda: x * x, lambda: 3.0 * y), lambda p, x, y: (2 * x, 0.0) if p else (0.0, 3.0),
+        lambda p, x, y: tf.cond(p, lambda: x * x, lambda: 3.0 * y),
+        lambda p, x, y: (2 * x, 0.0) if p else (0.0, 3.0),
     ),
     "around it too": (
         lambda p, x, y: x * tf.cond(p, lambda: tf.exp(x * y), lambda: y) + y,
         lambda p, x, y: ((1 + x * y) * np.exp(x * y), x * x * np.exp(x * y) + 1) if p else (y, x + 1),
     ),
     "one in another": (
-        lambda p, x, y: tf.cond(p, lambda: tf.cond(x > y, lambda: x ** 3, lambda: x * y), lambda: y ** 2),
-        lambda p, x, y: ((3 * x ** 2, 0.0) if x > y else (y, x)) if p else (0.0, 2 * y),
+        lambda p, x, y: tf.cond(p, lambda: tf.cond(x > y, lambda: x**3, lambda: x * y), lambda: y**2),
+        lambda p, x, y: ((3 * x**2, 0.0) if x > y else (y, x)) if p else (0.0, 2 * y),
     ),
     "two results": (
         lambda p, x, y: tf.add_n(tf.cond(p, lambda: [x * y, x], lambda: [y * y, x * x * y])),
         lambda p, x, y: (y + 1, x) if p else (2 * x * y, 2 * y + x * x),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -148,10 +149,10 @@ def test_gradients(name):
 
 def test_a_gradient_of_a_gradient():
     p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float64, [])
-    (slope,) = tf.gradients(tf.cond(p, lambda: x ** 4, lambda: tf.exp(2.0 * x)), x)
+    (slope,) = tf.gradients(tf.cond(p, lambda: x**4, lambda: tf.exp(2.0 * x)), x)
     (second,) = tf.gradients(slope, x)
     with tf.Session() as session:
-        np.testing.assert_allclose(session.run(second, {p: True, x: 1.5}), 12 * 1.5 ** 2, rtol=1e-12)
+        np.testing.assert_allclose(session.run(second, {p: True, x: 1.5}), 12 * 1.5**2, rtol=1e-12)
         np.testing.assert_allclose(session.run(second, {p: False, x: 1.5}), 4 * np.exp(3.0), rtol=1e-12)
 
 

@@ -72,9 +72,7 @@ def test_from_a_graph_def(name):
 @pytest.mark.parametrize("name", LOOPS)
 def test_with_its_backward_loop(name):
     """The second derivative needs to know what the backward loop in the file reads of the forward loop."""
-    x, y, slope = tf.import_graph_def(
-        written(LOOPS[name], True)[0], return_elements=["x:0", "y:0", "slope:0"], name=""
-    )
+    x, y, slope = tf.import_graph_def(written(LOOPS[name], True)[0], return_elements=["x:0", "y:0", "slope:0"], name="")
     second = tf.gradients(tf.reduce_sum(slope**2), x)[0]
     agree([y, slope, second], {x: POINT}, expected(LOOPS[name]))
 
@@ -94,7 +92,9 @@ def test_from_a_function(name):
 def test_from_a_meta_graph():
     def both(x):
         straight = repeat(2, lambda i, a: tf.sin(a * x), x, back_prop=False, swap_memory=True)
-        return tf.cond(x[0] > 0, lambda: repeat(3, lambda i, a: a * x, x, back_prop=False), lambda: x) + x * x + straight
+        return (
+            tf.cond(x[0] > 0, lambda: repeat(3, lambda i, a: a * x, x, back_prop=False), lambda: x) + x * x + straight
+        )
 
     tf.train.import_meta_graph(written(both)[1], import_scope="scope")
     graph = tf.get_default_graph()

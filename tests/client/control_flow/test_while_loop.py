@@ -51,9 +51,7 @@ def test_which_loops_run_as_lists_of_steps():
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
         assert session.run(i) == 1000
         session.run(x)
-        kernels = [
-            k for e in session._worker._executors.values() for k in e.payloads if isinstance(k, LoopKernel)
-        ]
+        kernels = [k for e in session._worker._executors.values() for k in e.payloads if isinstance(k, LoopKernel)]
     assert sorted(k.form.is_scalar for k in kernels) == [False, True]
 
 
@@ -120,9 +118,7 @@ def test_sparse_tensors_and_slices_as_variables():
 
 def test_rows_of_a_captured_matrix_have_sparse_gradients():
     table = tf.placeholder(tf.float32, [5, 2])
-    y = tf.while_loop(
-        lambda i, y: i < 3, lambda i, y: [i + 1, y + tf.gather(table, [i, 4])], [0, tf.zeros([2, 2])]
-    )[1]
+    y = tf.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y + tf.gather(table, [i, 4])], [0, tf.zeros([2, 2])])[1]
     (slope,) = tf.gradients(y, table)
     assert isinstance(slope, tf.IndexedSlices)
     with tf.Session() as session:
@@ -167,30 +163,34 @@ BAD = {
     "no body": (lambda: tf.while_loop(lambda i: i < 1, None, [0]), TypeError, "body must be callable"),
     "parallel": (
         lambda: tf.while_loop(lambda i: i < 1, lambda i: i, [0], parallel_iterations=0),
-        TypeError, "positive integer",
+        TypeError,
+        "positive integer",
     ),
     "not a bool": (lambda: tf.while_loop(lambda i: i, lambda i: i, [0]), TypeError, "bool"),
     "not a scalar": (
-        lambda: tf.while_loop(lambda x: x > 0, lambda x: x, [tf.ones([2])]), ValueError, "scalar",
+        lambda: tf.while_loop(lambda x: x > 0, lambda x: x, [tf.ones([2])]),
+        ValueError,
+        "scalar",
     ),
     "too many": (lambda: tf.while_loop(lambda i: i < 1, lambda i: [i, i], [0]), ValueError, "structure"),
     "too few": (lambda: tf.while_loop(lambda i, j: i < 1, lambda i, j: [i], [0, 0]), ValueError, "structure"),
     "nothing": (lambda: tf.while_loop(lambda i: i < 1, lambda i: None, [0]), ValueError, "return"),
     "another shape": (
         lambda: tf.while_loop(lambda x: True, lambda x: tf.concat([x, x], 0), [tf.ones([2])]),
-        ValueError, "not an invariant",
+        ValueError,
+        "not an invariant",
     ),
     "another dtype": (
         lambda: tf.while_loop(lambda i: i < 1, lambda i: tf.cast(i, tf.float32), [tf.constant(0)]),
-        TypeError, "float32",
+        TypeError,
+        "float32",
     ),
     "bad invariant": (
-        lambda: tf.while_loop(
-            lambda x: True, lambda x: x, [tf.ones([2])], shape_invariants=[tf.TensorShape([3])]
-        ),
-        ValueError, "invariant",
+        lambda: tf.while_loop(lambda x: True, lambda x: x, [tf.ones([2])], shape_invariants=[tf.TensorShape([3])]),
+        ValueError,
+        "invariant",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", BAD)

@@ -42,7 +42,9 @@ def test_records_columns_and_missing_fields(path, tmp_path):
     assert elements(some.skip(1).take(3)) == [(b"two\nlines",), (b"c",), (b'a, "b"',)]
     packed = tmp_path / "a.csv.gz"
     packed.write_bytes(gzip.compress(TEXT))
-    assert elements(tf.data.experimental.CsvDataset(str(packed), defaults, "GZIP", header=True, na_value="NA")) == elements(data)
+    assert elements(
+        tf.data.experimental.CsvDataset(str(packed), defaults, "GZIP", header=True, na_value="NA")
+    ) == elements(data)
 
 
 def test_bad_records_name_file_and_place_and_can_be_left_out(tmp_path):
@@ -98,7 +100,9 @@ def test_make_csv_dataset_finds_names_and_types(tmp_path):
     assert list(first) == ["a", "b", "c"]
     assert first["b"].tolist() == [3000000000, 1] and first["c"].tolist() == [0.5, 0.0]
     assert ys.tolist() == [b"x", b"y"] and second["c"].tolist() == [1e300]
-    chosen = make([str(tmp_path / "1.csv")], 3, select_columns=["c", 0], column_defaults=[9, tf.float32], shuffle_seed=2)
+    chosen = make(
+        [str(tmp_path / "1.csv")], 3, select_columns=["c", 0], column_defaults=[9, tf.float32], shuffle_seed=2
+    )
     with pytest.raises(errors.InvalidArgumentError, match="required but missing"):
         elements(chosen, 2)
     ever = make(str(tmp_path / "?.csv"), 3, select_columns=["a"], shuffle_seed=2)

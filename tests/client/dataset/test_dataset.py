@@ -98,8 +98,10 @@ def test_map_filter_and_captured_tensors(graph):
     d = Dataset.range(6).map(lambda x: (x * k, x + 1))
     assert all_of(d) == [(i * 10, i + 1) for i in range(6)]
     assert all_of(d.filter(lambda a, b: tf.equal(b % 2, 0)).map(lambda a, b: {"s": a + b})) == [
-        {"s": 12}, {"s": 34}, {"s": 56}
-    ]  # fmt: skip
+        {"s": 12},
+        {"s": 34},
+        {"s": 56},
+    ]
     assert all_of(Dataset.range(200).map(lambda x: x * 2, num_parallel_calls=4)) == list(range(0, 400, 2))
     assert d.output_shapes[0].as_list() == []
     words = Dataset.from_tensor_slices(["1,2", "3,4"]).map(lambda s: tf.decode_csv(s, [[0], [0.0]])[0])
@@ -400,7 +402,10 @@ def test_windows_are_data_sets(graph):
     assert all_of(sliding.flat_map(lambda w: w.batch(3))) == [[0, 2, 4], [1, 3, 5], [2, 4, 6]]
     assert all_of(d.window(1, shift=3).flat_map(lambda w: w)) == [0, 3, 6]
     both = Dataset.zip((Dataset.range(3), Dataset.range(10, 13))).window(2)
-    assert all_of(both.flat_map(lambda a, b: Dataset.zip((a.batch(2), b.batch(2))))) == [([0, 1], [10, 11]), ([2], [12])]
+    assert all_of(both.flat_map(lambda a, b: Dataset.zip((a.batch(2), b.batch(2))))) == [
+        ([0, 1], [10, 11]),
+        ([2], [12]),
+    ]
     with pytest.raises(InvalidArgumentError, match="size, shift and stride"):
         all_of(d.window(0).flat_map(lambda w: w))
 

@@ -68,19 +68,28 @@ def test_from_tensors_slices_and_rows():
     assert one["n"] == 7 and one["s"].values.tolist() == [b"a", b"b", b"c"]
     rows = elements(tf.data.Dataset.from_tensor_slices((whole, [10, 20, 30])))
     assert [(r[0].indices.tolist(), r[0].values.tolist(), int(r[1])) for r in rows] == [
-        ([[1]], [b"a"], 10), ([], [], 20), ([[0], [3]], [b"b", b"c"], 30),
-    ]  # fmt: skip
+        ([[1]], [b"a"], 10),
+        ([], [], 20),
+        ([[0], [3]], [b"b", b"c"], 30),
+    ]
     dataset = tf.data.Dataset.from_sparse_tensor_slices(whole)
     assert dataset.output_types == (tf.int64, tf.string, tf.int64)
     found = elements(dataset)
-    assert [[x.tolist() for x in e] for e in found] == [[[[1]], [b"a"], [4]], [[], [], [4]], [[[0], [3]], [b"b", b"c"], [4]]]
+    assert [[x.tolist() for x in e] for e in found] == [
+        [[[1]], [b"a"], [4]],
+        [[], [], [4]],
+        [[[0], [3]], [b"b", b"c"], [4]],
+    ]
 
 
 def test_every_transformation_passes_them_on(tmp_path):
     data = tf.data.Dataset.range(1, 4).map(lambda i: diagonal(tf.cast(i, tf.int32)))
     assert [v.values.size for v in elements(data.repeat(2).shuffle(10, seed=1).prefetch(1))].count(3) == 2
     assert [v.values.size for v in elements(data.concatenate(data).skip(2).take(2))] == [3, 1]
-    assert [(v[0].values.size, int(v[1])) for v in elements(tf.data.Dataset.zip((data, tf.data.Dataset.range(2))))] == [(1, 0), (2, 1)]
+    assert [(v[0].values.size, int(v[1])) for v in elements(tf.data.Dataset.zip((data, tf.data.Dataset.range(2))))] == [
+        (1, 0),
+        (2, 1),
+    ]
     cached = data.cache(str(tmp_path / "cache")).repeat(2)
     assert [v.values.size for v in elements(cached)] == [1, 2, 3] * 2
     grouped = data.apply(tf.contrib.data.group_by_window(lambda v: tf.size(v.values) % 2, lambda key, d: d.batch(2), 2))
@@ -89,7 +98,9 @@ def test_every_transformation_passes_them_on(tmp_path):
 
 def test_iterators_of_a_structure():
     data = tf.data.Dataset.range(1, 3).map(lambda i: diagonal(tf.cast(i, tf.int32)))
-    iterator = tf.data.Iterator.from_structure(data.output_types, data.output_shapes, output_classes=data.output_classes)
+    iterator = tf.data.Iterator.from_structure(
+        data.output_types, data.output_shapes, output_classes=data.output_classes
+    )
     begin, item = iterator.make_initializer(data), iterator.get_next()
     with tf.Session() as session:
         session.run(begin)

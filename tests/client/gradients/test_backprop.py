@@ -84,9 +84,7 @@ def test_rows_that_were_gathered():
         session.run(table.initializer)
         dense = session.run(tf.convert_to_tensor(grad))
         np.testing.assert_array_equal(dense[:, 0], [3, 2, 0, 1, 0])
-        np.testing.assert_array_equal(
-            session.run(tf.convert_to_tensor(mixed))[:, 0], [1, 3, 1, 2, 1]
-        )
+        np.testing.assert_array_equal(session.run(tf.convert_to_tensor(mixed))[:, 0], [1, 3, 1, 2, 1])
 
 
 def unused_name():
@@ -132,9 +130,7 @@ def test_a_gradient_function_that_gives_the_wrong_number():
 
 
 def test_an_op_without_gradient_is_named():
-    strange = OpDef(
-        "Strange", "x: T", "y: T", types={"T": FLOATS}, infer=unchanged, scalar=lambda attrs, x: x
-    )
+    strange = OpDef("Strange", "x: T", "y: T", types={"T": FLOATS}, infer=unchanged, scalar=lambda attrs, x: x)
     x = tf.placeholder(tf.float32, [3])
     with pytest.raises(errors.NotFoundError, match="Strange has no gradient"):
         tf.gradients(strange(x), x)

@@ -64,13 +64,21 @@ def test_no_turn_is_a_sum_of_zeros_and_doubles_stay_exact():
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])  # the tuned kernel, and the one for all devices
 @pytest.mark.parametrize(
     ("k", "m", "n", "dtype"),
-    [(5, 7, 9, "float32"), (3, 1, 40, "float64"), (3, 40, 1, "float32"), (1100, 5, 9, "float32"), (300, 130, 70, "float32")],
-)  # fmt: skip
+    [
+        (5, 7, 9, "float32"),
+        (3, 1, 40, "float64"),
+        (3, 40, 1, "float32"),
+        (1100, 5, 9, "float32"),
+        (300, 130, 70, "float32"),
+    ],
+)
 def test_products_are_added_where_the_sum_lies(k, m, n, dtype, kind):
     rng = np.random.default_rng(1)
     left, right = (rng.standard_normal((k, c)).astype(dtype) for c in (m, n))
     infos = tuple(TensorInfo(as_dtype(dtype), a.shape) for a in (left, right))
-    site = KernelSite("MatMul", infos, (TensorInfo(as_dtype(dtype), (m, n)),), MatMulAttrs(transpose_a=True), {}, 4, kind)
+    site = KernelSite(
+        "MatMul", infos, (TensorInfo(as_dtype(dtype), (m, n)),), MatMulAttrs(transpose_a=True), {}, 4, kind
+    )
     cell = Cell("sum")
     with tf.Session() as session:
         device = next(iter(session.compile_context.devices.values()))

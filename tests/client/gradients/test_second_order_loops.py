@@ -121,7 +121,7 @@ LOOPS = {
     "growing": grown,
     "rows": rows,
     "complex": lambda x: tf.real(repeat(3, lambda i, a: a * a + tf.complex(x, x), tf.complex(x, 1.0 - x))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -183,5 +183,7 @@ def test_gradients_inside_a_body_stay_in_their_iteration():
 def test_random_programs(rng, seed):
     program = block(rng, "vvv", 2)
     with tf.Graph().as_default():
-        agree(lambda x: sum(tf.reduce_sum(t) for t in Symbolic(list(tf.unstack(x))).run(program)),
-              np.random.default_rng(seed).uniform(-1, 1, (N, 2)))  # fmt: skip
+        agree(
+            lambda x: sum(tf.reduce_sum(t) for t in Symbolic(list(tf.unstack(x))).run(program)),
+            np.random.default_rng(seed).uniform(-1, 1, (N, 2)),
+        )

@@ -48,7 +48,9 @@ def test_a_python_kernel_with_attributes_and_a_gradient():
 
 def test_an_opencl_kernel_is_what_runs():
     @tf.register_op(
-        "x: T, y: T", "z: T, count: int32", types={"T": [tf.float32, tf.int32]},
+        "x: T, y: T",
+        "z: T, count: int32",
+        types={"T": [tf.float32, tf.int32]},
         shape=lambda c: (c.shapes[0], []),
         opencl="""
         __kernel void add_tenfold(__global const T *x, __global const T *y, __global T *z, __global int *count, int n) {
@@ -56,7 +58,7 @@ def test_an_opencl_kernel_is_what_runs():
             if (i == 0) *count = n;
             if (i < n) z[i] = x[i] + 10 * y[i];
         }""",
-    )  # fmt: skip
+    )
     def tenfold(x, y):
         raise AssertionError("the device has a kernel")
 
@@ -70,7 +72,10 @@ def test_an_opencl_kernel_is_what_runs():
 
 def test_arguments_and_grid_are_ones_own():
     @tf.register_op(
-        "x: float32", "y: float32", attrs={"scale": 2.0}, shape=lambda c: c.shapes[0][:1],
+        "x: float32",
+        "y: float32",
+        attrs={"scale": 2.0},
+        shape=lambda c: c.shapes[0][:1],
         opencl="""
         __kernel void rows(__global const float *x, __global float *y, int width, float scale) {
             float sum = 0;
@@ -79,7 +84,7 @@ def test_arguments_and_grid_are_ones_own():
         }""",
         arguments=lambda site: (site.inputs[0].shape[1], site.attrs.scale),
         grid=lambda site: (site.outputs[0].shape, (1,)),
-    )  # fmt: skip
+    )
     def row_sums(x, scale):
         return scale * x.sum(1)
 

@@ -23,10 +23,13 @@ def test_a_lenet_in_one_expression_learns():
             .softmax_classifier(10, labels)
         )
     assert {v.op.name: v.shape.as_list() for v in tf.trainable_variables()} == {
-        "conv2d/layer/kernel": [5, 5, 1, 4], "conv2d/layer/bias": [4],
-        "fully_connected/layer/kernel": [196, 16], "fully_connected/layer/bias": [16],
-        "softmax_classifier/layer/kernel": [16, 10], "softmax_classifier/layer/bias": [10],
-    }  # fmt: skip
+        "conv2d/layer/kernel": [5, 5, 1, 4],
+        "conv2d/layer/bias": [4],
+        "fully_connected/layer/kernel": [196, 16],
+        "fully_connected/layer/bias": [16],
+        "softmax_classifier/layer/kernel": [16, 10],
+        "softmax_classifier/layer/bias": [10],
+    }
     assert len(tf.get_collection(tf.GraphKeys.SUMMARIES)) == 4
     assert probabilities.shape.as_list() == logits.shape.as_list() == [None, 10]
     train = tf.train.AdamOptimizer(0.01).minimize(loss)

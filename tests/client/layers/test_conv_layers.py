@@ -22,17 +22,21 @@ def made(layer, shape, *args, **options):
 
 def test_shapes_and_names():
     assert made(L.conv1d, [None, 8, 4], 3, 2) == (
-        [None, 7, 3], [("conv1d/kernel", [2, 4, 3]), ("conv1d/bias", [3])],
-    )  # fmt: skip
+        [None, 7, 3],
+        [("conv1d/kernel", [2, 4, 3]), ("conv1d/bias", [3])],
+    )
     assert made(L.conv3d, [None, 4, 6, 5, 2], 3, 2, padding="same", strides=(1, 2, 1)) == (
-        [None, 4, 3, 5, 3], [("conv3d/kernel", [2, 2, 2, 2, 3]), ("conv3d/bias", [3])],
-    )  # fmt: skip
+        [None, 4, 3, 5, 3],
+        [("conv3d/kernel", [2, 2, 2, 2, 3]), ("conv3d/bias", [3])],
+    )
     assert made(L.conv2d_transpose, [None, 7, 6, 2], 3, [3, 4], strides=2) == (
-        [None, 15, 14, 3], [("conv2d_transpose/kernel", [3, 4, 3, 2]), ("conv2d_transpose/bias", [3])],
-    )  # fmt: skip
+        [None, 15, 14, 3],
+        [("conv2d_transpose/kernel", [3, 4, 3, 2]), ("conv2d_transpose/bias", [3])],
+    )
     assert made(L.conv3d_transpose, [2, 3, None, 4, 2], 3, 3, strides=2, padding="same", use_bias=False) == (
-        [2, 6, None, 8, 3], [("conv3d_transpose/kernel", [3, 3, 3, 3, 2])],
-    )  # fmt: skip
+        [2, 6, None, 8, 3],
+        [("conv3d_transpose/kernel", [3, 3, 3, 3, 2])],
+    )
     assert made(L.separable_conv2d, [None, 7, 6, 2], 4, 3, depth_multiplier=2) == (
         [None, 5, 4, 4],
         [
@@ -91,9 +95,7 @@ def test_channels_first_equals_channels_last():
             bias = tf.random_normal_initializer(seed=1)
             options = options | {"name": f"l{i}", "bias_initializer": bias}
             last = layer(x, filters, 2, **options)
-            first = layer(
-                np.moveaxis(x, -1, 1), filters, 2, data_format="channels_first", reuse=True, **options
-            )
+            first = layer(np.moveaxis(x, -1, 1), filters, 2, data_format="channels_first", reuse=True, **options)
             pairs.append((last, first))
         session.run(tf.global_variables_initializer())
         for last, first in session.run(pairs):

@@ -42,9 +42,7 @@ def test_a_layer_object_shares_its_variables():
     assert (layer.name, layer.trainable_variables) == ("dense", [layer.kernel])
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        np.testing.assert_array_equal(
-            session.run([a, b], {x: [[1, 2]]}), [[[3, 3, 3]], [[6, 6, 6]]]
-        )
+        np.testing.assert_array_equal(session.run([a, b], {x: [[1, 2]]}), [[[3, 3, 3]], [[6, 6, 6]]])
 
 
 def test_regularisers_and_trainable():
@@ -131,10 +129,13 @@ def test_batch_normalization_names_and_updates():
     y = tf.layers.batch_normalization(x, training=training, momentum=0.5)
     tf.layers.batch_normalization(y, scale=False, center=False)
     assert names() == [
-        "batch_normalization/gamma:0", "batch_normalization/beta:0", "batch_normalization/moving_mean:0",
-        "batch_normalization/moving_variance:0", "batch_normalization_1/moving_mean:0",
+        "batch_normalization/gamma:0",
+        "batch_normalization/beta:0",
+        "batch_normalization/moving_mean:0",
+        "batch_normalization/moving_variance:0",
+        "batch_normalization_1/moving_mean:0",
         "batch_normalization_1/moving_variance:0",
-    ]  # fmt: skip
+    ]
     assert [v.name for v in tf.trainable_variables()] == names()[:2]
     updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
     assert len(updates) == 2
@@ -161,9 +162,13 @@ def test_contrib_layers():
     tf.contrib.layers.fully_connected(y, 5, scope="fc2", outputs_collections="ends")
     assert y.shape.as_list() == [None, 5]
     assert [n for n in names() if "moving" not in n] == [
-        "Conv/weights:0", "Conv/BatchNorm/beta:0", "fully_connected/weights:0", "fully_connected/biases:0",
-        "fc2/weights:0", "fc2/biases:0",
-    ]  # fmt: skip
+        "Conv/weights:0",
+        "Conv/BatchNorm/beta:0",
+        "fully_connected/weights:0",
+        "fully_connected/biases:0",
+        "fc2/weights:0",
+        "fc2/biases:0",
+    ]
     assert len(tf.get_collection("ends")) == 1
     assert len(tf.losses.get_regularization_losses()) == 1
     with tf.Session() as session:

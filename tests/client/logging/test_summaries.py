@@ -57,8 +57,11 @@ def test_names_of_old(session: Any) -> None:
     ]
     merged = tf.merge_all_summaries()
     assert [t.op.type for t in made] == [
-        "ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary",
-    ]  # fmt: skip
+        "ScalarSummary",
+        "HistogramSummary",
+        "ImageSummary",
+        "AudioSummary",
+    ]
     values = parsed(session.run(merged, {x: [0.5, 1.0]})).value
     assert [v.tag for v in values] == ["p", "q", "h", "i/image", "s/audio/0"]
 
@@ -97,9 +100,7 @@ def test_text_and_tensors(session: Any) -> None:
     value = parsed(session.run(tf.summary.text("note", "*hello*"))).value[0]
     assert value.metadata.plugin_data.plugin_name == "text"
     assert value.tensor.string_val == [b"*hello*"]
-    summary = tf.summary.tensor_summary(
-        "t", [1, 2], summary_description="what it is", display_name="T", family="f"
-    )
+    summary = tf.summary.tensor_summary("t", [1, 2], summary_description="what it is", display_name="T", family="f")
     value = parsed(session.run(summary)).value[0]
     assert (value.tag, value.metadata.display_name) == ("f/f/t", "T")
     assert value.metadata.summary_description == "what it is"

@@ -57,9 +57,7 @@ def test_errors(build, error):
         build()
 
 
-@pytest.mark.parametrize(
-    "loss", [tf.nn.softmax_cross_entropy_with_logits, tf.nn.softmax_cross_entropy_with_logits_v2]
-)
+@pytest.mark.parametrize("loss", [tf.nn.softmax_cross_entropy_with_logits, tf.nn.softmax_cross_entropy_with_logits_v2])
 def test_one_hot_labels_of_another_dtype_are_cast(loss):
     logits = tf.constant([[1.0, 3.0], [2.0, 0.0]])
     rows = [[0, 1], [1, 0]]

@@ -25,12 +25,15 @@ def test_accuracy_over_batches():
         assert session.run(value) == 0.75
 
 
-@pytest.mark.parametrize("metric", [
-    lambda x: tf.metrics.mean(x),
-    lambda x: tf.metrics.mean_tensor(x),
-    lambda x: tf.metrics.mean_squared_error(tf.zeros([2]), x),
-    lambda x: tf.metrics.percentage_below(x, 2.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "metric",
+    [
+        lambda x: tf.metrics.mean(x),
+        lambda x: tf.metrics.mean_tensor(x),
+        lambda x: tf.metrics.mean_squared_error(tf.zeros([2]), x),
+        lambda x: tf.metrics.percentage_below(x, 2.5),
+    ],
+)
 def test_a_batch_that_does_not_come_does_not_count(metric):
     """The number of values is known without it where shapes are."""
     x = tf.data.Dataset.from_tensor_slices(np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))

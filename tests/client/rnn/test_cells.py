@@ -45,9 +45,7 @@ def test_an_lstm_by_its_formula():
 def test_rows_stop_at_their_length():
     xs = inputs(3)
     lengths = tf.placeholder(tf.int64, [4])
-    outputs, state = tf.nn.static_rnn(
-        cells.GRUCell(2), xs, dtype=tf.float32, sequence_length=lengths
-    )
+    outputs, state = tf.nn.static_rnn(cells.GRUCell(2), xs, dtype=tf.float32, sequence_length=lengths)
     both, _, _ = tf.contrib.rnn.static_bidirectional_rnn(
         cells.GRUCell(2), cells.GRUCell(2), xs, dtype=tf.float32, sequence_length=lengths
     )
@@ -110,9 +108,7 @@ def test_dropout_of_inputs_outputs_state():
 
     cell = cells.DropoutWrapper(Pass(), 0.5, 0.8, 0.25, seed=3)
     y, (s, t) = cell(x, cell.zero_state(200, tf.float32))
-    frozen = cells.DropoutWrapper(
-        Pass(), 0.5, variational_recurrent=True, input_size=10, dtype=tf.float32
-    )
+    frozen = cells.DropoutWrapper(Pass(), 0.5, variational_recurrent=True, input_size=10, dtype=tf.float32)
     a, _ = frozen(x, None)
     b, _ = frozen(x, None)
     with tf.Session() as session:
@@ -151,9 +147,7 @@ def test_a_cell_of_0_x_style():
     assert shapes() == {"rnn/sum/w": [3]}
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        np.testing.assert_array_equal(
-            session.run(outputs[-1], {x: np.ones((4, 3)) for x in xs}), np.full((4, 3), 3)
-        )
+        np.testing.assert_array_equal(session.run(outputs[-1], {x: np.ones((4, 3)) for x in xs}), np.full((4, 3), 3))
 
 
 @pytest.mark.parametrize(
@@ -169,14 +163,16 @@ def test_a_cell_of_0_x_style():
         (lambda: cells.DropoutWrapper(cells.GRUCell(2), 0.0), errors.InvalidArgumentError, "keep_prob"),
         (
             lambda: cells.GRUCell(2)(tf.placeholder(tf.float32, [4, None]), tf.zeros([4, 2])),
-            errors.ShapeError, "last dimension",
+            errors.ShapeError,
+            "last dimension",
         ),
         (
             lambda: cells.ResidualWrapper(cells.GRUCell(2))(inputs()[0], tf.zeros([4, 2])),
-            errors.ShapeError, "cannot be added",
+            errors.ShapeError,
+            "cannot be added",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()

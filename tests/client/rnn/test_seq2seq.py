@@ -29,11 +29,17 @@ def test_attention_by_its_formula():
     )
     v = {u.op.name.removeprefix("attention_decoder/"): u for u in tf.trainable_variables()}
     assert {k: u.shape.as_list() for k, u in v.items()} == {
-        "AttnW_0": [1, 1, 6, 6], "AttnV_0": [6], "kernel": [9, 3], "bias": [3],
-        "basic_rnn_cell/kernel": [7, 4], "basic_rnn_cell/bias": [4],
-        "Attention_0/kernel": [4, 6], "Attention_0/bias": [6],
-        "AttnOutputProjection/kernel": [10, 7], "AttnOutputProjection/bias": [7],
-    }  # fmt: skip
+        "AttnW_0": [1, 1, 6, 6],
+        "AttnV_0": [6],
+        "kernel": [9, 3],
+        "bias": [3],
+        "basic_rnn_cell/kernel": [7, 4],
+        "basic_rnn_cell/bias": [4],
+        "Attention_0/kernel": [4, 6],
+        "Attention_0/bias": [6],
+        "AttnOutputProjection/kernel": [10, 7],
+        "AttnOutputProjection/bias": [7],
+    }
     rng = np.random.default_rng(0)
     feeds = {t: rng.normal(size=t.shape.as_list()).astype("f") for t in (x, start, memory)}
     with tf.Session() as session:
@@ -55,9 +61,7 @@ def test_feeding_back():
     heard, said = symbols(1, "in"), symbols(2, "out")
     feed = tf.placeholder(tf.bool, [])
     with tf.variable_scope("model") as scope:
-        chosen, _ = seq2seq.embedding_attention_seq2seq(
-            heard, said, cells.GRUCell(4), 6, 5, 3, feed_previous=feed
-        )
+        chosen, _ = seq2seq.embedding_attention_seq2seq(heard, said, cells.GRUCell(4), 6, 5, 3, feed_previous=feed)
         count = len(tf.trainable_variables())
         scope.reuse_variables()
         plain, _ = seq2seq.embedding_attention_seq2seq(heard, said, cells.GRUCell(4), 6, 5, 3)
@@ -81,9 +85,7 @@ def test_buckets_learn_to_copy():
     def model(x, y):
         return seq2seq.embedding_rnn_seq2seq(x, y, cells.BasicLSTMCell(8), 5, 5, 4)
 
-    outputs, losses = seq2seq.model_with_buckets(
-        heard, said, wanted, weights, [(1, 1), (3, 2)], model
-    )
+    outputs, losses = seq2seq.model_with_buckets(heard, said, wanted, weights, [(1, 1), (3, 2)], model)
     assert [len(o) for o in outputs] == [1, 2]
     assert len({v.op.name for v in tf.trainable_variables()}) == len(tf.trainable_variables()) == 8
     train = tf.train.AdamOptimizer(0.05).minimize(losses[0])

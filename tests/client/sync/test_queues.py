@@ -65,7 +65,9 @@ def test_fifo_order_batches_and_the_end(sess):
     assert not sess.run(q.is_closed())
     sess.run(q.close())
     assert sess.run(q.is_closed())
-    with pytest.raises(OutOfRangeError, match=r"FIFOQueue 'q' is closed and has insufficient elements \(requested 2, current size 1\)"):
+    with pytest.raises(
+        OutOfRangeError, match=r"FIFOQueue 'q' is closed and has insufficient elements \(requested 2, current size 1\)"
+    ):
         sess.run(q.dequeue_many(2))
     assert sess.run(q.dequeue_up_to(5))[0].tolist() == [3]
     with pytest.raises(OutOfRangeError):
@@ -335,7 +337,9 @@ def stress(make, seconds, seed=0):
                     wrong.append(repr(e))
 
             threads = [
-                threading.Thread(target=guarded, args=(f, i), daemon=True) for i in range(16) for f in (produce, consume)
+                threading.Thread(target=guarded, args=(f, i), daemon=True)
+                for i in range(16)
+                for f in (produce, consume)
             ]
             for t in threads:
                 t.start()

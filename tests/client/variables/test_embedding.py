@@ -83,7 +83,13 @@ def test_shards_on_several_devices(strategy):
         metadata = tf.RunMetadata()
         got = session.run(rows, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
         np.testing.assert_array_equal(got, table[[[7, 0, 3], [7, 9, 3]]])
-        sent = [n.name for name, g in metadata.passes if name == "partition" for n in g.nodes.values() if "Send" in n.opdef.name]
+        sent = [
+            n.name
+            for name, g in metadata.passes
+            if name == "partition"
+            for n in g.nodes.values()
+            if "Send" in n.opdef.name
+        ]
         assert sent and not [n for n in sent if "part_" in n]
         assert sum(g.values.shape[0] for g in session.run(grads)) == 6
         session.run(step)
@@ -113,7 +119,9 @@ def test_sampled_and_full_softmax_over_shards():
     weights = tf.get_variable("w", initializer=tf.constant(w), partitioner=cut)
     biases = tf.get_variable("b", initializer=tf.constant(b), partitioner=cut)
     every = (np.arange(7), np.ones([4, 1]), np.ones(7))
-    sampled = tf.nn.sampled_softmax_loss(weights, biases, labels, x, 7, 7, sampled_values=every, partition_strategy="div")
+    sampled = tf.nn.sampled_softmax_loss(
+        weights, biases, labels, x, 7, 7, sampled_values=every, partition_strategy="div"
+    )
     logits = [tf.matmul(x, p, transpose_b=True) + q for p, q in zip(weights, biases, strict=True)]
     full = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels[:, 0], logits=tf.concat(logits, 1))
     with tf.Session() as session:

@@ -17,9 +17,7 @@ def value(initializer, shape, dtype=tf.float32):
 def test_constants():
     np.testing.assert_array_equal(value(tf.zeros_initializer(), [2, 3]), np.zeros((2, 3)))
     np.testing.assert_array_equal(value(tf.ones_initializer(), [2], tf.int32), [1, 1])
-    np.testing.assert_array_equal(
-        value(tf.constant_initializer([1, 2, 3, 4]), [2, 2]), [[1, 2], [3, 4]]
-    )
+    np.testing.assert_array_equal(value(tf.constant_initializer([1, 2, 3, 4]), [2, 2]), [[1, 2], [3, 4]])
     with pytest.raises(errors.ShapeError):
         tf.constant_initializer([1, 2], verify_shape=True)([3])
 

@@ -46,9 +46,7 @@ def test_existing_missing_and_different():
 
 def test_defaults_of_a_scope():
     ones = tf.ones_initializer()
-    with tf.variable_scope(
-        "s", initializer=ones, regularizer=tf.contrib.layers.l2_regularizer(0.5), dtype=tf.float64
-    ):
+    with tf.variable_scope("s", initializer=ones, regularizer=tf.contrib.layers.l2_regularizer(0.5), dtype=tf.float64):
         w = tf.get_variable("w", [2])
         with tf.variable_scope("t"):
             k = tf.get_variable("k", [2], initializer=tf.constant_initializer(3.0))
@@ -124,11 +122,7 @@ def test_variable_op_scope_and_a_scope_handle():
     with tf.variable_op_scope([x], None, "layer") as scope:
         tf.get_variable("w", [1])
     assert (scope.name, scope.original_name_scope) == ("layer", "layer/")
-    assert (
-        [v.name for v in scope.global_variables()]
-        == ["layer/w:0"]
-        == [v.name for v in scope.trainable_variables()]
-    )
+    assert [v.name for v in scope.global_variables()] == ["layer/w:0"] == [v.name for v in scope.trainable_variables()]
     assert scope.get_variable("direct", shape=[2]).name == "layer/direct:0"
 
 

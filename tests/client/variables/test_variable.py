@@ -83,9 +83,7 @@ def test_updates_and_operators():
         session.run(tf.global_variables_initializer())
         np.testing.assert_array_equal(session.run(v.assign_add([1.0, 1.0])), [2.0, 3.0])
         np.testing.assert_array_equal(session.run(v.assign_sub([2.0, 2.0])), [0.0, 1.0])
-        values = session.run(
-            [v + 1, 2 * v, -v, v[1], v[None] @ tf.eye(2), v > 0.5, 1 - v]
-        )
+        values = session.run([v + 1, 2 * v, -v, v[1], v[None] @ tf.eye(2), v > 0.5, 1 - v])
         np.testing.assert_array_equal(values[0], [1.0, 2.0])
         np.testing.assert_array_equal(values[6], [1.0, 0.0])
         assert values[3] == 1.0
@@ -105,9 +103,7 @@ def test_reading_before_initialisation_names_the_variable():
     with tf.Session() as session:
         with pytest.raises(errors.FailedPreconditionError, match="weights"):
             session.run(v)
-        assert session.run(missing).tolist() == ["weights"] or session.run(missing).tolist() == [
-            b"weights"
-        ]
+        assert session.run(missing).tolist() == ["weights"] or session.run(missing).tolist() == [b"weights"]
         session.run(v.initializer)
         assert session.run(missing).tolist() == []
 

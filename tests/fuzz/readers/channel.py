@@ -21,9 +21,27 @@ from tfnb.session.dask.transport.wire import Kind, Message, frames
 _BUDGET = 32 << 20
 _ROOM = 1 << 20  # bytes of the sockets' buffers: an input is written before it is read
 _TEXTS = (
-    b"float32", b"string", b"resource", b"f4", b"float", b"i4,(1000000000,)f8", b"O", b"V100000000000", b"M8[s]", b"S9999999999",
-    b"{'names':['a'],'formats':['O']}", b"(2,)f4", b",", b"", b"\xff", b"\xe9", b"variant", b"bfloat16", b"float32_ref", b"f" * 255,
-)  # fmt: skip
+    b"float32",
+    b"string",
+    b"resource",
+    b"f4",
+    b"float",
+    b"i4,(1000000000,)f8",
+    b"O",
+    b"V100000000000",
+    b"M8[s]",
+    b"S9999999999",
+    b"{'names':['a'],'formats':['O']}",
+    b"(2,)f4",
+    b",",
+    b"",
+    b"\xff",
+    b"\xe9",
+    b"variant",
+    b"bfloat16",
+    b"float32_ref",
+    b"f" * 255,
+)
 
 
 def _messages() -> list[Message]:
@@ -64,16 +82,36 @@ def _hostile() -> list[bytes]:
         _head(_subject(shape=(0, 1 << 62))),
         _head(_subject(shape=(1,) * 32), nbytes=4, length=4) + b"xxxx",
         _head(struct.pack("<BB", 7, 200) + b"\0" * 1600 + b"float32k"),
-        *(_json(text) for text in (
-            b"{{{{", b"[1]", b"5", b"null", b'"x"', b"[[1,2]]", b'{"class":"os","node":5}', b'{"class":[],"node":[1,2,3]}',
-            b'{"class":{},"node":["a","b",[1]]}', node + b'["a","b",["f","x","g"]]}', node + b'["a","b",["f",1e999,"g"]]}',
-            node + b'["a","b",["f",NaN,"g"]]}', node + b'["a","b",5]}', node + b"{}}", node + b'"abc"}', b"9" * 10_000,
-            deep_list(100_000), b'{"class":"OpError"}', b'{"class":"__doc__"}', b'{"class":"Origin"}', b"\xff\xfe",
-        )),
+        *(
+            _json(text)
+            for text in (
+                b"{{{{",
+                b"[1]",
+                b"5",
+                b"null",
+                b'"x"',
+                b"[[1,2]]",
+                b'{"class":"os","node":5}',
+                b'{"class":[],"node":[1,2,3]}',
+                b'{"class":{},"node":["a","b",[1]]}',
+                node + b'["a","b",["f","x","g"]]}',
+                node + b'["a","b",["f",1e999,"g"]]}',
+                node + b'["a","b",["f",NaN,"g"]]}',
+                node + b'["a","b",5]}',
+                node + b"{}}",
+                node + b'"abc"}',
+                b"9" * 10_000,
+                deep_list(100_000),
+                b'{"class":"OpError"}',
+                b'{"class":"__doc__"}',
+                b'{"class":"Origin"}',
+                b"\xff\xfe",
+            )
+        ),
         _json(b"[1]", 3),
         b"".join(_head(_subject(key=b"%05d" % k + b"x" * 500, shape=(0,))) for k in range(500)),
         b"".join(_head(_subject(b"uint8"), number=k, nbytes=2, length=1) + b"x" for k in range(3000)),
-    ]  # fmt: skip
+    ]
 
 
 def _of_heads(_data: bytes, rng: Random) -> bytes:
@@ -82,7 +120,9 @@ def _of_heads(_data: bytes, rng: Random) -> bytes:
     for number, message in enumerate(_messages()):
         raw = bytearray(_bytes_of(message, number))
         if rng.random() < 0.4:
-            at, size = rng.choice(((4, 1), (5, 1), (6, 2), (8, 4), (12, 4), (16, 8), (24, 8), (32, 8), (40, 1), (41, 1), (42, 8)))
+            at, size = rng.choice(
+                ((4, 1), (5, 1), (6, 2), (8, 4), (12, 4), (16, 8), (24, 8), (32, 8), (40, 1), (41, 1), (42, 8))
+            )
             raw[at : at + size] = (rng.choice(NUMBERS) & (1 << 8 * size) - 1).to_bytes(size, "little")
         out.append(bytes(raw))
     if rng.random() < 0.5:
@@ -91,7 +131,9 @@ def _of_heads(_data: bytes, rng: Random) -> bytes:
         out.append(_json(json.dumps(mutate_tree(tree, rng)).encode("utf-8", "replace"), rng.choice((3, 4))))
     if rng.random() < 0.5:
         shape = tuple(rng.choice(NUMBERS) & (1 << 64) - 1 for _ in range(rng.randint(0, 4)))
-        out.append(_head(_subject(rng.choice(_TEXTS), shape), nbytes=rng.choice(NUMBERS) & (1 << 64) - 1, length=4) + b"abcd")
+        out.append(
+            _head(_subject(rng.choice(_TEXTS), shape), nbytes=rng.choice(NUMBERS) & (1 << 64) - 1, length=4) + b"abcd"
+        )
     rng.shuffle(out)
     return b"".join(out)
 

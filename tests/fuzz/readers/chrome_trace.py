@@ -17,10 +17,18 @@ from tfnb.ops.io.record_files import DEFLATE
 
 def _trace() -> dict[str, Any]:
     events: list[dict[str, Any]] = [
-        {"ph": "X", "pid": 1, "tid": k % 3, "ts": k, "dur": 1, "name": f"n{k % 7}", "cat": "kernel",
-         "args": {"step": k % 2, "name": "a/b", "op": "Mul", "bytes": 5, "nodes": ["x"]}}
+        {
+            "ph": "X",
+            "pid": 1,
+            "tid": k % 3,
+            "ts": k,
+            "dur": 1,
+            "name": f"n{k % 7}",
+            "cat": "kernel",
+            "args": {"step": k % 2, "name": "a/b", "op": "Mul", "bytes": 5, "nodes": ["x"]},
+        }
         for k in range(12)
-    ]  # fmt: skip
+    ]
     events += [
         {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "p"}},
         {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "t"}},
@@ -51,7 +59,13 @@ def _hostile() -> list[bytes]:
         text([event(pid=k, tid=k, ts=k, args={"step": k}) for k in range(3000)]),
         text([event(tid=k, ts=k) for k in range(3000)]),
         text([event(ts=k, dur=1e9) for k in range(3000)]),
-        text([event(pid=[1], tid={"a": 1}, name={"x": [1]}, cat=5, args=[1]), {"ph": "s", "id": [1]}, event(ts=1e18, dur=1e18)]),
+        text(
+            [
+                event(pid=[1], tid={"a": 1}, name={"x": [1]}, cat=5, args=[1]),
+                {"ph": "s", "id": [1]},
+                event(ts=1e18, dur=1e18),
+            ]
+        ),
         text([event(args={"nodes": ["x"] * 10_000, "step": 10**30})]),
         text([event(name="x" * 100_000)]),
         b'[{"ph":"X","ts":NaN,"dur":Infinity}]',
@@ -77,7 +91,21 @@ def target(folder: Path) -> Target:
 
     plain = json.dumps(_trace()).encode()
     seeds = [plain, json.dumps(_trace()["traceEvents"]).encode()]
-    values = [*VALUES, "B", "E", "X", "M", "s", "f", "kernel", "/job:x", [[1]], [[1, 2, 3]], [["a", "b"]], [[1e308, 1e308]]]
+    values = [
+        *VALUES,
+        "B",
+        "E",
+        "X",
+        "M",
+        "s",
+        "f",
+        "kernel",
+        "/job:x",
+        [[1]],
+        [[1, 2, 3]],
+        [["a", "b"]],
+        [[1e308, 1e308]],
+    ]
     trees = of_json(lambda tree: json.dumps(tree).encode("utf-8", "replace"), values)
     in_bytes = of_bytes(seeds)
 

@@ -47,7 +47,17 @@ def target(folder: Path) -> Target:
         path.write_bytes(data)
         compression = "GZIP" if data[:2] == b"\x1f\x8b" else "ZLIB" if data[:1] == b"\x78" else ""
         odd = bool(zlib.crc32(data) & 1)
-        source = Csv([bytes(path)], compression, odd, b",", not odd or len(data) > 100, b"?", (), (int64, float32, string), defaults)
+        source = Csv(
+            [bytes(path)],
+            compression,
+            odd,
+            b",",
+            not odd or len(data) > 100,
+            b"?",
+            (),
+            (int64, float32, string),
+            defaults,
+        )
         rows, refusal, again = source.rows(), None, 0
         while again < 3000:
             try:

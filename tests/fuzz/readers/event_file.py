@@ -161,7 +161,9 @@ def target(folder: Path) -> Target:
 
     given = events()
     plain = b"".join(map(frame, given))
-    change = of_message([b"text", b"scalars", b"images", b"histograms", b"a", b"", picture()[:20], sound()[:44]], NUMBERS)
+    change = of_message(
+        [b"text", b"scalars", b"images", b"histograms", b"a", b"", picture()[:20], sound()[:44]], NUMBERS
+    )
     change_bytes = of_bytes([plain, picture(), sound()])
 
     def of_records(_data: bytes, rng: Random) -> bytes:

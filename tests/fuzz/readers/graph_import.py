@@ -66,10 +66,31 @@ def graph_defs() -> list[bytes]:
 def words() -> list[bytes]:
     """What stands in GraphDefs as text: names of ops, attributes, inputs, devices."""
     return [
-        *(name.encode() for name in sorted(CATALOG)), b"x", b"x:0", b"^x", b"x:9", b"Const", b"", b"a b", b"../x", b"\xff\xfe", b"_x",
-        b"/job:x", b"/cpu:99", b"/device:CPU:99999999999", b"loc:@x", b"SAME", b"NHWC", b"T", b"dtype", b"shape", b"value", b"N",
-        b"_class", b"x" * 5000,
-    ]  # fmt: skip
+        *(name.encode() for name in sorted(CATALOG)),
+        b"x",
+        b"x:0",
+        b"^x",
+        b"x:9",
+        b"Const",
+        b"",
+        b"a b",
+        b"../x",
+        b"\xff\xfe",
+        b"_x",
+        b"/job:x",
+        b"/cpu:99",
+        b"/device:CPU:99999999999",
+        b"loc:@x",
+        b"SAME",
+        b"NHWC",
+        b"T",
+        b"dtype",
+        b"shape",
+        b"value",
+        b"N",
+        b"_class",
+        b"x" * 5000,
+    ]
 
 
 def hostile_graphs() -> list[bytes]:
@@ -98,7 +119,13 @@ def hostile_graphs() -> list[bytes]:
         constant(graph, "one", [], [1.0])
         graph.node.add(name="fill", op="Fill", input=["x", "one"])
         found.append(graph)
-    for shape, values in (([1 << 28], [1.0, 2.0]), ([1 << 40], [1.0]), ([0, 1 << 62], []), ([1] * 300, [1.0]), ([-1], [1.0])):
+    for shape, values in (
+        ([1 << 28], [1.0, 2.0]),
+        ([1 << 40], [1.0]),
+        ([0, 1 << 62], []),
+        ([1] * 300, [1.0]),
+        ([-1], [1.0]),
+    ):
         graph = graph_def()
         for k in range(3):
             constant(graph, f"c{k}", shape, values)
@@ -141,7 +168,9 @@ def _functions(graph_def: Any) -> list[bytes]:
             out.type = 1
             following = last or (f"f{k + 1}" if k + 1 < depth else "Neg")
             for n, source in enumerate(("a", "c0:b:0")):
-                node = function.node_def.add(name=f"c{n}", op=following, input=[source if following != "Neg" or n == 0 else "c0:y:0"])
+                node = function.node_def.add(
+                    name=f"c{n}", op=following, input=[source if following != "Neg" or n == 0 else "c0:y:0"]
+                )
                 if following == "Neg":
                     node.attr["T"].type = 1
             function.ret["b"] = "c1:y:0" if following == "Neg" else "c1:b:0"

@@ -36,5 +36,11 @@ def target(folder: Path) -> Target:
         made = _idx(shape, bytes(rng.randint(0, 100)))
         return gzip.compress(made, 1, mtime=0) if rng.random() < 0.5 else made
 
-    hostile = [*lies, *(gzip.compress(lie, 1, mtime=0) for lie in lies), bomb, gzip.compress(plain + bytes(1 << 25)), b""]
+    hostile = [
+        *lies,
+        *(gzip.compress(lie, 1, mtime=0) for lie in lies),
+        bomb,
+        gzip.compress(plain + bytes(1 << 25)),
+        b"",
+    ]
     return Target(seeds, hostile, [of_bytes(seeds), of_sizes], read, product)

@@ -84,13 +84,24 @@ def _hostile(jpeg: bytes) -> list[bytes]:
         png(30_000, 30_000, b"\0" * 1000),
         png(1, 1, b"\0" * 100_000_000),
         png(1, 1, b"\0" * 4)[:-12] + chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * 50_000_000)) + chunk(b"IEND", b""),
-        _SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
-        + chunk(b"iCCP", b"a\0\0" + zlib.compress(b"x" * 50_000_000)) + chunk(b"IDAT", zlib.compress(b"\0" * 4)) + chunk(b"IEND", b""),
+        _SIGNATURE
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+        + chunk(b"iCCP", b"a\0\0" + zlib.compress(b"x" * 50_000_000))
+        + chunk(b"IDAT", zlib.compress(b"\0" * 4))
+        + chunk(b"IEND", b""),
         png(1, 1, b"\0" * 4)[:-12] + chunk(b"IDAT", b"") * 50_000 + chunk(b"IEND", b""),
         *lie,
-        gif(2000, 2000, 22), gif(9000, 9000, 1), gif(40_000, 40_000, 1), gif(1, 1, 5000), gif(65535, 65535, 1),
-        bmp(2**31 - 1, -(2**31), 24), bmp(0, 0, 24), bmp(1, 2**28, 8), bmp(1, -(2**31), 8), bmp(-5, 5, 32),
-    ]  # fmt: skip
+        gif(2000, 2000, 22),
+        gif(9000, 9000, 1),
+        gif(40_000, 40_000, 1),
+        gif(1, 1, 5000),
+        gif(65535, 65535, 1),
+        bmp(2**31 - 1, -(2**31), 24),
+        bmp(0, 0, 24),
+        bmp(1, 2**28, 8),
+        bmp(1, -(2**31), 8),
+        bmp(-5, 5, 32),
+    ]
 
 
 def with_right_sums(data: bytes) -> bytes:
@@ -120,7 +131,9 @@ def claimed(data: bytes) -> int:
         for k in range(len(data) - 9):
             if data[k] == 0xFF and data[k + 1] in (0xC0, 0xC1, 0xC2):
                 size = struct.unpack(">HH", data[k + 5 : k + 9])
-                height, width = max((height, width), size, key=prod)  # readers differ in which of several headers counts
+                height, width = max(
+                    (height, width), size, key=prod
+                )  # readers differ in which of several headers counts
                 frames = 1
     return min(4 * width * height * frames, 2 * LIMIT)
 
@@ -131,9 +144,12 @@ def target(folder: Path) -> Target:
         if data.startswith(b"\xff\xd8\xff") and drawn.random() < 0.1:
             jpeg_shape(data)
         decode(
-            data, drawn.choice((0, 1, 3, 4)), frames=drawn.choice(("all", "first", "only")),
-            ratio=drawn.choice((1, 2, 4, 8)), recover=drawn.random() < 0.3,
-        )  # fmt: skip
+            data,
+            drawn.choice((0, 1, 3, 4)),
+            frames=drawn.choice(("all", "first", "only")),
+            ratio=drawn.choice((1, 2, 4, 8)),
+            recover=drawn.random() < 0.3,
+        )
 
     given = seeds()
     change = of_bytes(given)

@@ -24,7 +24,11 @@ def _entries(first_size: int = 2, dtype: int = 1, values: bytes = FLOATS) -> lis
     told = message(f1=message(f1=b"whole", f2=shape_of(first_size, 3), f3=dtype, f4=whole))
     slices = b"".join(message(f4=half) for half in halves)
     told += message(f1=message(f1=b"two", f2=shape_of(4), f3=1) + slices)
-    parts = [(b"\0two0", b"two", halves[0], FLOATS[:8]), (b"\0two1", b"two", halves[1], FLOATS[:8]), (b"\0whole", b"whole", whole, values)]
+    parts = [
+        (b"\0two0", b"two", halves[0], FLOATS[:8]),
+        (b"\0two1", b"two", halves[1], FLOATS[:8]),
+        (b"\0whole", b"whole", whole, values),
+    ]
     return [
         (b"", message(f1=told)),
         *((key, message(f2=message(f1=name, f2=place, f3=message(f1=1, f5=data)))) for key, name, place, data in parts),

@@ -22,7 +22,10 @@ SECRET = 777.0
 def index_bytes(content: Any) -> bytes:
     """An index whose checksum is right."""
     text = json.dumps(content, separators=(",", ":"))
-    return b'{"crc32c":%d,"content":%s}\n' % (crc32c.crc32c(text.encode("utf-8", "replace")), text.encode("utf-8", "replace"))
+    return b'{"crc32c":%d,"content":%s}\n' % (
+        crc32c.crc32c(text.encode("utf-8", "replace")),
+        text.encode("utf-8", "replace"),
+    )
 
 
 def good_checkpoint(folder: Path) -> dict[str, Any]:

@@ -69,7 +69,10 @@ def target(folder: Path) -> Target:
         Path(path).write_bytes(data)
         compression = "GZIP" if data[:2] == b"\x1f\x8b" else "ZLIB" if data[:1] == b"\x78" else ""
         odd = zlib.crc32(data) & 1
-        files = [lambda: TFRecordFile(path, compression, skip_corrupt=bool(odd)), lambda: TextFile(path, odd, compression)]
+        files = [
+            lambda: TFRecordFile(path, compression, skip_corrupt=bool(odd)),
+            lambda: TextFile(path, odd, compression),
+        ]
         if not compression:
             files.append(lambda: FixedLengthFile(path, 7, odd, odd, 3))
         refusal: OpError | None = None

@@ -73,5 +73,8 @@ def target(folder: Path) -> Target:
 
     values = [*VALUES, "F32", "U8", "I64", "F16", "BF16", [0, 24], [24, 0], [0, 2**62]]
     return Target(
-        [good], _hostile(json.loads(good[8 : 8 + length]), good[8 + length :]), [of_bytes([good]), _of_header(values)], read
+        [good],
+        _hostile(json.loads(good[8 : 8 + length]), good[8 + length :]),
+        [of_bytes([good]), _of_header(values)],
+        read,
     )

@@ -49,7 +49,11 @@ def target(folder: Path) -> Target:
     seeds += [value_of(image=data) for data in image_file.seeds() if not data.startswith(b"BM")]
     wav = sound()
     hostile = [value_of(image=data) for data in image_file._hostile(image_file.seeds()[8]) if len(data) < 1 << 20]
-    hostile += [value_of(sound=wav[:at] + struct.pack("<I", n) + wav[at + 4 :]) for at in (4, 16, 24, 40) for n in (0, 1, (1 << 32) - 1)]
+    hostile += [
+        value_of(sound=wav[:at] + struct.pack("<I", n) + wav[at + 4 :])
+        for at in (4, 16, 24, 40)
+        for n in (0, 1, (1 << 32) - 1)
+    ]
     words = [picture(), wav, b"text", b""]
 
     def product(_data: bytes) -> int:

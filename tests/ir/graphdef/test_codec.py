@@ -91,9 +91,7 @@ def test_tensors_can_be_put_in_place_of_the_files(graph):
     written = graph.as_graph_def()
     with tf.Graph().as_default():
         mine = tf.constant([1.0, 2.0])
-        y, after = tf.import_graph_def(
-            written, {"x:0": mine, "^x": mine.op}, return_elements=["y:0", "after"]
-        )
+        y, after = tf.import_graph_def(written, {"x:0": mine, "^x": mine.op}, return_elements=["y:0", "after"])
         assert y.op.inputs[0] is mine and after.control_inputs == [mine.op]
         ints = tf.constant(1)
         before = y.graph.version
@@ -142,9 +140,21 @@ def test_loops_with_tensor_arrays_and_datasets_can_be_written(graph):
 
 @pytest.mark.parametrize(
     "value",
-    [3, 2.5, True, 1 + 2j, b"\xff", [[1, 2], [3, 4]], np.float16([1.5, -2]), np.uint64([2**63]), ["a", ""],
-     np.zeros((2, 0), np.int8), np.array([np.nan, np.inf], np.float32), np.uint8([255, 0])],
-)  # fmt: skip
+    [
+        3,
+        2.5,
+        True,
+        1 + 2j,
+        b"\xff",
+        [[1, 2], [3, 4]],
+        np.float16([1.5, -2]),
+        np.uint64([2**63]),
+        ["a", ""],
+        np.zeros((2, 0), np.int8),
+        np.array([np.nan, np.inf], np.float32),
+        np.uint8([255, 0]),
+    ],
+)
 def test_values_survive(value):
     message = tf.make_tensor_proto(value)
     again = tf.make_ndarray(message)
@@ -215,9 +225,7 @@ def test_missing_elements_repeat_the_last():
 def test_resource_variables_are_read_as_references():
     shape = "attr { key: 'shape' value { shape { dim { size: 2 } } } }"
     dtype = "attr { key: 'dtype' value { type: DT_FLOAT } }"
-    value = (
-        "attr { key: 'value' value { tensor { dtype: DT_FLOAT float_val: 3 tensor_shape { dim { size: 2 } } } } }"
-    )
+    value = "attr { key: 'value' value { tensor { dtype: DT_FLOAT float_val: 3 tensor_shape { dim { size: 2 } } } } }"
     text = f"""
     node {{ name: 'v' op: 'VarHandleOp' {shape} {dtype}
            attr {{ key: 'shared_name' value {{ s: 'v' }} }} attr {{ key: 'debug_name' value {{ s: 'v/' }} }} }}

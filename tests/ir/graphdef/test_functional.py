@@ -40,18 +40,30 @@ FLOAT, INT = attr("T", "type: DT_FLOAT"), attr("T", "type: DT_INT32")
 OF_FLOAT = attr("dtype", "type: DT_FLOAT")
 READ = node("r", "ReadVariableOp", "v", OF_FLOAT)
 ONE = node("one", "Const", "", attr("dtype", "type: DT_INT32") + attr("value", "tensor { dtype: DT_INT32 int_val: 1 }"))
-FIVE = node("one", "Const", "", attr("dtype", "type: DT_INT32") + attr("value", "tensor { dtype: DT_INT32 int_val: 5 }"))
+FIVE = node(
+    "one", "Const", "", attr("dtype", "type: DT_INT32") + attr("value", "tensor { dtype: DT_INT32 int_val: 5 }")
+)
 LIBRARY = (
     function("read", "x:f v:h", "o:f", READ + node("y", "Mul", "x r:value:0", FLOAT), "y:z:0")
     + function("twice", "x:f v:h", "o:f", node("y", "Add", "x x", FLOAT), "y:z:0")
-    + function("kept", "x:f v:h", "o:f", node("a", "AssignAddVariableOp", "v x", OF_FLOAT)
-               + node("y", "Identity", "x ^a", FLOAT), "y:output:0")
+    + function(
+        "kept",
+        "x:f v:h",
+        "o:f",
+        node("a", "AssignAddVariableOp", "v x", OF_FLOAT) + node("y", "Identity", "x ^a", FLOAT),
+        "y:output:0",
+    )
     + function("below", "i:i x:f v:h", "o:b", FIVE + node("y", "Less", "i one:output:0", INT), "y:z:0")
-    + function("step", "i:i x:f v:h", "j:i y:f w:h",
-               ONE + READ + node("n", "Add", "i one:output:0", INT) + node("m", "Mul", "x r:value:0", FLOAT), "n:z:0 m:z:0 v")
+    + function(
+        "step",
+        "i:i x:f v:h",
+        "j:i y:f w:h",
+        ONE + READ + node("n", "Add", "i one:output:0", INT) + node("m", "Mul", "x r:value:0", FLOAT),
+        "n:z:0 m:z:0 v",
+    )
     + function("other", "x:f", "o:f", node("y", "Neg", "x", FLOAT), "y:y:0")
     + function("lost", "i:i x:f v:h", "j:i y:f w:f", "", "i x x")
-)  # fmt: skip
+)
 START = (
     node("p", "Placeholder", "", attr("dtype", "type: DT_BOOL"), "node")
     + node("n", "Placeholder", "", attr("dtype", "type: DT_INT32"), "node")
@@ -78,7 +90,9 @@ WHILE = functions(cond="below", body="step") + HANDLES
 def loaded(*nodes):
     graph = tf.Graph()
     with graph.as_default():
-        tf.import_graph_def(text_format.Parse(f"{START}{''.join(nodes)} library {{ {LIBRARY} }}", tf.GraphDef()), name="")
+        tf.import_graph_def(
+            text_format.Parse(f"{START}{''.join(nodes)} library {{ {LIBRARY} }}", tf.GraphDef()), name=""
+        )
     return graph
 
 
@@ -161,19 +175,29 @@ REFUSED = {
     "no branches": (node("y", "Case", "n x v", "", "node"), "names no function"),
     "too few arguments": (node("y", "If", "p v", IF, "node"), "takes 2 arguments, called with 1"),
     "unlike branches": (
-        node("y", "If", "p x v", functions(then_branch="read", else_branch="other"), "node"), "takes 1 arguments"),
+        node("y", "If", "p x v", functions(then_branch="read", else_branch="other"), "node"),
+        "takes 1 arguments",
+    ),
     "condition that is text": (node("y", "If", "p x v", IF.replace("DT_BOOL", "DT_STRING"), "node"), "string"),
     "loop that loses its variable": (
-        node("y", "While", "n x v", functions(cond="below", body="lost") + HANDLES, "node"), "must return the variable"),
+        node("y", "While", "n x v", functions(cond="below", body="lost") + HANDLES, "node"),
+        "must return the variable",
+    ),
     "loop of two functions that do not fit": (
-        node("y", "While", "x v", functions(cond="below", body="read"), "node"), "takes 3 arguments|condition and body"),
+        node("y", "While", "x v", functions(cond="below", body="read"), "node"),
+        "takes 3 arguments|condition and body",
+    ),
     "condition and body exchanged": (
-        node("y", "While", "n x v", functions(cond="step", body="below") + HANDLES, "node"), "condition and body"),
+        node("y", "While", "n x v", functions(cond="step", body="below") + HANDLES, "node"),
+        "condition and body",
+    ),
     "handle that goes around": (
         node("h", "Identity", "g", attr("T", "type: DT_RESOURCE"), "node")
         + node("g", "Identity", "h", attr("T", "type: DT_RESOURCE"), "node")
-        + node("y", "ReadVariableOp", "h", OF_FLOAT, "node"), "cycle"),
-}  # fmt: skip
+        + node("y", "ReadVariableOp", "h", OF_FLOAT, "node"),
+        "cycle",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -190,8 +214,13 @@ def test_a_loop_that_waits_for_itself_is_refused():
     graph = loaded(
         node("e", "Enter", "n", enter, "node"),
         node("m", "Merge", "e k", INT + attr("N", "i: 2"), "node"),
-        node("five", "Const", "^m", attr("dtype", "type: DT_INT32")
-             + attr("value", "tensor { dtype: DT_INT32 int_val: 5 }"), "node"),
+        node(
+            "five",
+            "Const",
+            "^m",
+            attr("dtype", "type: DT_INT32") + attr("value", "tensor { dtype: DT_INT32 int_val: 5 }"),
+            "node",
+        ),
         node("l", "Less", "m five", INT, "node"),
         node("c", "LoopCond", "l", "", "node"),
         node("s", "Switch", "m c", INT, "node"),
@@ -204,6 +233,6 @@ def test_a_loop_that_waits_for_itself_is_refused():
         node("s2", "Switch", "m2 c", INT, "node"),
         node("k2", "NextIteration", "s2:1", INT, "node"),
         node("out2", "Exit", "s2", INT, "node"),
-    )  # fmt: skip
+    )
     with pytest.raises(OpError, match="waits for what leaves it"), tf.Session(graph=graph) as sess:
         sess.run("out2:0", {"n:0": np.int32(1)})

@@ -34,8 +34,11 @@ def node(name, op, *inputs, more=""):
 def const(name, shape="", values="float_val: 1", dtype="DT_FLOAT"):
     dims = "".join(f"dim {{ size: {d} }} " for d in shape.split())
     value = f"tensor {{ dtype: {dtype} tensor_shape {{ {dims} }} {values} }}"
-    return node(name, "Const", more=f'attr {{ key: "dtype" value {{ type: {dtype} }} }} '
-                                    f'attr {{ key: "value" value {{ {value} }} }}')  # fmt: skip
+    return node(
+        name,
+        "Const",
+        more=f'attr {{ key: "dtype" value {{ type: {dtype} }} }} attr {{ key: "value" value {{ {value} }} }}',
+    )
 
 
 A = const("a")
@@ -54,16 +57,23 @@ REFUSED = {
     "cycle of control": (node("x", "NoOp", "^y") + node("y", "NoOp", "^x"), "cycle"),
     "loop without entrance": (
         node("n", "NextIteration", "m", more=FLOAT)
-        + node("m", "Merge", "n", more=FLOAT + 'attr { key: "N" value { i: 1 } }'), "m.*no value can enter"),
+        + node("m", "Merge", "n", more=FLOAT + 'attr { key: "N" value { i: 1 } }'),
+        "m.*no value can enter",
+    ),
     "two of one name": (A + A, "a.*two nodes of this name"),
     "wrong kind of attribute": (A + node("x", "Neg", "a", more='attr { key: "T" value { i: 1 } }'), "x.*'T'.*'type'"),
     "list for one": (A + node("x", "Neg", "a", more='attr { key: "T" value { list { i: 1 } } }'), "x.*'T'"),
     "unknown attribute": (A + node("x", "Neg", "a", more=FLOAT + 'attr { key: "U" value { i: 1 } }'), "x.*'U'"),
     "unknown dtype": (A + node("x", "Neg", "a", more='attr { key: "T" value { type: 77 } }'), "x.*77 is not served"),
-    "other dtype": (const("i", dtype="DT_INT32", values="int_val: 1") + node("x", "Neg", "i", more=FLOAT),
-                    "x.*int32.*needed float32"),
-    "dtype not allowed": (const("s", dtype="DT_STRING", values='string_val: "a"')
-                          + node("x", "Neg", "s", more='attr { key: "T" value { type: DT_STRING } }'), "x.*string"),
+    "other dtype": (
+        const("i", dtype="DT_INT32", values="int_val: 1") + node("x", "Neg", "i", more=FLOAT),
+        "x.*int32.*needed float32",
+    ),
+    "dtype not allowed": (
+        const("s", dtype="DT_STRING", values='string_val: "a"')
+        + node("x", "Neg", "s", more='attr { key: "T" value { type: DT_STRING } }'),
+        "x.*string",
+    ),
     "needs a variable": (A + node("x", "Assign", "a", "a", more=FLOAT), "x.*must be a variable"),
     "shapes": (const("v", "2") + const("w", "3") + node("x", "Add", "v", "w", more=FLOAT), "x.*broadcast"),
     "no value": (node("x", "Const", more='attr { key: "dtype" value { type: DT_FLOAT } }'), "x.*value"),
@@ -71,16 +81,26 @@ REFUSED = {
     "overflowing constant": (const("x", "4611686018427387904 8 0"), "x.*more than"),
     "negative dimension": (const("x", "-5"), "x.*-5"),
     "open dimension": (const("x", "-1"), "x.*not fully defined"),
-    "ranks": (node("x", "Placeholder", more='attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" '
-                   f'value {{ shape {{ {RANKS} }} }} }}'), "x.*300 dimensions"),
+    "ranks": (
+        node(
+            "x",
+            "Placeholder",
+            more='attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" '
+            f"value {{ shape {{ {RANKS} }} }} }}",
+        ),
+        "x.*300 dimensions",
+    ),
     "short content": (const("x", "4", 'tensor_content: "abc"'), "x.*content of 3 bytes"),
     "bad bool": (const("x", "2", 'tensor_content: "\\002\\000"', "DT_BOOL"), "x.*bool"),
     "content of strings": (const("x", "2", 'tensor_content: "ab"', "DT_STRING"), "x.*content"),
     "content of handles": (const("x", "1", f'tensor_content: "{"0" * 8}"', "DT_RESOURCE"), "x.*object of a process"),
     "too many values": (const("x", "2", "float_val: [1, 2, 3]"), "x.*3 values"),
-    "pieces without end": (A + const("d", dtype="DT_INT32", values="int_val: 0")
-                           + node("x", "Split", "d", "a", more=FLOAT + 'attr { key: "num_split" value { i: 2000000000 } }'),
-                           "x.*num_split is 2000000000"),
+    "pieces without end": (
+        A
+        + const("d", dtype="DT_INT32", values="int_val: 0")
+        + node("x", "Split", "d", "a", more=FLOAT + 'attr { key: "num_split" value { i: 2000000000 } }'),
+        "x.*num_split is 2000000000",
+    ),
     "negative number": (A + node("x", "AddN", "a", more=FLOAT + 'attr { key: "N" value { i: -1 } }'), "x.*N is -1"),
     "wrong number": (A + node("x", "AddN", "a", more=FLOAT + 'attr { key: "N" value { i: 3 } }'), "x.*needs 3 inputs"),
     "empty name": (node("", "NoOp"), "not a valid name"),
@@ -90,12 +110,19 @@ REFUSED = {
     "data after control": (A + node("b", "NoOp") + node("x", "Neg", "^b", "a", more=FLOAT), "x.*after a control"),
     "device": (node("x", "NoOp", more='device: "/gpu:many"'), "x.*not a device"),
     "colocation": (node("x", "NoOp", more='attr { key: "_class" value { list { s: "loc:@gone" } } }'), "x.*'gone'"),
-    "value of another dtype": (const("c").replace("{ type: DT_FLOAT", "{ type: DT_INT32"), "c.*int32 whose value is of float32"),
-    "value of another kind": (const("c", dtype="DT_UINT8", values="int_val: 1").replace("{ type: DT_UINT8", "{ type: DT_QUINT8"),
-                              "c.*quint8 whose value is of uint8"),
-    "bytes for text": (A + node("x", "CheckNumerics", "a", more=FLOAT + 'attr { key: "message" value { s: "\\377" } }'),
-                       "x.*UTF-8"),
-}  # fmt: skip
+    "value of another dtype": (
+        const("c").replace("{ type: DT_FLOAT", "{ type: DT_INT32"),
+        "c.*int32 whose value is of float32",
+    ),
+    "value of another kind": (
+        const("c", dtype="DT_UINT8", values="int_val: 1").replace("{ type: DT_UINT8", "{ type: DT_QUINT8"),
+        "c.*quint8 whose value is of uint8",
+    ),
+    "bytes for text": (
+        A + node("x", "CheckNumerics", "a", more=FLOAT + 'attr { key: "message" value { s: "\\377" } }'),
+        "x.*UTF-8",
+    ),
+}
 
 
 def parse(text):
@@ -164,8 +191,12 @@ def test_a_shape_of_many_dimensions_from_a_constant():
 
 
 INT = FLOAT.replace("DT_FLOAT", "DT_INT32")
-VECTOR = node("v", "Placeholder", more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" '
-              "value { shape { dim { size: 200000000 } } } }")  # fmt: skip
+VECTOR = node(
+    "v",
+    "Placeholder",
+    more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" '
+    "value { shape { dim { size: 200000000 } } } }",
+)
 
 
 @pytest.mark.parametrize("op", ["Fill", "Reshape", "Transpose", "Tile"])
@@ -215,8 +246,11 @@ def test_outputs_of_all_nodes_together_are_limited():
 
 def test_many_paths_to_a_joined_shape():
     """Each of 24 concatenations reads the one before twice, which has no elements and so is as short as can be."""
-    empty = node("e", "Placeholder", more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" '
-                 "value { shape { dim { size: 0 } } } }")  # fmt: skip
+    empty = node(
+        "e",
+        "Placeholder",
+        more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" value { shape { dim { size: 0 } } } }',
+    )
     text = A + const("z", values="int_val: 0", dtype="DT_INT32") + empty
     two = INT + 'attr { key: "N" value { i: 2 } }'
     text += "".join(node(f"n{i}", "Concat", "z", *[f"n{i - 1}" if i else "e"] * 2, more=two) for i in range(24))
@@ -239,11 +273,13 @@ def good():
         tf.transpose(y, [1, 0])
         tf.random_uniform([3])
         loop = graph.as_graph_def()
-    loop.MergeFrom(parse(
-        node("enter", "Enter", "x", more=FLOAT + 'attr { key: "frame_name" value { s: "f" } }')
-        + node("merge", "Merge", "enter", "next", more=FLOAT + 'attr { key: "N" value { i: 2 } }')
-        + node("next", "NextIteration", "merge", more=FLOAT)
-    ))  # fmt: skip
+    loop.MergeFrom(
+        parse(
+            node("enter", "Enter", "x", more=FLOAT + 'attr { key: "frame_name" value { s: "f" } }')
+            + node("merge", "Merge", "enter", "next", more=FLOAT + 'attr { key: "N" value { i: 2 } }')
+            + node("next", "NextIteration", "merge", more=FLOAT)
+        )
+    )
     return loop
 
 

@@ -61,11 +61,16 @@ def chain(n, twice=False):
 ADD = inner("y", "Add", "x", "x", more=FLOAT)
 REFUSED = {
     "itself": (function("f", inner("y", "f", "x"), "y:o:0"), "'f'.*calls itself"),
-    "each other": (function("f", inner("y", "g", "x"), "y:o:0") + function("g", inner("y", "f", "x"), "y:o:0"),
-                   "calls itself"),
+    "each other": (
+        function("f", inner("y", "g", "x"), "y:o:0") + function("g", inner("y", "f", "x"), "y:o:0"),
+        "calls itself",
+    ),
     "itself by attribute": (
-        function("f", inner("y", "PartitionedCall", "x", more='attr { key: "f" value { func { name: "f" } } }'),
-                 "y:o:0"), "calls itself"),
+        function(
+            "f", inner("y", "PartitionedCall", "x", more='attr { key: "f" value { func { name: "f" } } }'), "y:o:0"
+        ),
+        "calls itself",
+    ),
     "two of one name": (function("f", ADD) + function("f", ADD), "two functions 'f'"),
     "unknown op": (function("f", inner("y", "Nope", "x")), "'f'.*'y'.*no op is named 'Nope'"),
     "unknown input": (function("f", inner("y", "Add", "x", "gone:z:0", more=FLOAT)), "'y'.*'gone:z:0' is no output"),
@@ -77,16 +82,28 @@ REFUSED = {
     "argument twice": (function("f", ADD, args="x x"), "taken twice"),
     "argument and node": (function("f", ADD, args="x y"), "taken twice"),
     "open dtype": (function("f", ADD).replace('name: "x" type: DT_FLOAT', 'name: "x" type_attr: "T"'), "fixed dtype"),
-    "reference": (function("f", ADD).replace('name: "x" type: DT_FLOAT', 'name: "x" type: DT_FLOAT is_ref: true'),
-                  "input x must be a variable"),
+    "reference": (
+        function("f", ADD).replace('name: "x" type: DT_FLOAT', 'name: "x" type: DT_FLOAT is_ref: true'),
+        "input x must be a variable",
+    ),
     "variable": (
-        function("f", inner("v", "VariableV2", more='attr { key: "dtype" value { type: DT_FLOAT } } '
-                                                    'attr { key: "shape" value { shape { } } }') + ADD),
-        "'v'.*cannot hold a variable"),
-    "cycle": (function("f", inner("y", "Neg", "w:y:0", more=FLOAT) + inner("w", "Neg", "y:y:0", more=FLOAT), "y:y:0"),
-              "cycle"),
+        function(
+            "f",
+            inner(
+                "v",
+                "VariableV2",
+                more='attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } }',
+            )
+            + ADD,
+        ),
+        "'v'.*cannot hold a variable",
+    ),
+    "cycle": (
+        function("f", inner("y", "Neg", "w:y:0", more=FLOAT) + inner("w", "Neg", "y:y:0", more=FLOAT), "y:y:0"),
+        "cycle",
+    ),
     "name of an op": (function("Neg", ADD) + function("f", inner("y", "Neg", "x"), "y:o:0"), "name of an op"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)

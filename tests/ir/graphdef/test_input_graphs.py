@@ -34,10 +34,18 @@ def queues_and_readers(folder):
 
 
 def numbers_and_records(folder):
-    data = tf.data.Dataset.zip((
-        tf.data.TFRecordDataset(str(folder / "records")), tf.data.Dataset.range(10, 0, -2).shuffle(2, seed=1).repeat(2),
-        tf.data.Dataset.from_tensor_slices(np.arange(12.0).reshape(6, 2)),
-    )).skip(1).batch(3).prefetch(2)  # fmt: skip
+    data = (
+        tf.data.Dataset.zip(
+            (
+                tf.data.TFRecordDataset(str(folder / "records")),
+                tf.data.Dataset.range(10, 0, -2).shuffle(2, seed=1).repeat(2),
+                tf.data.Dataset.from_tensor_slices(np.arange(12.0).reshape(6, 2)),
+            )
+        )
+        .skip(1)
+        .batch(3)
+        .prefetch(2)
+    )
     iterator = data.make_initializable_iterator()
     tf.group(iterator.initializer, name="begin")
     for k, t in enumerate(iterator.get_next()):
@@ -78,8 +86,11 @@ def test_queues_and_readers(files, binary):
                 session.run(tf.local_variables_initializer())
                 coord = tf.train.Coordinator()
                 runners = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
-                wanted = [r for r in runners if "shuffle" in r.name or "producer" in r.name] if fetch == "sum" else [
-                    r for r in runners if "padd" in r.name or "producer" in r.name]  # fmt: skip
+                wanted = (
+                    [r for r in runners if "shuffle" in r.name or "producer" in r.name]
+                    if fetch == "sum"
+                    else [r for r in runners if "padd" in r.name or "producer" in r.name]
+                )
                 assert len(wanted) == 2
                 threads = [t for r in wanted for t in r.create_threads(session, coord, daemon=True, start=True)]
                 found.append(read(session, fetch))

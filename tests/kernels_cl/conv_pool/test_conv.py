@@ -79,17 +79,13 @@ def assert_close(got: np.ndarray, want: np.ndarray) -> None:
         assert np.abs(got - want).max() <= tolerance * max(np.abs(want).max(), 1)
 
 
-def forward(
-    runner: Any, case: Case, activation: str = "none", bias: bool = False, **options: Any
-) -> None:
+def forward(runner: Any, case: Case, activation: str = "none", bias: bool = False, **options: Any) -> None:
     x, f, g = case.data()
     b = np.linspace(-1, 1, f.shape[3]).astype(case.dtype) if bias else None
     want = conv2d_host(x, f, *case.windows)
     want = ACTIVATIONS[activation](want if b is None else want + b).astype(case.dtype)
     out = info(g.shape, g.dtype)
-    site = runner.site(
-        "Conv2D", [x, f], [out], case.attrs, bias=b, activation=activation, **options
-    )
+    site = runner.site("Conv2D", [x, f], [out], case.attrs, bias=b, activation=activation, **options)
     (got,) = runner.run_calls(conv2d_calls(site), [x, f], [out], b)
     assert_close(got, want)
 
@@ -98,16 +94,12 @@ def gradients(runner: Any, case: Case, **options: Any) -> None:
     x, f, g = case.data()
     sizes, out = np.array(x.shape, np.int32), info(x.shape, x.dtype)
     inputs = [sizes, f, g]
-    site = runner.site(
-        "Conv2DBackpropInput", inputs, [out], case.attrs, values={0: sizes}, **options
-    )
+    site = runner.site("Conv2DBackpropInput", inputs, [out], case.attrs, values={0: sizes}, **options)
     (got,) = runner.run_calls(conv2d_backprop_input_calls(site), inputs, [out])
     assert_close(got, conv2d_backprop_input_host(x.shape, f, g, *case.windows))
     sizes, out = np.array(f.shape, np.int32), info(f.shape, f.dtype)
     inputs = [x, sizes, g]
-    site = runner.site(
-        "Conv2DBackpropFilter", inputs, [out], case.attrs, values={1: sizes}, **options
-    )
+    site = runner.site("Conv2DBackpropFilter", inputs, [out], case.attrs, values={1: sizes}, **options)
     (got,) = runner.run_calls(conv2d_backprop_filter_calls(site), inputs, [out])
     assert_close(got, conv2d_backprop_filter_host(x, f.shape, g, *case.windows))
 

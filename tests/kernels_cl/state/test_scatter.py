@@ -26,9 +26,7 @@ HYPER = {
 SHAPES = [(7,), (5, 3), (4, 2, 9), (600, 33)]
 
 
-def updated(
-    runner: Any, op: OpDef, values: list[np.ndarray], units: int | None = None, **attrs: Any
-) -> Any:
+def updated(runner: Any, op: OpDef, values: list[np.ndarray], units: int | None = None, **attrs: Any) -> Any:
     """(host kernel's, device's) new values of the references."""
     made = op.attrs(**attrs)
     n = len(op.writes)
@@ -59,9 +57,7 @@ def test_scatter_in_order(runner: Any, op: OpDef, dtype: str, shape: tuple[int, 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("flags", [False, True])
-def test_sparse_apply(
-    runner: Any, op: OpDef, dtype: str, shape: tuple[int, ...], flags: bool
-) -> None:
+def test_sparse_apply(runner: Any, op: OpDef, dtype: str, shape: tuple[int, ...], flags: bool) -> None:
     rng = np.random.default_rng(1)
     at = rng.integers(0, shape[0], max(1, shape[0] // 2)).astype("int64" if flags else "int32")
     values: list[np.ndarray] = []
@@ -98,9 +94,7 @@ def test_bad_index_is_skipped_and_nothing_launched_for_nothing(runner: Any) -> N
     info = TensorInfo(as_dtype("float32"), ref.shape)
     site = runner.site("ScatterAdd", [ref, at, np.ones((3, 2), np.float32)], [info], None)
     calls = scatter_calls(site, "scatter_add")
-    (got,) = runner.run_calls(
-        calls, [ref, at, np.ones((3, 2), np.float32)], [info], in_place={0: 0}
-    )
+    (got,) = runner.run_calls(calls, [ref, at, np.ones((3, 2), np.float32)], [info], in_place={0: 0})
     np.testing.assert_array_equal(got, [[0, 1], [3, 4], [4, 5]])
     empty = runner.site("ScatterAdd", [ref, at[:0], np.ones((0, 2), np.float32)], [info], None)
     assert scatter_calls(empty, "scatter_add") == ()

@@ -54,7 +54,7 @@ def test_files_without_a_graph(tmp_path, monkeypatch):
         ("d.pbtxt", b"\xff\xfe"),
         ("e.pbtxt", b"node {" * 5000),
         ("f.meta", b"just a text about something else"),
-        ("g.pbtxt", b'versions { producer: 7 }'),
+        ("g.pbtxt", b"versions { producer: 7 }"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataLossError, match="no GraphDef"):

@@ -63,9 +63,7 @@ def test_a_cycle_is_drawn_once_upwards():
 def test_few_crossings_remain():
     # Two chains whose boxes come interleaved in reverse order.
     layout = layered([(50, 20)] * 6, [(0, 3), (3, 4), (1, 2), (2, 5)])
-    assert (layout.corners[0][0] < layout.corners[1][0]) == (
-        layout.corners[3][0] < layout.corners[2][0]
-    )
+    assert (layout.corners[0][0] < layout.corners[1][0]) == (layout.corners[3][0] < layout.corners[2][0])
 
 
 def test_nothing_and_much():

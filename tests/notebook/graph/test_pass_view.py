@@ -72,7 +72,10 @@ def test_stages_as_graphs():
     assert "__kernel" in code["generated OpenCL"] and "groups" in code["launches"]
     # Every value that goes from a cluster to another node is an edge.
     source, target = model.tree.leaf[model.table.source], model.tree.leaf[model.table.target]
-    called = {(model.tree.path(a).split("/")[-1], model.tree.path(b).split("/")[-1]) for a, b in zip(source, target, strict=True)}
+    called = {
+        (model.tree.path(a).split("/")[-1], model.tree.path(b).split("/")[-1])
+        for a, b in zip(source, target, strict=True)
+    }
     assert ("first", "host") in called
     for nonsense in ({}, {"type": "card"}, {"type": "card", "box": -1}, {"type": "graph", "stage": 99}, {"stage": "x"}):
         assert live.answer(nonsense) is None

@@ -241,7 +241,11 @@ def test_links_that_lead_out_are_not_read(server, logs):
 
 
 def test_only_with_the_token(server, logs):
-    for path, told in (("document", {"name": NAME, "kind": "events", "path": "logs"}), ("bokeh", None), ("module/events", None)):
+    for path, told in (
+        ("document", {"name": NAME, "kind": "events", "path": "logs"}),
+        ("bokeh", None),
+        ("module/events", None),
+    ):
         for token in ("", "wrong"):
             status, _, body = server.ask(path, told, token=token)
             assert status in (401, 403), path

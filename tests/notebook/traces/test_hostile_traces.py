@@ -43,10 +43,22 @@ def sound(view):
 
 
 def test_impossible_times_are_left_out_and_told():
-    view = sound(tf.timeline(StepTimes([
-        kernel("nan", NAN, 3), kernel("endless", 1, INF), kernel("years away", 1e300, 1e301), kernel("text", "x", 3),
-        kernel("backwards", 50, 20), kernel("early", -7, -3), kernel("good", 10, 20), kernel("before all", 0, -INF),
-    ])))  # fmt: skip
+    view = sound(
+        tf.timeline(
+            StepTimes(
+                [
+                    kernel("nan", NAN, 3),
+                    kernel("endless", 1, INF),
+                    kernel("years away", 1e300, 1e301),
+                    kernel("text", "x", 3),
+                    kernel("backwards", 50, 20),
+                    kernel("early", -7, -3),
+                    kernel("good", 10, 20),
+                    kernel("before all", 0, -INF),
+                ]
+            )
+        )
+    )
     assert "5 events with impossible times are left out" in view.summary
     assert [t.name for t in view.model.events] == ["early", "good", "backwards"]
     assert view.model.start.tolist() == [0, 17, 57] and view.model.end.tolist() == [4, 27, 57]
@@ -84,11 +96,13 @@ def test_steps_beyond_the_limit_are_told_and_not_even_looked_at(monkeypatch):
 
 def test_nodes_that_name_each_other_end():
     """Cyclic parents: what woke an event was woken by it; nodes that read themselves."""
-    times = StepTimes([
-        NodeStats("a", "", "host", 0, 10, kind="wait", lane="A", woken_by="B", nodes=("a", "b")),
-        NodeStats("b", "", "host", 0, 10, kind="wait", lane="B", woken_by="A", nodes=("b", "a")),
-        NodeStats("a", "", "host", 0, 10, kind="host", lane="A", woken_by="A", nodes=("a",)),
-    ])  # fmt: skip
+    times = StepTimes(
+        [
+            NodeStats("a", "", "host", 0, 10, kind="wait", lane="A", woken_by="B", nodes=("a", "b")),
+            NodeStats("b", "", "host", 0, 10, kind="wait", lane="B", woken_by="A", nodes=("b", "a")),
+            NodeStats("a", "", "host", 0, 10, kind="host", lane="A", woken_by="A", nodes=("a",)),
+        ]
+    )
     view = sound(tf.timeline(times))
     for i in range(3):
         seen = set()
@@ -105,7 +119,9 @@ TIMES = st.one_of(st.floats(width=64), st.integers(-100, 100), st.sampled_from([
 @given(st.lists(st.tuples(TIMES, TIMES, st.sampled_from([*KINDS, "other"]), st.sampled_from("ab")), max_size=30))
 def test_any_times(given_times):
     times = StepTimes(
-        NodeStats(lane, "Op", CPU if kind == "kernel" else "host", a, b, kind=kind, lane=lane, woken_by="a", nodes=(lane,))
+        NodeStats(
+            lane, "Op", CPU if kind == "kernel" else "host", a, b, kind=kind, lane=lane, woken_by="a", nodes=(lane,)
+        )
         for a, b, kind, lane in given_times
     )
     try:
@@ -117,8 +133,11 @@ def test_any_times(given_times):
 
 
 def recorded():
-    step = [kernel("one", 1.5, 20.25), kernel("two", 21, 40, kind="wait", detail="for <b>", woken_by="feeder"),
-            NodeStats("to CPU:0", "", "host", 0, 1, 64, kind="transfer", lane="MainThread")]  # fmt: skip
+    step = [
+        kernel("one", 1.5, 20.25),
+        kernel("two", 21, 40, kind="wait", detail="for <b>", woken_by="feeder"),
+        NodeStats("to CPU:0", "", "host", 0, 1, 64, kind="transfer", lane="MainThread"),
+    ]
     return tf.timeline(StepTimes(step))
 
 
@@ -141,27 +160,46 @@ def test_what_was_saved_is_shown_again(tmp_path, zipped):
 
 def test_other_profilers_traces(tmp_path):
     path = tmp_path / "torch.json"
-    path.write_text(json.dumps([
-        {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "GPU 0"}},
-        {"ph": "X", "pid": 7, "tid": 3, "ts": 1.6e15, "dur": 40, "cat": "gpu_kernel", "name": "gemm"},
-        {"ph": "X", "pid": 7, "tid": 3, "ts": 1.6e15 + 50, "dur": 2, "cat": "gpu_memcpy", "name": "HtoD"},
-        {"ph": "B", "pid": 1, "tid": 1, "ts": 1.6e15 + 1, "name": "outer"},
-        {"ph": "B", "pid": 1, "tid": 1, "ts": 1.6e15 + 2, "name": "inner"},
-        {"ph": "E", "pid": 1, "tid": 1, "ts": 1.6e15 + 3}, {"ph": "E", "pid": 1, "tid": 1, "ts": 1.6e15 + 9},
-    ])[:-1] + ",")  # fmt: skip # as of a program that died
+    path.write_text(
+        json.dumps(
+            [
+                {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "GPU 0"}},
+                {"ph": "X", "pid": 7, "tid": 3, "ts": 1.6e15, "dur": 40, "cat": "gpu_kernel", "name": "gemm"},
+                {"ph": "X", "pid": 7, "tid": 3, "ts": 1.6e15 + 50, "dur": 2, "cat": "gpu_memcpy", "name": "HtoD"},
+                {"ph": "B", "pid": 1, "tid": 1, "ts": 1.6e15 + 1, "name": "outer"},
+                {"ph": "B", "pid": 1, "tid": 1, "ts": 1.6e15 + 2, "name": "inner"},
+                {"ph": "E", "pid": 1, "tid": 1, "ts": 1.6e15 + 3},
+                {"ph": "E", "pid": 1, "tid": 1, "ts": 1.6e15 + 9},
+            ]
+        )[:-1]
+        + ","
+    )  # as of a program that died
     view = sound(tf.timeline(path))
     assert {t.name: t.kind for t in view.model.events} == {
-        "gemm": "kernel", "HtoD": "transfer", "outer": "host", "inner": "host",
-    }  # fmt: skip
+        "gemm": "kernel",
+        "HtoD": "transfer",
+        "outer": "host",
+        "inner": "host",
+    }
     assert view.model.span_us == pytest.approx(52, abs=0.5)
     assert {lane.device: lane.rows for lane in view.model.lanes} == {"GPU 0": 1, "process 1": 2}
 
 
 HOSTILE = [
-    b"", b"{}", b"[", b"[1, 2", b'{"traceEvents": 3}', b"[" * 100_000, b'{"traceEvents": [' + b"9" * 5000 + b"]}",
-    b'[{"ph": "X"}]', b'[{"ph": "X", "ts": NaN}]', b'[{"ph": "X", "ts": 1e999, "dur": -1}]', b"\x1f\x8bnot gzip",
-    b'[{"ph": "X", "ts": "\xff", "args": []}]', b"\x00\xff\xfe",
-]  # fmt: skip
+    b"",
+    b"{}",
+    b"[",
+    b"[1, 2",
+    b'{"traceEvents": 3}',
+    b"[" * 100_000,
+    b'{"traceEvents": [' + b"9" * 5000 + b"]}",
+    b'[{"ph": "X"}]',
+    b'[{"ph": "X", "ts": NaN}]',
+    b'[{"ph": "X", "ts": 1e999, "dur": -1}]',
+    b"\x1f\x8bnot gzip",
+    b'[{"ph": "X", "ts": "\xff", "args": []}]',
+    b"\x00\xff\xfe",
+]
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))

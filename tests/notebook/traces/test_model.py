@@ -27,10 +27,16 @@ def host(kind, name, start, end, lane="MainThread", **more):
 
 
 def test_lanes_hold_no_overlap_and_have_rows_for_what_does():
-    times = StepTimes([
-        host("launch", "cluster", 0, 30), host("transfer", "to CPU:0", 2, 8), kernel("a", 10, 20), kernel("b", 20, 50),
-        host("wait", "wait for CPU:0", 30, 52), host("host", "p", 31, 40, "tfnb-host_0"),
-    ])  # fmt: skip
+    times = StepTimes(
+        [
+            host("launch", "cluster", 0, 30),
+            host("transfer", "to CPU:0", 2, 8),
+            kernel("a", 10, 20),
+            kernel("b", 20, 50),
+            host("wait", "wait for CPU:0", 30, 52),
+            host("host", "p", 31, 40, "tfnb-host_0"),
+        ]
+    )
     model = trace_model(times)
     found = [(lane.name, lane.rows) for lane in model.lanes]
     assert found == [("queue", 1), ("transfers", 1), ("MainThread", 1), ("tfnb-host_0", 1)]
@@ -48,11 +54,14 @@ def test_the_table_has_the_most_expensive_first():
 
 
 def test_a_stalled_operation_points_at_what_woke_it():
-    times = StepTimes([
-        host("wait", "take", 0, 90, "asynchronous", woken_by="feeder", nodes=("take",)),
-        host("host", "something", 10, 20, "feeder"), host("host", "put", 80, 91, "feeder"),
-        host("wait", "wait for take", 1, 92),
-    ])  # fmt: skip
+    times = StepTimes(
+        [
+            host("wait", "take", 0, 90, "asynchronous", woken_by="feeder", nodes=("take",)),
+            host("host", "something", 10, 20, "feeder"),
+            host("host", "put", 80, 91, "feeder"),
+            host("wait", "wait for take", 1, 92),
+        ]
+    )
     times[2] = host("host", "put", 80, 89.9, "feeder")
     model = trace_model(times)
     by_name = {t.name: i for i, t in enumerate(model.events)}
@@ -109,7 +118,7 @@ def test_colours_are_apart_for_any_vision_and_the_same_in_both_languages():
         [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
         [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-    ]  # fmt: skip
+    ]
     for sight in sights:
         seen = np.clip(linear @ np.array(sight).T, 0, 1)
         lab = _lab(seen)

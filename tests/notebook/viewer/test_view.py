@@ -458,8 +458,14 @@ def test_tensors_are_told_within_limits(tmp_path):
 def test_parameters_by_scope():
     rows = parameter_rows({"a/w": (3, 4), "a/b": (4,), "step": (), "a/deep/v": None})
     assert [(r[0], r[3]) for r in rows] == [
-        ("(all)", 17), ("a", 16), ("a/b", 4), ("a/deep", 0), ("a/deep/v", 0), ("a/w", 12), ("step", 1),
-    ]  # fmt: skip
+        ("(all)", 17),
+        ("a", 16),
+        ("a/b", 4),
+        ("a/deep", 0),
+        ("a/deep/v", 0),
+        ("a/w", 12),
+        ("step", 1),
+    ]
     assert [r[2] for r in rows if r[0] == "a/deep/v"] == ["unknown"]
 
 
@@ -562,9 +568,12 @@ def test_a_template_is_made_once_and_again_when_it_was_damaged(tmp_path):
 
     def made():
         told = subprocess.run(
-            [sys.executable, "-c", code], check=True, text=True, stdout=subprocess.PIPE,
+            [sys.executable, "-c", code],
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
             env={**os.environ, "TFNB_CACHE_DIR": str(tmp_path)},
-        ).stdout.splitlines()  # fmt: skip
+        ).stdout.splitlines()
         return told[0], told[1] == "True"
 
     first, imported = made()

@@ -44,11 +44,7 @@ _SHAPING = [
     Case("Squeeze", (arr(2),)),
     Case("Squeeze", (arr(1, 0),)),
     *(Case(op, (x,)) for op in ("Identity",) for x in (arr(2, 3), arr(), arr(0), _TEXT, ints(3))),
-    *(
-        Case(op, (x,), grad=False)
-        for op in ("StopGradient", "PreventGradient")
-        for x in (arr(2, 3), arr(0))
-    ),
+    *(Case(op, (x,), grad=False) for op in ("StopGradient", "PreventGradient") for x in (arr(2, 3), arr(0))),
     Case("BroadcastGradientArgs", (v(2, 3), v(3))),
     Case("BroadcastGradientArgs", (v(2, 1, 3), v(4, 1))),
     Case("BroadcastGradientArgs", (v(), v(2, 3))),

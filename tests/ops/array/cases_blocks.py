@@ -25,12 +25,8 @@ _BLOCKS = [
     Case("SpaceToBatchND", (ints(1, 4, 3), _BLOCK, _NONE)),
     Case("BatchToSpaceND", (arr(6, 2, 2, 2), _BLOCK, np.array([[0, 1], [2, 1]], np.int32))),
     Case("BatchToSpaceND", (arr(12, 2, 1), _BLOCK, _NONE)),
-    Case(
-        "SpaceToBatch", (arr(1, 3, 4, 1), np.array([[1, 0], [0, 0]], np.int32)), {"block_size": 2}
-    ),
-    Case(
-        "BatchToSpace", (arr(4, 2, 2, 1), np.array([[1, 0], [0, 1]], np.int32)), {"block_size": 2}
-    ),
+    Case("SpaceToBatch", (arr(1, 3, 4, 1), np.array([[1, 0], [0, 0]], np.int32)), {"block_size": 2}),
+    Case("BatchToSpace", (arr(4, 2, 2, 1), np.array([[1, 0], [0, 1]], np.int32)), {"block_size": 2}),
 ]
 
 _BITS = [

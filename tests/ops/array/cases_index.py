@@ -47,15 +47,11 @@ _STRIDED = [
     _strided(_TEXT, (1,), (3,), (1,)),
     _strided(ints(6), (1,), (100,), (2,)),
     _strided(arr(4), (10,), (-10,), (-1,)),
-    Case(
-        "StridedSlice", (arr(5), v(1, dtype=np.int64), v(4, dtype=np.int64), v(2, dtype=np.int64))
-    ),
+    Case("StridedSlice", (arr(5), v(1, dtype=np.int64), v(4, dtype=np.int64), v(2, dtype=np.int64))),
 ]
 
 
-def _slice_grad(
-    shape: tuple[int, ...], dy: Any, begin: Any, end: Any, strides: Any, **masks: int
-) -> Case:
+def _slice_grad(shape: tuple[int, ...], dy: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Case:
     return Case("StridedSliceGrad", (v(*shape), v(*begin), v(*end), v(*strides), dy), masks)
 
 

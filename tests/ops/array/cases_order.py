@@ -92,13 +92,17 @@ _COUNTS = [
         Case(
             "EditDistance",
             (
-                np.array([[0, 0], [0, 1], [1, 0]], np.int64), v(1, 2, 3), v(2, 2, dtype=np.int64),
-                np.array([[0, 0], [0, 1], [0, 2], [2, 0]], np.int64), v(1, 5, 2, 9), v(3, 3, dtype=np.int64),
+                np.array([[0, 0], [0, 1], [1, 0]], np.int64),
+                v(1, 2, 3),
+                v(2, 2, dtype=np.int64),
+                np.array([[0, 0], [0, 1], [0, 2], [2, 0]], np.int64),
+                v(1, 5, 2, 9),
+                v(3, 3, dtype=np.int64),
             ),
             {"normalize": normalize},
         )
         for normalize in (True, False)
     ),
-]  # fmt: skip
+]
 
 CASES: tuple[Case, ...] = (*_MATRICES, *_BANDS, *_ORDER, *_COUNTS)

@@ -175,7 +175,12 @@ def test_indexed_slices_become_dense_where_a_tensor_is_needed():
 def test_batch_to_space_with_unknown_crops_keeps_what_lies_behind_them():
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, None, None, 2])
-        assert tf.batch_to_space_nd(x, [2, 2], tf.placeholder(tf.int32, [2, 2])).shape.as_list() == [None, None, None, 2]
+        assert tf.batch_to_space_nd(x, [2, 2], tf.placeholder(tf.int32, [2, 2])).shape.as_list() == [
+            None,
+            None,
+            None,
+            2,
+        ]
         assert tf.space_to_batch_nd(x, tf.placeholder(tf.int32, [1]), [[0, 0]]).shape.as_list() == [None, None, None, 2]
         unclear = tf.placeholder(tf.int32, [None])
         assert tf.batch_to_space_nd(x, unclear, tf.zeros([1, 2], tf.int32)).shape.as_list() == [None] * 4

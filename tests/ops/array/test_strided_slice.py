@@ -27,9 +27,7 @@ def keys(draw):
     if draw(st.booleans()):
         tail = draw(st.integers(0, len(parts)))
         behind = sum(p is not None for p in parts[tail:])
-        if (
-            used - behind + behind == len(shape) or not behind
-        ):  # what follows an ellipsis counts from the end
+        if used - behind + behind == len(shape) or not behind:  # what follows an ellipsis counts from the end
             parts.insert(tail, Ellipsis)
     return shape, tuple(parts)
 

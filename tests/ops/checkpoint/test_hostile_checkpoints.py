@@ -59,19 +59,31 @@ def refused(prefix, match, kind=errors.DataLossError):
 
 
 CHANGES = [
-    (("shards", 0, "file"), "../m", "plain name"), (("shards", 0, "file"), "/etc/passwd", "plain name"),
-    (("shards", 0, "file"), "..", "plain name"), (("shards", 0, "file"), "a\0b", "plain name"),
-    (("shards", 0, "file"), "\ud800", "plain name"), (("shards", 0, "bytes"), 9, "index says 9"),
+    (("shards", 0, "file"), "../m", "plain name"),
+    (("shards", 0, "file"), "/etc/passwd", "plain name"),
+    (("shards", 0, "file"), "..", "plain name"),
+    (("shards", 0, "file"), "a\0b", "plain name"),
+    (("shards", 0, "file"), "\ud800", "plain name"),
+    (("shards", 0, "bytes"), 9, "index says 9"),
     (("tensors", "w", "shape"), [1 << 58], "too large|elements of a slice"),
-    (("tensors", "s", "shape"), [500_000_000], "0 of|of 500000000"), (("tensors", "w", "shape"), [-6], "byte"),
-    (("tensors", "w", "shape"), [1] * 40, "byte"), (("tensors", "w", "dtype"), "resource", "no checkpoint has"),
-    (("tensors", "w", "dtype"), "int64", "index tells of int64"), (("tensors", "w", "parts", 0, "shard"), 7, "shard 7"),
-    (("tensors", "w", "parts", 0, "start"), [1], "has a part from"), (("tensors", "w", "parts", 0, "key"), "s", "twice"),
-    (("tensors", "w", "parts", 0, "key"), "none", "holds no 'none'"), (("tensors", "v", "parts", 1, "start"), [0], "same"),
-    (("tensors", "v", "parts", 1, "key"), "v/0", "named twice"), (("tensors", "w", "parts"), [[]], "byte"),
-    (("tensors", "w"), [], "byte"), (("tensors",), 5, "byte"), (("shards",), None, "byte"), (("format",), "2", "format"),
+    (("tensors", "s", "shape"), [500_000_000], "0 of|of 500000000"),
+    (("tensors", "w", "shape"), [-6], "byte"),
+    (("tensors", "w", "shape"), [1] * 40, "byte"),
+    (("tensors", "w", "dtype"), "resource", "no checkpoint has"),
+    (("tensors", "w", "dtype"), "int64", "index tells of int64"),
+    (("tensors", "w", "parts", 0, "shard"), 7, "shard 7"),
+    (("tensors", "w", "parts", 0, "start"), [1], "has a part from"),
+    (("tensors", "w", "parts", 0, "key"), "s", "twice"),
+    (("tensors", "w", "parts", 0, "key"), "none", "holds no 'none'"),
+    (("tensors", "v", "parts", 1, "start"), [0], "same"),
+    (("tensors", "v", "parts", 1, "key"), "v/0", "named twice"),
+    (("tensors", "w", "parts"), [[]], "byte"),
+    (("tensors", "w"), [], "byte"),
+    (("tensors",), 5, "byte"),
+    (("shards",), None, "byte"),
+    (("format",), "2", "format"),
     (("tensors", "s", "parts", 0, "shape"), [3], "has a part from"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("path", "value", "match"), CHANGES)
@@ -103,7 +115,9 @@ def test_merging_moves_no_file_of_somebody_else(good, tmp_path):
     for name in ("../victim", "victim"):
         victim = tmp_path / "in" / name
         victim.write_text("precious")
-        part = reindex(str(tmp_path / "in" / "x"), {**content, "shards": [{"file": name, "bytes": 8}], "tensors": {}}, "p")
+        part = reindex(
+            str(tmp_path / "in" / "x"), {**content, "shards": [{"file": name, "bytes": 8}], "tensors": {}}, "p"
+        )
         if name == "../victim":
             with pytest.raises(errors.DataLossError, match="plain name"):
                 merge_checkpoints([part], str(tmp_path / "merged"))
@@ -168,7 +182,8 @@ def entry(dtype=1, dims=(6,), **more):
 
 HEADER = (b"", message((1, 1)))
 TABLES = [
-    (built(block([(b"", message((1, 1 << 62)))])), "shards"), (built(block([(b"", message((1, 0)))])), "shards"),
+    (built(block([(b"", message((1, 1 << 62)))])), "shards"),
+    (built(block([(b"", message((1, 0)))])), "shards"),
     (built(b"\0" + b"\xff" * 400_000 + struct.pack("<II", 0, 1)), "no number"),
     (built(block([HEADER, *((b"k%07d" % k, entry()) for k in range(5000))]), 3000), "after one that ends"),
     (built(block([HEADER, (b"w", entry(dims=(1 << 62,)))])), "shape"),
@@ -176,12 +191,14 @@ TABLES = [
     (built(block([HEADER, (b"w", entry(size=1 << 62))])), "bytes at byte"),
     (built(block([HEADER, (b"w", entry(offset=1 << 62))])), "truncated"),
     (built(block([HEADER, (b"w", entry(7, (1 << 40,)))])), "elements of string"),
-    (built(block([HEADER, (b"w", entry(shard=5))])), "shard 5"), (built(block([HEADER, (b"w", b"\x08")])), "no number"),
+    (built(block([HEADER, (b"w", entry(shard=5))])), "shard 5"),
+    (built(block([HEADER, (b"w", b"\x08")])), "no number"),
     (built(block([HEADER, (b"w", message((1, b"x")))])), "must be a number"),
     (built(block([HEADER, (b"w", message((1, 1), (2, 5)))])), "must be bytes"),
     (built(block([HEADER, (b"w", entry()), (b"w", entry())])), "comes after"),
-    (built(block([HEADER, (b"\xff", entry())])), "UTF-8"), (built(struct.pack("<I", 1 << 30)), "restarts"),
-]  # fmt: skip
+    (built(block([HEADER, (b"\xff", entry())])), "UTF-8"),
+    (built(struct.pack("<I", 1 << 30)), "restarts"),
+]
 
 
 @pytest.mark.parametrize(("data", "match"), TABLES, ids=[match for _, match in TABLES])

@@ -59,9 +59,7 @@ def test_gradient_of_an_unused_side_is_zero(session: Any, taken: bool) -> None:
         constant = tf.identity(tf.constant([5.0, 5.0]))
     y = MERGE([constant, yes * 4.0])[0]
     (dx,) = tf.gradients(y, x)
-    np.testing.assert_array_equal(
-        session.run(dx, {pred: taken, x: [1.0, 2.0]}), [4, 4] if taken else [0, 0]
-    )
+    np.testing.assert_array_equal(session.run(dx, {pred: taken, x: [1.0, 2.0]}), [4, 4] if taken else [0, 0])
 
 
 def test_nested_gradient(session: Any) -> None:

@@ -27,9 +27,7 @@ def _out_size(limit: int, size: int, stride: int, dilation: int, padding: object
     return -(-limit // stride) if padding == "SAME" else -(-(limit - reach + 1) // stride)
 
 
-def _conv(
-    image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]
-) -> list[Case]:
+def _conv(image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]) -> list[Case]:
     n, h, w, ci = image
     kh, kw, co = taps
     _, sy, sx, _ = attrs["strides"]  # type: ignore[misc]
@@ -51,9 +49,7 @@ def _conv(
     ]
 
 
-def _depthwise(
-    image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]
-) -> list[Case]:
+def _depthwise(image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]) -> list[Case]:
     n, h, w, c = image
     kh, kw, m = taps
     _, sy, sx, _ = attrs["strides"]  # type: ignore[misc]
@@ -87,13 +83,8 @@ def _pool(image: tuple[int, int, int, int], attrs: dict[str, object]) -> list[Ca
     n, h, w, c = image
     _, ky, kx, _ = attrs["ksize"]  # type: ignore[misc]
     _, sy, sx, _ = attrs["strides"]  # type: ignore[misc]
-    x = (
-        np.random.default_rng(h * w).permutation(n * h * w * c).reshape(image).astype(np.float32)
-        / 10
-    )
-    y = arr(
-        n, _out_size(h, ky, sy, 1, attrs["padding"]), _out_size(w, kx, sx, 1, attrs["padding"]), c
-    )
+    x = np.random.default_rng(h * w).permutation(n * h * w * c).reshape(image).astype(np.float32) / 10
+    y = arr(n, _out_size(h, ky, sy, 1, attrs["padding"]), _out_size(w, kx, sx, 1, attrs["padding"]), c)
     return [
         Case("MaxPool", (x,), attrs),
         Case("AvgPool", (x,), attrs),
@@ -103,20 +94,14 @@ def _pool(image: tuple[int, int, int, int], attrs: dict[str, object]) -> list[Ca
     ]
 
 
-
 def _first(case: Case, images: tuple[int, ...], sizes: tuple[int, ...] = ()) -> Case:
     """The case with its images' channels first."""
     rank = len(case.attrs["strides"])
     order = [0, rank - 1, *range(1, rank - 1)]
     inputs = [
-        np.moveaxis(x, -1, 1) if i in images else x[order] if i in sizes else x
-        for i, x in enumerate(case.inputs)
+        np.moveaxis(x, -1, 1) if i in images else x[order] if i in sizes else x for i, x in enumerate(case.inputs)
     ]
-    moved = {
-        k: [v[i] for i in order]
-        for k, v in case.attrs.items()
-        if k in ("strides", "ksize", "dilations")
-    }
+    moved = {k: [v[i] for i in order] for k, v in case.attrs.items() if k in ("strides", "ksize", "dilations")}
     attrs = case.attrs | moved | {"data_format": "NCHW" if rank == 4 else "NCDHW"}
     # TensorFlow has kernels for this layout on GPUs only
     return replace(case, inputs=tuple(inputs), attrs=attrs, oracle=False)
@@ -126,8 +111,10 @@ def _layouts(parts: list[Case]) -> list[Case]:
     """The three ops of a convolution on images with their channels first."""
     forward, by_input, by_filter = parts
     return [
-        _first(forward, (0,)), _first(by_input, (2,), (0,)), _first(by_filter, (0, 2)),
-    ]  # fmt: skip
+        _first(forward, (0,)),
+        _first(by_input, (2,), (0,)),
+        _first(by_filter, (0, 2)),
+    ]
 
 
 _CONV3D: tuple[tuple[tuple[int, ...], tuple[int, ...], dict[str, object]], ...] = (
@@ -142,14 +129,10 @@ _CONV3D: tuple[tuple[tuple[int, ...], tuple[int, ...], dict[str, object]], ...] 
 )
 
 
-def _conv3d(
-    image: tuple[int, ...], taps: tuple[int, ...], attrs: dict[str, object]
-) -> list[Case]:
+def _conv3d(image: tuple[int, ...], taps: tuple[int, ...], attrs: dict[str, object]) -> list[Case]:
     strides: list[int] = attrs["strides"]  # type: ignore[assignment]
     rates: list[int] = attrs.get("dilations", [1] * 5)  # type: ignore[assignment]
-    counts = [
-        _out_size(image[i], taps[i - 1], strides[i], rates[i], attrs["padding"]) for i in (1, 2, 3)
-    ]
+    counts = [_out_size(image[i], taps[i - 1], strides[i], rates[i], attrs["padding"]) for i in (1, 2, 3)]
     x, filters = arr(*image), arr(*taps[:3], image[4], taps[3])
     grad = arr(image[0], *counts, taps[3])
     sizes, filter_sizes = np.array(x.shape, np.int32), np.array(filters.shape, np.int32)
@@ -300,13 +283,7 @@ CASES: tuple[Case, ...] = (
         {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
     ),
     *(case for parts in _CONV for case in _conv(*parts)),
-    *(
-        case
-        for (n, h, w, c), (kh, kw, m), attrs in _CONV
-        for case in _depthwise((n, h, w, c), (kh, kw, m // 2), attrs)
-    ),
+    *(case for (n, h, w, c), (kh, kw, m), attrs in _CONV for case in _depthwise((n, h, w, c), (kh, kw, m // 2), attrs)),
     *(case for parts in _POOL for case in _pool(*parts)),
-    Case(
-        "Conv2D", (arr(0, 5, 6, 3), arr(3, 2, 3, 4)), {"strides": [1, 1, 1, 1], "padding": "SAME"}
-    ),
+    Case("Conv2D", (arr(0, 5, 6, 3), arr(3, 2, 3, 4)), {"strides": [1, 1, 1, 1], "padding": "SAME"}),
 )

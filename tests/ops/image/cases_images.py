@@ -53,10 +53,7 @@ _RESIZE = [
         Case("ResizeTaps", (size(3, 4),), {"dtype": "float32", "method": m, "back": b}, oracle=False)
         for m, b in (("bilinear", False), ("nearest", True), ("bicubic", True), ("area", False))
     ),
-    *(
-        Case("ResizeLines", (arr(1, 4, 5, c), _ROWS, _COLUMNS), oracle=False)
-        for c in (1, 3, 6, 17)
-    ),
+    *(Case("ResizeLines", (arr(1, 4, 5, c), _ROWS, _COLUMNS), oracle=False) for c in (1, 3, 6, 17)),
     Case("ResizeLines", (ints(2, 4, 5, 3), _PICKED, _PICKED), {"copy": True}, oracle=False),
     *(
         Case("ResizeAreaGrad", (arr(2, *to, 2), arr(2, 4, 5, 2)), oracle=False, float32_only=True)
@@ -69,20 +66,12 @@ _COLOURS = [
     # ties between channels, grey, black
     Case("RGBToHSV", (ints(8, 3, lo=0, hi=2).astype(np.float32),), note="ties", grad=False),
     Case("HSVToRGB", (ints(8, 3, lo=0, hi=7).astype(np.float32) / 6,), note="sixths"),
-    *(
-        Case("AdjustHue", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True)
-        for d in (-0.3, 0.6)
-    ),
-    *(
-        Case("AdjustSaturation", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True)
-        for d in (0.4, 3)
-    ),
+    *(Case("AdjustHue", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True) for d in (-0.3, 0.6)),
+    *(Case("AdjustSaturation", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True) for d in (0.4, 3)),
     Case("AdjustContrastv2", (arr(2, 3, 4, 2), np.float32(1.7)), float32_only=True),
 ]
 
-_BOXES = np.array(
-    [[0.1, 0.2, 0.7, 0.9], [0.8, 0, 0.1, 1], [-0.3, 0.5, 0.4, 1.2], [0, 0, 1, 1]], np.float32
-)
+_BOXES = np.array([[0.1, 0.2, 0.7, 0.9], [0.8, 0, 0.1, 1], [-0.3, 0.5, 0.4, 1.2], [0, 0, 1, 1]], np.float32)
 _OF = np.array([1, 0, 1, 0], np.int32)
 
 
@@ -129,14 +118,9 @@ _WINDOWS = [
 ]
 
 _SCORES = np.array([0.5, 0.9, 0.5, 0.2, 0.7], np.float32)
-_NEAR = np.array(
-    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 0, 0, -0.1], [0, 10, 1, 11], [0, 10.1, 1, 11]], np.float32
-)
+_NEAR = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 0, 0, -0.1], [0, 10, 1, 11], [0, 10.1, 1, 11]], np.float32)
 _DRAWN = [
-    *(
-        Case("DrawBoundingBoxes", (arr(2, 9, 8, c), _BOXES.reshape(2, 2, 4)), float32_only=True)
-        for c in (1, 3, 4)
-    ),
+    *(Case("DrawBoundingBoxes", (arr(2, 9, 8, c), _BOXES.reshape(2, 2, 4)), float32_only=True) for c in (1, 3, 4)),
     *(
         Case(
             "NonMaxSuppression",

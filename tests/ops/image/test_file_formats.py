@@ -52,7 +52,15 @@ def test_interlaced_colour_of_16_bits(colour):
     """Seven passes, each a smaller image of some of the pixels."""
     value = np.random.default_rng(1).integers(0, 65536, (9, 10, CHANNELS[colour]), np.uint16)
     rows = b""
-    for y, x, dy, dx in ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)):
+    for y, x, dy, dx in (
+        (0, 0, 8, 8),
+        (0, 4, 8, 8),
+        (4, 0, 8, 4),
+        (0, 2, 4, 4),
+        (2, 0, 4, 2),
+        (0, 1, 2, 2),
+        (1, 0, 2, 1),
+    ):
         for line in value[y::dy, x::dx]:
             rows += b"\0" + line.astype(">u2").tobytes() if line.size else b""
     np.testing.assert_array_equal(decode(png(10, 9, rows, 16, colour, 1)), value)

@@ -56,9 +56,7 @@ def test_random_flips_take_each_image_by_itself_and_repeat_with_the_seed():
         tf.set_random_seed(1)
         one = session.run(tf.image.random_flip_left_right(tf.constant(x), seed=5))
         two = session.run(tf.image.random_flip_left_right(tf.constant(x), seed=5))
-        single = session.run(
-            [tf.image.random_flip_up_down(x[0].transpose(1, 0, 2)) for _ in range(9)]
-        )
+        single = session.run([tf.image.random_flip_up_down(x[0].transpose(1, 0, 2)) for _ in range(9)])
     np.testing.assert_array_equal(one, two)
     flipped = (one != x).any((1, 2, 3))
     assert 10 < flipped.sum() < 54
@@ -115,9 +113,12 @@ def test_boxes_that_cannot_be_are_refused():
             with pytest.raises(tf.errors.InvalidArgumentError):
                 session.run(made[0])
         whole = tf.image.sample_distorted_bounding_box(
-            [9, 7, 3], np.zeros((1, 0, 4), np.float32), area_range=[0.99, 1.0], aspect_ratio_range=[3, 3.1],
+            [9, 7, 3],
+            np.zeros((1, 0, 4), np.float32),
+            area_range=[0.99, 1.0],
+            aspect_ratio_range=[3, 3.1],
             use_image_if_no_bounding_boxes=True,
-        )  # fmt: skip
+        )
         assert session.run(whole.size).tolist() == [9, 7, -1]
 
 

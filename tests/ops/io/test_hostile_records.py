@@ -173,9 +173,7 @@ def test_the_messages_are_those_of_the_format():
     assert again.features.feature["c"].WhichOneof("kind") == "bytes_list"
     assert tf.train.Example.DESCRIPTOR.full_name == "tensorflow.Example"
     made = tf.train.Example(
-        features=tf.train.Features(
-            feature={"b": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5]))}
-        )
+        features=tf.train.Features(feature={"b": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5]))})
     )
     assert made.SerializeToString() == bytes.fromhex("0a0f0a0d0a0162120812060a040000003f")
     with pytest.raises(AttributeError, match="Exampel"):

@@ -172,8 +172,10 @@ def test_what_a_header_claims_is_compared_with_the_file(tmp_path, compression, m
     path = tmp_path / "x"
     monkeypatch.setattr(record_files, "MAX_INFLATED_RECORD", 10_000_000)
     monkeypatch.setattr(record_files, "MAX_RECORD", 10_000_000)
-    for length, what in ((1 << 39, "truncated record, which claims 549755813888 bytes, at 0"),
-                         (11_000_000, "record of 11000000 bytes, more than the 10000000 that are read")):  # fmt: skip
+    for length, what in (
+        (1 << 39, "truncated record, which claims 549755813888 bytes, at 0"),
+        (11_000_000, "record of 11000000 bytes, more than the 10000000 that are read"),
+    ):
         head = struct.pack("<Q", length)
         head += struct.pack("<I", masked_crc(head))
         path.write_bytes(PACK[compression](head + bytes(12_000_000)))

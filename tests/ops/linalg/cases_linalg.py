@@ -72,12 +72,27 @@ CASES = [
     *(Case(name, (number(2, 3, 5),), atol=1e-5) for name in ("FFT2D", "IFFT2D")),
     *(Case(name, (number(2, 3, 2),), atol=1e-5) for name in ("FFT3D", "IFFT3D")),
     # TensorFlow's op does not pad nor cut, its Python function does.
-    *(Case("RFFT", (arr(2, 6), np.int32([n])), {"Tcomplex": "complex64"}, float32_only=True, oracle=n < 7, atol=1e-5) for n in (4, 6, 7)),
-    *(Case("IRFFT", (number(2, 4), np.int32([n])), {"Treal": "float32"}, float32_only=True, oracle=n == 6, atol=1e-5) for n in (5, 6, 9)),
+    *(
+        Case("RFFT", (arr(2, 6), np.int32([n])), {"Tcomplex": "complex64"}, float32_only=True, oracle=n < 7, atol=1e-5)
+        for n in (4, 6, 7)
+    ),
+    *(
+        Case("IRFFT", (number(2, 4), np.int32([n])), {"Treal": "float32"}, float32_only=True, oracle=n == 6, atol=1e-5)
+        for n in (5, 6, 9)
+    ),
     Case("RFFT2D", (arr(4, 6), np.int32([4, 6])), {"Tcomplex": "complex64"}, float32_only=True, atol=1e-5),
     Case("IRFFT2D", (number(4, 4), np.int32([4, 6])), {"Treal": "float32"}, float32_only=True, atol=1e-5),
-    Case("RFFT2D", (arr(2, 5, 7), np.int32([4, 9])), {"Tcomplex": "complex64"}, float32_only=True, oracle=False, atol=1e-5),
-    Case("IRFFT2D", (number(2, 5, 4), np.int32([4, 9])), {"Treal": "float32"}, float32_only=True, oracle=False, atol=1e-5),
+    Case(
+        "RFFT2D",
+        (arr(2, 5, 7), np.int32([4, 9])),
+        {"Tcomplex": "complex64"},
+        float32_only=True,
+        oracle=False,
+        atol=1e-5,
+    ),
+    Case(
+        "IRFFT2D", (number(2, 5, 4), np.int32([4, 9])), {"Treal": "float32"}, float32_only=True, oracle=False, atol=1e-5
+    ),
     Case("IRFFT2D", (number(3, 3), np.int32([3, 5])), {"Treal": "float32"}, float32_only=True, atol=1e-5),
     Case("RFFT3D", (arr(2, 4, 6), np.int32([2, 4, 6])), {"Tcomplex": "complex64"}, float32_only=True, atol=1e-5),
     Case("IRFFT3D", (number(2, 4, 4), np.int32([2, 4, 6])), {"Treal": "float32"}, float32_only=True, atol=1e-5),

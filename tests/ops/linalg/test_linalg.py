@@ -10,10 +10,17 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 
 RNG = np.random.default_rng(3)
 EQUATIONS = {
-    "ij,jk->ik": [(2, 3), (3, 4)], "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)], "ij,ij->": [(3, 4), (3, 4)],
-    "ij->ji": [(2, 3)], "abc,cd,de->abe": [(2, 3, 4), (4, 5), (5, 6)], "i,j": [(2,), (3,)], "ab,ab->a": [(2, 3), (2, 3)],
-    "ijk->j": [(2, 3, 4)], "bhqd,bhkd->bhqk": [(2, 3, 4, 5), (2, 3, 6, 5)], "ij,jk->ki": [(0, 3), (3, 2)],
-}  # fmt: skip
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)],
+    "ij,ij->": [(3, 4), (3, 4)],
+    "ij->ji": [(2, 3)],
+    "abc,cd,de->abe": [(2, 3, 4), (4, 5), (5, 6)],
+    "i,j": [(2,), (3,)],
+    "ab,ab->a": [(2, 3), (2, 3)],
+    "ijk->j": [(2, 3, 4)],
+    "bhqd,bhkd->bhqk": [(2, 3, 4, 5), (2, 3, 6, 5)],
+    "ij,jk->ki": [(0, 3), (3, 2)],
+}
 
 
 def evaluate(build, *arrays, known=True):
@@ -94,9 +101,10 @@ def test_matrices_must_be_square_at_construction_and_at_run():
 def test_fourier_transforms_undo_each_other():
     x = RNG.normal(size=(2, 4, 6)).astype(np.float32)
     for forward, back, rank in (
-        (tf.spectral.rfft, tf.spectral.irfft, 1), (tf.spectral.rfft2d, tf.spectral.irfft2d, 2),
+        (tf.spectral.rfft, tf.spectral.irfft, 1),
+        (tf.spectral.rfft2d, tf.spectral.irfft2d, 2),
         (tf.spectral.rfft3d, tf.spectral.irfft3d, 3),
-    ):  # fmt: skip
+    ):
         found = evaluate(lambda t, f=forward: f(t), x)
         np.testing.assert_allclose(found, np.fft.rfftn(x, axes=range(-rank, 0)), rtol=1e-4, atol=1e-4)
         both = evaluate(lambda t, f=forward, b=back: b(f(t)), x)

@@ -36,4 +36,4 @@ CASES = [
     _case("TensorSummaryV2", (_A, np.array([[b"x", b""]], object), np.array(b"", object))),
     _case("TensorSummaryV2", (_A, arr(2, 0), np.array(b"\x12\x01x", object))),
     _case("MergeSummary", ([_scalar(b"a"), _scalar(b"bc")],)),
-]  # fmt: skip
+]

@@ -97,9 +97,7 @@ def test_checks(session: Any, check: Any, good: list[float], bad: list[float]) -
 
 def test_checks_of_rank_and_type(session: Any) -> None:
     x = tf.placeholder(tf.float32, [None, 3])
-    session.run(
-        [tf.assert_rank(x, 2), tf.assert_rank_at_least(x, 1), tf.assert_type(x, tf.float32)]
-    )
+    session.run([tf.assert_rank(x, 2), tf.assert_rank_at_least(x, 1), tf.assert_type(x, tf.float32)])
     with pytest.raises(ShapeError, match="rank"):
         tf.assert_rank(x, 3)
     with pytest.raises(ShapeError, match="rank"):
@@ -113,11 +111,7 @@ def test_checks_of_rank_and_type(session: Any) -> None:
     session.run(later, {unknown: [1.0]})
     with pytest.raises(InvalidArgumentError, match="rank"):
         session.run(later, {unknown: 1.0})
-    assert (
-        tf.is_numeric_tensor(x)
-        and not tf.is_numeric_tensor(tf.constant("a"))
-        and not tf.is_numeric_tensor(3)
-    )
+    assert tf.is_numeric_tensor(x) and not tf.is_numeric_tensor(tf.constant("a")) and not tf.is_numeric_tensor(3)
     for value, rising, strictly in (
         ([1, 2, 2], True, False),
         ([1, 2, 3], True, True),

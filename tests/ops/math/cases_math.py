@@ -8,9 +8,7 @@ from cases import SPECIAL, Case, arr, ints
 _F16 = np.array([1.5, -2.25, 0.375, 6.0], np.float16)
 
 
-def _unary(
-    op: str, lo: float = -2.0, hi: float = 2.0, special: bool = True, rtol: float = 1e-5
-) -> list[Case]:
+def _unary(op: str, lo: float = -2.0, hi: float = 2.0, special: bool = True, rtol: float = 1e-5) -> list[Case]:
     shapes = [(), (7,), (0, 3), (1,), (3, 5)]
     found = [Case(op, (arr(*s, lo=lo, hi=hi),), rtol=rtol, atol=1e-6) for s in shapes]
     if special:
@@ -77,18 +75,11 @@ _UNARY = [
     Case("Sigmoid", (arr(9, lo=-100, hi=100),), note="wide"),
     Case("Erf", (arr(8, lo=-6, hi=6),), note="wide"),
     Case("Exp", (np.array([-110, -88, 0, 88, 90], np.float32),), note="wide", grad=False),
-    *(
-        Case(op, (ints(2, 3, dtype=d),))
-        for op in ("Abs", "Neg", "Sign", "Square")
-        for d in (np.int32, np.int64)
-    ),
+    *(Case(op, (ints(2, 3, dtype=d),)) for op in ("Abs", "Neg", "Sign", "Square") for d in (np.int32, np.int64)),
     Case("Neg", (np.array([1, 200], np.int64),)),
     Case("Square", (np.array([70000, -3], np.int32),), note="overflow"),
     Case("Abs", (np.array([-128, 5], np.int8),), note="overflow", oracle=False),
-    *(
-        Case(op, (_F16,), grad=False, rtol=2e-3, atol=1e-3)
-        for op in ("Abs", "Square", "Tanh", "Exp", "Sigmoid")
-    ),
+    *(Case(op, (_F16,), grad=False, rtol=2e-3, atol=1e-3) for op in ("Abs", "Square", "Tanh", "Exp", "Sigmoid")),
 ]
 
 _GRADS = [
@@ -118,9 +109,7 @@ def _binary(
     lo2, hi2 = lo if lo2 is None else lo2, hi if hi2 is None else hi2
     found = [Case(op, (arr(*a, lo=lo, hi=hi), arr(*b, lo=lo2, hi=hi2))) for a, b in _PAIRS]
     if special:
-        found.append(
-            Case(op, (SPECIAL[:, None], SPECIAL[None, :]), note="special", grad=False, rtol=1e-4)
-        )
+        found.append(Case(op, (SPECIAL[:, None], SPECIAL[None, :]), note="special", grad=False, rtol=1e-4))
     return found
 
 
@@ -186,9 +175,7 @@ _BINARY = [
         note="signs",
         grad=False,
     ),
-    Case(
-        "Pow", (np.array([2, -3, 7, 1, -1, 0], np.int32), np.array([10, 3, 0, 5, 3, 2], np.int32))
-    ),
+    Case("Pow", (np.array([2, -3, 7, 1, -1, 0], np.int32), np.array([10, 3, 0, 5, 3, 2], np.int32))),
     Case(
         "DivNoNan",
         (np.array([1, 0, -2], np.float32), np.array([0, 0, 4], np.float32)),

@@ -23,10 +23,7 @@ _SHAPES: list[tuple[tuple[int, ...], object]] = [
 
 def _reductions(op: str, grad: bool = True) -> list[Case]:
     found = [Case(op, (arr(*s, lo=0.5, hi=2.0), axes), grad=grad) for s, axes in _SHAPES]
-    found += [
-        Case(op, (arr(*s, lo=-2.0, hi=2.0), axes), {"keep_dims": True}, grad=grad)
-        for s, axes in _SHAPES[:5]
-    ]
+    found += [Case(op, (arr(*s, lo=-2.0, hi=2.0), axes), {"keep_dims": True}, grad=grad) for s, axes in _SHAPES[:5]]
     return found
 
 
@@ -40,9 +37,7 @@ _INTS = [
     for op in ("Sum", "Prod", "Max", "Min", "Mean")
     for d in (np.int32, np.int64)
 ]
-_NAN = np.array(
-    [[1, np.nan, 3], [np.inf, -np.inf, 0], [np.inf, 2, 1], [-np.inf, -1, -2]], np.float32
-)
+_NAN = np.array([[1, np.nan, 3], [np.inf, -np.inf, 0], [np.inf, 2, 1], [-np.inf, -1, -2]], np.float32)
 _FLAGS = ints(3, 4, lo=0, hi=2).astype(np.bool_)
 
 CASES: tuple[Case, ...] = (
@@ -53,14 +48,8 @@ CASES: tuple[Case, ...] = (
     *_reductions("Mean"),
     *_EMPTY,
     *_INTS,
-    *(
-        Case(op, (_NAN, np.array([1], np.int32)), note="nan", grad=False)
-        for op in ("Sum", "Prod", "Mean")
-    ),
-    *(
-        Case(op, (_NAN[1:], np.array([1], np.int32)), note="inf", grad=False)
-        for op in ("Max", "Min")
-    ),
+    *(Case(op, (_NAN, np.array([1], np.int32)), note="nan", grad=False) for op in ("Sum", "Prod", "Mean")),
+    *(Case(op, (_NAN[1:], np.array([1], np.int32)), note="inf", grad=False) for op in ("Max", "Min")),
     Case(
         "Prod",
         (np.array([[1, 0, 3], [0, 0, 2], [1, 2, 3]], np.float32), np.array([1], np.int32)),
@@ -78,9 +67,7 @@ CASES: tuple[Case, ...] = (
         grad=False,
     ),
     Case("Sum", (np.full(4, 2**30, np.int32), np.array([0], np.int32)), note="overflow"),
-    Case(
-        "Sum", (arr(6, dtype=np.float16), np.array([0], np.int32)), grad=False, rtol=5e-3, atol=5e-3
-    ),
+    Case("Sum", (arr(6, dtype=np.float16), np.array([0], np.int32)), grad=False, rtol=5e-3, atol=5e-3),
     *(
         Case(op, (_FLAGS, axes), attrs)
         for op in ("All", "Any")
@@ -90,10 +77,7 @@ CASES: tuple[Case, ...] = (
             (np.array([0, 1], np.int32), {}),
         )
     ),
-    *(
-        Case(op, (np.zeros((0, 3), np.bool_), np.array([0], np.int32)), note="empty")
-        for op in ("All", "Any")
-    ),
+    *(Case(op, (np.zeros((0, 3), np.bool_), np.array([0], np.int32)), note="empty") for op in ("All", "Any")),
     *(
         Case(op, (x, axis), {"output_type": t})
         for op in ("ArgMax", "ArgMin")

@@ -28,10 +28,13 @@ CASES: tuple[Case, ...] = (
         "ApproximateEqual",
         (np.array([1, 2, 3], np.float32), np.array([1, 2.5, 3.000001], np.float32)),
     ),
-    Case("ApproximateEqual", (np.array([1, 2, 3], np.float32), np.array([4, -1.5, -1], np.float32)), {"tolerance": 3.0}),
+    Case(
+        "ApproximateEqual", (np.array([1, 2, 3], np.float32), np.array([4, -1.5, -1], np.float32)), {"tolerance": 3.0}
+    ),
     Case(
         "ApproximateEqual",
-        (ints(5, lo=0, hi=3, dtype=np.uint8), ints(5, lo=0, hi=3, dtype=np.uint8)), oracle=False,
+        (ints(5, lo=0, hi=3, dtype=np.uint8), ints(5, lo=0, hi=3, dtype=np.uint8)),
+        oracle=False,
     ),
     Case("ApproximateEqual", (ints(4), ints(4)), {"tolerance": 3.0}, oracle=False),
     Case("Igamma", (arr(2, 3, lo=0.5, hi=4), arr(3, lo=0.5, hi=5)), rtol=1e-4),

@@ -14,10 +14,15 @@ CASES = [
     (tf.float32, tf.bfloat16, FLOAT32, [0x3EAA, 0xBEAA, 0x477F, 0x7F7F, 0x3727, 1, 0x7F80, 0xFF80, 0x8000]),
     (tf.float32, tf.float16, [65520, 2051, 255.999, 7e4, 5.97e-8, -0.1], [0x7BFF, 0x6801, 0x5BFF, 0x7C00, 1, 0xAE66]),
     (tf.float64, tf.float16, [65520, 2051, 255.999, 7e4, 5.97e-8, -0.1], [0x7BFF, 0x6801, 0x5BFF, 0x7C00, 1, 0xAE66]),
-    (tf.float64, tf.float32, [1 / 3, -1 / 3, 0.1, 1e300, -np.inf], [0x3EAAAAAA, 0xBEAAAAAA, 0x3DCCCCCC, 0x7F800000, 0xFF800000]),
+    (
+        tf.float64,
+        tf.float32,
+        [1 / 3, -1 / 3, 0.1, 1e300, -np.inf],
+        [0x3EAAAAAA, 0xBEAAAAAA, 0x3DCCCCCC, 0x7F800000, 0xFF800000],
+    ),
     (tf.float64, tf.bfloat16, [1 / 3, 0.1, 255.999], [0x3EAB, 0x3DCD, 0x4380]),  # rounded, as TensorFlow does
     (tf.float16, tf.bfloat16, [1 / 3, 255.999], [0x3EAB, 0x4380]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.opencl

@@ -34,10 +34,7 @@ def _probabilities(*shape: int) -> np.ndarray:
 _ACTIVATIONS = (
     *(Case(op, (_away_from_kinks(*s),)) for op in _UNARY for s in _SHAPES),
     *(Case(op, (arr(*s), _away_from_kinks(*s))) for op in _GRADS for s in _SHAPES[:4]),
-    *(
-        Case(op, (SPECIAL,), note="special", grad=False)
-        for op in ("Elu", "Softplus", "Softsign", "LeakyRelu")
-    ),
+    *(Case(op, (SPECIAL,), note="special", grad=False) for op in ("Elu", "Softplus", "Softsign", "LeakyRelu")),
     # at -1e-30 TensorFlow's exp(x) - 1 is 0, and its slope the other side's
     Case("Selu", (SPECIAL[:-1],), note="special", grad=False),
     *(Case(op, (SPECIAL[1:],), note="special", grad=False) for op in ("Relu", "Relu6")),
@@ -58,20 +55,13 @@ _LOGITS = (
 
 _SOFTMAX = (
     *(Case(op, (x,)) for op in ("Softmax", "LogSoftmax") for x in _LOGITS[:5]),
-    *(
-        Case(op, (x,), note="wide", grad=False)
-        for op in ("Softmax", "LogSoftmax")
-        for x in _LOGITS[5:]
-    ),
+    *(Case(op, (x,), note="wide", grad=False) for op in ("Softmax", "LogSoftmax") for x in _LOGITS[5:]),
     # The gradient holds for labels that sum to 1, and TensorFlow leaves out what goes through backprop to the labels:
     # see tests/client/losses_metrics/test_losses.py and tests/oracle/ops/test_nn.py.
     *(
         Case("SoftmaxCrossEntropyWithLogits", (x, p), grad=False, oracle=False)
         for x, p in (
-            *(
-                (arr(n, k, lo=-5, hi=5), _probabilities(n, k))
-                for n, k in ((3, 4), (1, 1), (17, 10), (0, 3))
-            ),
+            *((arr(n, k, lo=-5, hi=5), _probabilities(n, k)) for n, k in ((3, 4), (1, 1), (17, 10), (0, 3))),
             (arr(3, 4, lo=50, hi=90), np.eye(3, 4, dtype=np.float32)),
         )
     ),
@@ -79,17 +69,11 @@ _SOFTMAX = (
         Case("SparseSoftmaxCrossEntropyWithLogits", (arr(n, k), ints(n, lo=0, hi=k, dtype=t)))
         for n, k, t in ((3, 4, np.int32), (1, 1, np.int64), (17, 10, np.int64), (0, 3, np.int32))
     ),
-    *(
-        Case("LabelTerm", (arr(3, 4), np.array(v, np.int32)), oracle=False)
-        for v in ([0, 3, 1], [2, 2, 2])
-    ),
+    *(Case("LabelTerm", (arr(3, 4), np.array(v, np.int32)), oracle=False) for v in ([0, 3, 1], [2, 2, 2])),
 )
 
 _BIAS = (
-    *(
-        Case("BiasAdd", (arr(*s), arr(s[-1])))
-        for s in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (0, 3), (1, 1), (33, 7))
-    ),
+    *(Case("BiasAdd", (arr(*s), arr(s[-1]))) for s in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (0, 3), (1, 1), (33, 7))),
     Case("BiasAdd", (arr(2, 3, 4, 5), arr(3)), {"data_format": "NCHW"}, oracle=False),
     Case("BiasAdd", (ints(2, 3), ints(3))),
     *(Case("BiasAddGrad", (arr(*s),)) for s in ((3, 4), (2, 3, 4, 5), (0, 3), (65, 9))),
@@ -157,27 +141,49 @@ def _batch_norm_grad(op: str, *shape: int, **attrs: object) -> Case:
 
 _GLOBAL = (arr(2, 3, 2, 3), arr(3), arr(3, lo=0.5, hi=2.0), arr(3), arr(3))
 _NORM_OPS = (
-    Case("FusedBatchNormV2", (arr(2, 3, 4, 3), arr(3, lo=0.5, hi=2.0), arr(3), _NO, _NO), oracle=False,
-         float32_only=True, atol=2e-5),
     Case(
-        "FusedBatchNormV3", (arr(2, 3, 4, 3), arr(3, lo=0.5, hi=2.0), arr(3), arr(3), arr(3)),
-        {"exponential_avg_factor": 0.25}, float32_only=True, atol=2e-5, oracle=False,
+        "FusedBatchNormV2",
+        (arr(2, 3, 4, 3), arr(3, lo=0.5, hi=2.0), arr(3), _NO, _NO),
+        oracle=False,
+        float32_only=True,
+        atol=2e-5,
+    ),
+    Case(
+        "FusedBatchNormV3",
+        (arr(2, 3, 4, 3), arr(3, lo=0.5, hi=2.0), arr(3), arr(3), arr(3)),
+        {"exponential_avg_factor": 0.25},
+        float32_only=True,
+        atol=2e-5,
+        oracle=False,
     ),
     Case(
         "FusedBatchNormV2",
         (arr(1, 3, 4, 3, dtype=np.float16), arr(3, lo=0.5, hi=2.0), arr(3), _NO, _NO),
-        oracle=False, float32_only=True, rtol=2e-3, atol=2e-3,
+        oracle=False,
+        float32_only=True,
+        rtol=2e-3,
+        atol=2e-3,
     ),
     _batch_norm_grad("FusedBatchNormGrad", 2, 3, 2, 3),
     _batch_norm_grad("FusedBatchNormGrad", 2, 3, 2, 3, data_format="NCHW"),
     _batch_norm_grad("FusedBatchNormGrad", 2, 3, 2, 3, is_training=False),
     _batch_norm_grad("FusedBatchNormGradV2", 2, 3, 2, 3),
     _batch_norm_grad("FusedBatchNormGradV3", 2, 3, 2, 3, is_training=False),
-    Case("BatchNormWithGlobalNormalization", _GLOBAL, {"variance_epsilon": 0.01, "scale_after_normalization": True},
-         oracle=False, atol=2e-5),
-    Case("BatchNormWithGlobalNormalization", _GLOBAL, {"variance_epsilon": 0.01, "scale_after_normalization": False},
-         oracle=False, atol=2e-5),
-)  # fmt: skip
+    Case(
+        "BatchNormWithGlobalNormalization",
+        _GLOBAL,
+        {"variance_epsilon": 0.01, "scale_after_normalization": True},
+        oracle=False,
+        atol=2e-5,
+    ),
+    Case(
+        "BatchNormWithGlobalNormalization",
+        _GLOBAL,
+        {"variance_epsilon": 0.01, "scale_after_normalization": False},
+        oracle=False,
+        atol=2e-5,
+    ),
+)
 
 _TRUE = np.array([[0, 2], [3, 2], [1, 4]], np.int64)
 _SAMPLERS = (

@@ -34,15 +34,11 @@ CASES = [
         for (a, b), bits in zip(_RANGES, _BITS * 2, strict=True)
     ),
     *(
-        Case(
-            "FakeQuantWithMinMaxArgsGradient", (_x(), _x()), {"min": a, "max": b}, float32_only=True
-        )
+        Case("FakeQuantWithMinMaxArgsGradient", (_x(), _x()), {"min": a, "max": b}, float32_only=True)
         for a, b in _RANGES[:2]
     ),
     *(
-        Case(
-            "FakeQuantWithMinMaxVars", (_x(), np.float32(a), np.float32(b)), bits, float32_only=True
-        )
+        Case("FakeQuantWithMinMaxVars", (_x(), np.float32(a), np.float32(b)), bits, float32_only=True)
         for (a, b), bits in zip(_RANGES, _BITS * 2, strict=True)
     ),
     *(
@@ -54,10 +50,7 @@ CASES = [
         )
         for a, b in _RANGES[:2]
     ),
-    *(
-        Case("FakeQuantWithMinMaxVarsPerChannel", (x, _LOW, _HIGH), _BITS[1], float32_only=True)
-        for x in (_x(), arr(4))
-    ),
+    *(Case("FakeQuantWithMinMaxVarsPerChannel", (x, _LOW, _HIGH), _BITS[1], float32_only=True) for x in (_x(), arr(4))),
     Case(
         "FakeQuantWithMinMaxVarsPerChannelGradient",
         (_x(), _x(), _LOW, _HIGH),

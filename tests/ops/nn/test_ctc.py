@@ -52,10 +52,8 @@ def test_loss_is_the_sum_over_alignments() -> None:
     old = tf.nn.ctc_loss(SCORES, sparse(LABELS), LENGTHS)  # 0.x's order
     batch_first = tf.nn.ctc_loss(
         labels=sparse(LABELS), logits=SCORES.transpose(1, 0, 2), sequence_length=LENGTHS, time_major=False
-    )  # fmt: skip
-    want = [
-        -log_probabilities(SCORES[:, b], n)[tuple(LABELS[b])] for b, n in enumerate(LENGTHS)
-    ]
+    )
+    want = [-log_probabilities(SCORES[:, b], n)[tuple(LABELS[b])] for b, n in enumerate(LENGTHS)]
     for got in run(loss, old, batch_first):
         np.testing.assert_allclose(got, want, rtol=1e-10)
 

@@ -53,9 +53,7 @@ def test_sparse_cross_entropy(session: Any) -> None:
     loss = tf.nn.sparse_softmax_cross_entropy_with_logits
     wanted = cross_entropy(LOGITS, np.eye(3)[[1, 2]])
     np.testing.assert_allclose(session.run(loss(LOGITS, [1, 2])), wanted, rtol=1e-5)
-    np.testing.assert_allclose(
-        session.run(loss(labels=np.array([1, 2]), logits=LOGITS)), wanted, rtol=1e-5
-    )
+    np.testing.assert_allclose(session.run(loss(labels=np.array([1, 2]), logits=LOGITS)), wanted, rtol=1e-5)
     with pytest.raises(ShapeError, match="one dimension less"):
         loss(LOGITS, [[1], [2]])
     fed = tf.placeholder(tf.int32, [2])
@@ -82,9 +80,7 @@ def test_sigmoid_cross_entropy(session: Any) -> None:
 
 def test_softmax_arguments(session: Any) -> None:
     e = np.exp(LOGITS)
-    np.testing.assert_allclose(
-        session.run(tf.nn.softmax(LOGITS, "name")), e / e.sum(1, keepdims=True), rtol=1e-5
-    )
+    np.testing.assert_allclose(session.run(tf.nn.softmax(LOGITS, "name")), e / e.sum(1, keepdims=True), rtol=1e-5)
     np.testing.assert_allclose(session.run(tf.nn.softmax(LOGITS, dim=0)), e / e.sum(0), rtol=1e-5)
     np.testing.assert_allclose(session.run(tf.nn.softmax(LOGITS, axis=0)), e / e.sum(0), rtol=1e-5)
     with pytest.raises(InvalidArgumentError, match="axis 2"):
@@ -131,17 +127,11 @@ def test_convolution_shapes() -> None:
         w = tf.placeholder(tf.float32, [5, 5, 3, 8])
         assert tf.nn.conv2d(x, w, [1, 2, 2, 1], "SAME").shape == Shape((None, 14, None, 8))
         assert tf.nn.conv2d(x, w, [1, 1, 1, 1], "VALID").shape == Shape((None, 24, None, 8))
-        assert tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME").shape == Shape(
-            (None, 14, None, 3)
-        )
+        assert tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME").shape == Shape((None, 14, None, 3))
         unknown = tf.placeholder(tf.float32)
         assert tf.nn.conv2d(unknown, w, [1, 1, 1, 1], "SAME").shape == Shape((None, None, None, 8))
-        assert tf.nn.avg_pool(unknown, [1, 2, 2, 1], [1, 2, 2, 1], "VALID").shape == Shape(
-            (None,) * 4
-        )
-        up = tf.nn.conv2d_transpose(
-            tf.placeholder(tf.float32, [2, 7, 7, 8]), w, [2, 14, 14, 3], [1, 2, 2, 1]
-        )
+        assert tf.nn.avg_pool(unknown, [1, 2, 2, 1], [1, 2, 2, 1], "VALID").shape == Shape((None,) * 4)
+        up = tf.nn.conv2d_transpose(tf.placeholder(tf.float32, [2, 7, 7, 8]), w, [2, 14, 14, 3], [1, 2, 2, 1])
         assert up.shape == Shape((2, 14, 14, 3))
 
 
@@ -164,9 +154,7 @@ def test_convolution_errors() -> None:
         with pytest.raises(InvalidArgumentError, match="explicit_paddings"):
             CONV2D(x, good, padding="EXPLICIT", explicit_paddings=[0, 1, 1, 1, 1, 1, 0, 0])
         with pytest.raises(ShapeError, match="out_backprop"):
-            tf.nn.conv2d_transpose(
-                x, tf.placeholder(tf.float32, [3, 3, 5, 3]), [1, 9, 9, 5], [1, 2, 2, 1]
-            )
+            tf.nn.conv2d_transpose(x, tf.placeholder(tf.float32, [3, 3, 5, 3]), [1, 9, 9, 5], [1, 2, 2, 1])
 
 
 def test_transposed_convolution_with_a_fed_shape(session: Any) -> None:
@@ -185,8 +173,11 @@ def test_small_functions(session: Any) -> None:
         tf.nn.bias_add(LOGITS, [1.0, 2.0])
     biased = session.run(tf.nn.bias_add(LOGITS, [1.0, 2.0, 3.0], name="biased"))
     np.testing.assert_array_equal(biased, LOGITS + np.float32([1, 2, 3]))
-    old = session.run(tf.nn.batch_norm_with_global_normalization(LOGITS, [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0] * 3,
-                                                                 [9.0] * 3, 0.0, False))  # fmt: skip
+    old = session.run(
+        tf.nn.batch_norm_with_global_normalization(
+            LOGITS, [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0] * 3, [9.0] * 3, 0.0, False
+        )
+    )
     np.testing.assert_allclose(old, LOGITS + 1, rtol=1e-6)
     mean, variance = session.run(tf.nn.moments(LOGITS, [0], keep_dims=True))
     np.testing.assert_allclose(mean, LOGITS.mean(0, keepdims=True), rtol=1e-6)

@@ -34,18 +34,12 @@ def test_a_network_of_eight_bits_is_near_the_floats():
         x[0], w[0], *x[1:], *w[1:], out_type=tf.qint32, strides=[1, 1, 1, 1], padding="SAME"
     )
     relu = CATALOG["QuantizedRelu"](*down(conv), out_type=tf.quint8)
-    pool = CATALOG["QuantizedMaxPool"](
-        *relu, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID"
-    )
+    pool = CATALOG["QuantizedMaxPool"](*relu, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
     flat = CATALOG["QuantizedReshape"](pool[0], [2, 80], *pool[1:])
-    product = CATALOG["QuantizedMatMul"](
-        flat[0], m[0], *flat[1:], *m[1:], Toutput=tf.qint32, Tactivation=tf.quint8
-    )
+    product = CATALOG["QuantizedMatMul"](flat[0], m[0], *flat[1:], *m[1:], Toutput=tf.qint32, Tactivation=tf.quint8)
     small = down(product)
     made = tf.dequantize(*small, mode="MIN_FIRST")
-    plain = tf.nn.max_pool(
-        tf.nn.relu(tf.nn.conv2d(X, W, [1, 1, 1, 1], "SAME")), [1, 2, 2, 1], [1, 2, 2, 1], "VALID"
-    )
+    plain = tf.nn.max_pool(tf.nn.relu(tf.nn.conv2d(X, W, [1, 1, 1, 1], "SAME")), [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     wanted = tf.matmul(tf.reshape(plain, [2, 80]), M)
     with tf.Session() as session:
         got, floats, raw = session.run([made, wanted, small[0]])

@@ -27,10 +27,7 @@ CASES: tuple[Case, ...] = (
         for shape in _SHAPES
         for t in (np.int32, np.int64)
     ),
-    *(
-        Case("RandomShuffle", (x,), {"seed": 3}, **_OWN)
-        for x in (ints(7), arr(5, 2), arr(0, 2), arr(1))
-    ),
+    *(Case("RandomShuffle", (x,), {"seed": 3}, **_OWN) for x in (ints(7), arr(5, 2), arr(0, 2), arr(1))),
     *(
         Case("Multinomial", (arr(3, 4), np.int32(n)), {"seed": 3, "output_dtype": t}, **_OWN)
         for n in (0, 1, 6)

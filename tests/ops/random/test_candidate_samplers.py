@@ -120,9 +120,7 @@ def test_both_argument_orders(loss: str) -> None:
     assert first.shape == (2,)
     np.testing.assert_array_equal(first, second)
     with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match="integer labels"):
-        getattr(tf.nn, loss)(
-            np.eye(4), np.zeros(4), np.ones((2, 1), np.float32), np.ones((2, 4), np.float32), 2, 4
-        )
+        getattr(tf.nn, loss)(np.eye(4), np.zeros(4), np.ones((2, 1), np.float32), np.ones((2, 4), np.float32), 2, 4)
 
 
 @pytest.mark.parametrize("loss", ["nce_loss", "sampled_softmax_loss"])
@@ -135,9 +133,7 @@ def test_embedding_learns(loss: str, sharded: bool) -> None:
         at = tf.placeholder(tf.int32, [None])
         table = tf.Variable(tf.random_uniform([classes, dim], -0.5, 0.5))
         if sharded:
-            weights: Any = [
-                tf.Variable(tf.truncated_normal([classes // 2, dim], stddev=0.2)) for _ in range(2)
-            ]
+            weights: Any = [tf.Variable(tf.truncated_normal([classes // 2, dim], stddev=0.2)) for _ in range(2)]
             biases: Any = [tf.Variable(tf.zeros([classes // 2])) for _ in range(2)]
         else:
             weights = tf.Variable(tf.truncated_normal([classes, dim], stddev=0.2))
@@ -156,9 +152,7 @@ def test_embedding_learns(loss: str, sharded: bool) -> None:
         )
         step = tf.train.AdagradOptimizer(0.7).minimize(cost)
         everything = tf.nn.embedding_lookup(weights, tf.range(classes))
-        logits = tf.matmul(x, everything, transpose_b=True) + tf.nn.embedding_lookup(
-            biases, tf.range(classes)
-        )
+        logits = tf.matmul(x, everything, transpose_b=True) + tf.nn.embedding_lookup(biases, tf.range(classes))
         hits = tf.reduce_mean(tf.to_float(tf.equal(tf.argmax(logits, 1), tf.to_int64(at))))
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())

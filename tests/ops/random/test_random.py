@@ -54,9 +54,7 @@ def test_device_equals_host(name: str, dtype: str, shape: tuple[int, ...]) -> No
             wanted = op.opdef.host(call, np.asarray(shape, np.int32))
             assert got.dtype == wanted.dtype and got.shape == wanted.shape
             rtol = TOLERANCE[dtype]
-            np.testing.assert_allclose(
-                got.astype("f8"), wanted.astype("f8"), rtol=rtol, atol=rtol / 50
-            )
+            np.testing.assert_allclose(got.astype("f8"), wanted.astype("f8"), rtol=rtol, atol=rtol / 50)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
@@ -70,9 +68,7 @@ def test_integers_equal_the_host(dtype: str) -> None:
         key = np.array([op.attrs.seed, op.attrs.seed2, 0, 0], np.uint32)
         call = HostCall(op.attrs, op.types, op.specs, op, rng=lambda: key)
         bounds = np.asarray(low, dtype), np.asarray(high, dtype)
-        np.testing.assert_array_equal(
-            got, op.opdef.host(call, np.asarray([1000], np.int32), *bounds)
-        )
+        np.testing.assert_array_equal(got, op.opdef.host(call, np.asarray([1000], np.int32), *bounds))
     assert got.min() < low * 0.9 and got.max() > high * 0.9
 
 
@@ -150,9 +146,7 @@ def test_seeds() -> None:
     assert not np.array_equal(a, b), "ops of one graph seed differ"
     np.testing.assert_array_equal(run(both, 1), [a, b])
     assert not np.array_equal(run(both, 2)[0], a)
-    assert not np.array_equal(run(both, None)[0], run(both, None)[0]), (
-        "no seed: other numbers each time"
-    )
+    assert not np.array_equal(run(both, None)[0], run(both, None)[0]), "no seed: other numbers each time"
     fixed = run(lambda: tf.random_uniform([5], seed=3), None)
     np.testing.assert_array_equal(run(lambda: tf.random_uniform([5], seed=3), None), fixed)
     first, second = run(lambda: tf.random_uniform([5]), 1, times=2)
@@ -226,9 +220,7 @@ def test_gamma_and_poisson_statistics() -> None:
 
 def test_bounded_normal_statistics() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        draw = tf.parameterized_truncated_normal(
-            [2, 20_000], [0.0, 1.0], 1.0, [-1.0, 9.0], [1.0, 10.0], seed=3
-        )
+        draw = tf.parameterized_truncated_normal([2, 20_000], [0.0, 1.0], 1.0, [-1.0, 9.0], [1.0, 10.0], seed=3)
         found = session.run(draw)
         with pytest.raises(tf.errors.InvalidArgumentError, match="minvals"):
             session.run(tf.parameterized_truncated_normal([3], minvals=2.0, maxvals=1.0))

@@ -31,9 +31,7 @@ def _product(a: bool, b: bool) -> Case:
 _PRODUCTS = [
     *(_product(a, b) for a in (False, True) for b in (False, True)),
     Case("SparseTensorDenseMatMul", (A[:0], arr(0), AS, arr(4, 2))),
-    Case(
-        "SparseMatMul", (arr(3, 4), arr(4, 2)), {"a_is_sparse": True}, float32_only=True, grad=False
-    ),
+    Case("SparseMatMul", (arr(3, 4), arr(4, 2)), {"a_is_sparse": True}, float32_only=True, grad=False),
     Case(
         "SparseMatMul",
         (arr(4, 3), arr(2, 4)),
@@ -74,10 +72,7 @@ _PAIRS = [
         "SparseAddGrad",
         (arr(5), A, B, np.array([[0, 0], [0, 1], [0, 3], [1, 0], [2, 2]], np.int64)),
     ),
-    *(
-        Case(op, (A, arr(4), AS, B, arr(3), AS))
-        for op in ("SparseSparseMaximum", "SparseSparseMinimum")
-    ),
+    *(Case(op, (A, arr(4), AS, B, arr(3), AS)) for op in ("SparseSparseMaximum", "SparseSparseMinimum")),
 ]
 
 _FORMS = [

@@ -47,8 +47,13 @@ def test_lists_are_values():
     stacked = [op("TensorListStack", x, [2], element_dtype=F) for x in (first, one, two, other, rest, longer)]
     lists = run(*stacked, last, op("TensorListLength", two))
     assert [x.tolist() for x in lists[:6]] == [
-        [], [[1, 2]], [[1, 2], [3, 4]], [[1, 2], [5, 6]], [[1, 2]], [[1, 2], [7, 8]]
-    ]  # fmt: skip
+        [],
+        [[1, 2]],
+        [[1, 2], [3, 4]],
+        [[1, 2], [5, 6]],
+        [[1, 2]],
+        [[1, 2], [7, 8]],
+    ]
     assert lists[6].tolist() == [3, 4] and lists[7] == 2
 
 
@@ -139,7 +144,9 @@ def test_stack_takes_the_last_first():
 
 
 REFUSED = {
-    "pop of nothing": lambda: op("TensorListPopBack", op("EmptyTensorList", [2], -1, element_dtype=F), [2], element_dtype=F)[1],
+    "pop of nothing": lambda: op(
+        "TensorListPopBack", op("EmptyTensorList", [2], -1, element_dtype=F), [2], element_dtype=F
+    )[1],
     "full": lambda: op("TensorListPushBack", op("EmptyTensorList", [2], 0, element_dtype=F), tf.constant([1.0, 2.0])),
     "index": lambda: op("TensorListGetItem", of(tf.constant(X)), 3, [2], element_dtype=F),
     "dtype": lambda: op("TensorListGetItem", of(tf.constant(X)), 0, [2], element_dtype=tf.int32),
@@ -151,14 +158,18 @@ REFUSED = {
     "count": lambda: op("TensorListStack", of(tf.constant(X)), [2], element_dtype=F, num_elements=2),
     "no value": lambda: op("OptionalGetValue", op("OptionalNone"), output_types=[F], output_shapes=[[]])[0],
     "other value": lambda: op(
-        "OptionalGetValue", op("OptionalFromValue", [tf.constant(1)]), output_types=[F], output_shapes=[[]])[0],
+        "OptionalGetValue", op("OptionalFromValue", [tf.constant(1)]), output_types=[F], output_shapes=[[]]
+    )[0],
     "list for optional": lambda: op("OptionalHasValue", of(tf.constant(X))),
     "sum": lambda: op("TensorListLength", op("VariantAddN", [of(tf.constant(X)), of(tf.constant(X[:2]))])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_refused(what):
     with pytest.raises(OpError):
-        run(op("Snapshot", REFUSED[what]()) if what not in ("full", "shape", "rows", "lengths", "negative") else
-            op("TensorListLength", REFUSED[what]()))  # fmt: skip
+        run(
+            op("Snapshot", REFUSED[what]())
+            if what not in ("full", "shape", "rows", "lengths", "negative")
+            else op("TensorListLength", REFUSED[what]())
+        )

@@ -30,11 +30,7 @@ def session() -> Any:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_assign_every_type(session: Any, dtype: str) -> None:
     numbers = np.array([[0, 1], [1, 0]])
-    value = (
-        np.array([[b"a", b""], [b"bc", b"d"]], object)
-        if dtype == "string"
-        else numbers.astype(as_dtype(dtype).np)
-    )
+    value = np.array([[b"a", b""], [b"bc", b"d"]], object) if dtype == "string" else numbers.astype(as_dtype(dtype).np)
     v = tf.Variable(value)
     session.run(v.initializer)
     np.testing.assert_array_equal(session.run(v.value()), value)
@@ -95,12 +91,15 @@ def test_scatter(session: Any, name: str, dtype: str) -> None:
     feeds = {at: [[1, 3], [1, 0]], updates: np.arange(2, 14).reshape(2, 2, 3)}
     wanted = start.copy()
     change = {
-        "update": lambda a, b: b, "add": np.add, "sub": np.subtract, "mul": np.multiply,
-        "div": lambda a, b: a // b if dtype == "int32" else a / b, "min": np.minimum, "max": np.maximum,
-    }[name]  # fmt: skip
-    for row, update in zip(
-        np.ravel(feeds[at]), feeds[updates].reshape(4, 3).astype(dtype), strict=True
-    ):
+        "update": lambda a, b: b,
+        "add": np.add,
+        "sub": np.subtract,
+        "mul": np.multiply,
+        "div": lambda a, b: a // b if dtype == "int32" else a / b,
+        "min": np.minimum,
+        "max": np.maximum,
+    }[name]
+    for row, update in zip(np.ravel(feeds[at]), feeds[updates].reshape(4, 3).astype(dtype), strict=True):
         wanted[row] = change(wanted[row], update)
     np.testing.assert_allclose(session.run(made, feeds), wanted, rtol=1e-6)
     np.testing.assert_allclose(session.run(v), wanted, rtol=1e-6)
@@ -153,8 +152,15 @@ def test_scatter_by_whole_indices_refuses(session: Any) -> None:
 
 
 KEYS: list[Any] = [
-    np.s_[1:3], np.s_[0], np.s_[-1, 2], np.s_[..., 1], np.s_[::-2, 1:], np.s_[1:1], np.s_[:, None, 2:], np.s_[...],
-]  # fmt: skip
+    np.s_[1:3],
+    np.s_[0],
+    np.s_[-1, 2],
+    np.s_[..., 1],
+    np.s_[::-2, 1:],
+    np.s_[1:1],
+    np.s_[:, None, 2:],
+    np.s_[...],
+]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
@@ -189,9 +195,19 @@ def test_assigning_to_slices_that_a_run_chooses(session: Any) -> None:
 
 
 HYPER = {
-    "lr": 0.3, "alpha": 0.3, "rho": 0.9, "momentum": 0.8, "epsilon": 1e-3, "beta1_power": 0.9**3,
-    "beta2_power": 0.99**3, "beta1": 0.9, "beta2": 0.99, "l1": 0.1, "l2": 0.2, "lr_power": -0.5,
-}  # fmt: skip
+    "lr": 0.3,
+    "alpha": 0.3,
+    "rho": 0.9,
+    "momentum": 0.8,
+    "epsilon": 1e-3,
+    "beta1_power": 0.9**3,
+    "beta2_power": 0.99**3,
+    "beta1": 0.9,
+    "beta2": 0.99,
+    "l1": 0.1,
+    "l2": 0.2,
+    "lr_power": -0.5,
+}
 UPDATES = (*training.OPS, *sparse_updates.OPS)
 
 
@@ -253,9 +269,7 @@ def test_bad_indices_on_the_host() -> None:
     ref = VARIABLE_V2(shape=Shape((3, 2)), dtype=tf.float32, graph=graph)
     for update in (
         scatter.SCATTER_ADD(ref, [0, 3], np.ones((2, 2), np.float32)),
-        sparse_updates.SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT(
-            ref, 0.1, 0.0, 0.0, np.ones((2, 2), np.float32), [0, -1]
-        ),
+        sparse_updates.SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT(ref, 0.1, 0.0, 0.0, np.ones((2, 2), np.float32), [0, -1]),
     ):
         with pytest.raises(InvalidArgumentError, match=r"not in \[0, 3\)"):
             evaluate(update, {}, {ref.op: v})

@@ -17,9 +17,36 @@ def text(value: bytes) -> np.ndarray:
 _TABLE = np.array([[b"a", b"bc"], [b"", b"\xff\x00d"]], object)
 _WORDS = texts(b"alpha", b"", "größe".encode(), b" two words\t", b"x" * 17, b"UPPER")
 # lengths that reach every branch of the hashes
-_LENGTHS = texts(*(bytes(range(65, 65 + n % 60)) + b"z" * (n - n % 60) for n in (
-    0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 300,
-)))  # fmt: skip
+_LENGTHS = texts(
+    *(
+        bytes(range(65, 65 + n % 60)) + b"z" * (n - n % 60)
+        for n in (
+            0,
+            1,
+            2,
+            3,
+            4,
+            7,
+            8,
+            9,
+            15,
+            16,
+            17,
+            31,
+            32,
+            33,
+            47,
+            63,
+            64,
+            65,
+            100,
+            127,
+            128,
+            129,
+            300,
+        )
+    )
+)
 _NUMBERS = texts(b"1", b" -2 ", b"+3", b"0")
 _RAW = texts(bytes(range(1, 17)), bytes(range(101, 117)))
 _LINES = texts(b'"a, ""b""",5,1.5', b"c,,-2e3", b'"",8,"3"', b'"two\nlines",1,.5')
@@ -30,9 +57,7 @@ CASES = [
     Case("StringJoin", ([_TABLE, text(b"!"), _TABLE],)),
     Case("StringJoin", ([text(b"a"), text(b"b")],)),
     *(
-        Case(
-            "ReduceJoin", (_TABLE, np.array(axes, np.int32)), {"separator": "+", "keep_dims": keep}
-        )
+        Case("ReduceJoin", (_TABLE, np.array(axes, np.int32)), {"separator": "+", "keep_dims": keep})
         for axes in ([0], [-1], [0, 1], [1, 0], [])
         for keep in (False, True)
     ),
@@ -75,10 +100,7 @@ CASES = [
             {"width": 9, "fill": "-", "precision": 1},
         )
     ),
-    *(
-        Case("StringToNumber", (_NUMBERS,), {"out_type": t})
-        for t in ("float32", "float64", "int32", "int64")
-    ),
+    *(Case("StringToNumber", (_NUMBERS,), {"out_type": t}) for t in ("float32", "float64", "int32", "int64")),
     Case(
         "StringToNumber",
         (texts(b".5", b"1e-3", b"-inf", b"NaN", b"0x1F", b"1e400"),),

@@ -78,18 +78,14 @@ def captured_variable(t):
 @program
 def two_variables(t):
     x, y = real(t, "x"), real(t, "y")
-    _, a, b = t.while_loop(
-        lambda i, a, b: i < 5, lambda i, a, b: (i + 1, b * 0.5 + t.sin(a), a * b), [0, x, y]
-    )
+    _, a, b = t.while_loop(lambda i, a, b: i < 5, lambda i, a, b: (i + 1, b * 0.5 + t.sin(a), a * b), [0, x, y])
     return [a, b], [x, y], [{"x": 0.5, "y": 1.5}]
 
 
 @program
 def unused_output(t):
     x, y = real(t, "x"), real(t, "y")
-    _, a, _ = t.while_loop(
-        lambda i, a, b: i < 3, lambda i, a, b: (i + 1, a * a, a + b), [0, x, y]
-    )
+    _, a, _ = t.while_loop(lambda i, a, b: i < 3, lambda i, a, b: (i + 1, a * a, a + b), [0, x, y])
     return [a], [x, y], [{"x": 0.5, "y": 1.5}]
 
 
@@ -117,9 +113,11 @@ def structures(t):
 def shape_invariants(t):
     x = real(t, "x", [1, 2])
     _, y = t.while_loop(
-        lambda i, y: i < 3, lambda i, y: [i + 1, t.concat([y, y * 2.0], 0)], [t.constant(0), x],
+        lambda i, y: i < 3,
+        lambda i, y: [i + 1, t.concat([y, y * 2.0], 0)],
+        [t.constant(0), x],
         shape_invariants=[t.TensorShape([]), t.TensorShape([None, 2])],
-    )  # fmt: skip
+    )
     return [y], [x], [{"x": [[1.0, 2.0]]}]
 
 
@@ -287,9 +285,7 @@ def body_that_keeps_a_variable(t):
 @program
 def body_that_forgets(t):
     x = real(t, "x")
-    y = t.while_loop(
-        lambda i, y: i < 3, lambda i, y: [i + 1, t.cast(i, t.float64) * 2.0], [0, x]
-    )[1]
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, t.cast(i, t.float64) * 2.0], [0, x])[1]
     return [y], [x], [{"x": 0.3}]
 
 
@@ -310,27 +306,32 @@ def slices_by_counter(t):
     def body(i, s):
         return [i + 1, s * 0.9 + t.gather(x, i)]
 
-    return [t.while_loop(lambda i, s: i < 4, body, [0, t.zeros([2], t.float64)])[1]], [x], [
-        {"x": np.arange(8.0).reshape(4, 2)}
-    ]
+    return (
+        [t.while_loop(lambda i, s: i < 4, body, [0, t.zeros([2], t.float64)])[1]],
+        [x],
+        [{"x": np.arange(8.0).reshape(4, 2)}],
+    )
 
 
 @program
 def parallel_iterations_one(t):
     x = real(t, "x")
     y = t.while_loop(
-        lambda i, y: i < 5, lambda i, y: [i + 1, t.sin(y) + x], [0, x], parallel_iterations=1,
+        lambda i, y: i < 5,
+        lambda i, y: [i + 1, t.sin(y) + x],
+        [0, x],
+        parallel_iterations=1,
         swap_memory=True,
-    )[1]  # fmt: skip
+    )[1]
     return [y], [x], [{"x": 0.3}]
 
 
 @program
 def no_back_prop(t):
     x = real(t, "x")
-    y = t.while_loop(
-        lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, t.constant(np.float64(1))], back_prop=False
-    )[1]
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, t.constant(np.float64(1))], back_prop=False)[
+        1
+    ]
     return [y], [], [{"x": 1.3}]
 
 
@@ -339,9 +340,7 @@ def case_in_loop(t):
     x = real(t, "x")
 
     def body(i, y):
-        y = t.case(
-            [(t.equal(i, 0), lambda: y * x), (t.equal(i, 2), lambda: t.sin(y))], default=lambda: y + 1.0
-        )
+        y = t.case([(t.equal(i, 0), lambda: y * x), (t.equal(i, 2), lambda: t.sin(y))], default=lambda: y + 1.0)
         return [i + 1, y]
 
     return [t.while_loop(lambda i, y: i < 4, body, [0, x])[1]], [x], [{"x": 0.8}]
@@ -383,9 +382,7 @@ def array_read_and_written(t):
         s = t.tanh(s + source.read(i))
         return i + 1, s, ta.write(i, s * 2.0)
 
-    _, s, ta = t.while_loop(
-        lambda i, *_: i < 3, body, [0, t.zeros([2], t.float64), target]
-    )
+    _, s, ta = t.while_loop(lambda i, *_: i < 3, body, [0, t.zeros([2], t.float64), target])
     return [s, ta.stack()], [x], [{"x": np.arange(6.0).reshape(3, 2) / 5}]
 
 
@@ -393,9 +390,7 @@ def array_read_and_written(t):
 def array_grows(t):
     n, x = t.placeholder(np.int32, [], name="n"), real(t, "x", [2])
     ta = t.TensorArray(t.float64, size=0, dynamic_size=True, element_shape=[2])
-    _, ta = t.while_loop(
-        lambda i, _: i < n, lambda i, ta: (i + 1, ta.write(i, x * t.cast(i + 1, t.float64))), [0, ta]
-    )
+    _, ta = t.while_loop(lambda i, _: i < n, lambda i, ta: (i + 1, ta.write(i, x * t.cast(i + 1, t.float64))), [0, ta])
     return [ta.stack()], [x], [{"n": 3, "x": [1.0, 2.0]}]
 
 
@@ -438,9 +433,7 @@ def array_per_iteration(t):
     def body(i, y):
         ta = t.TensorArray(t.float64, size=3).unstack(y * x)
         out = t.TensorArray(t.float64, size=3)
-        _, out = t.while_loop(
-            lambda j, _: j < 3, lambda j, o: (j + 1, o.write(j, t.sin(ta.read(j)))), [0, out]
-        )
+        _, out = t.while_loop(lambda j, _: j < 3, lambda j, o: (j + 1, o.write(j, t.sin(ta.read(j)))), [0, out])
         return i + 1, out.stack()
 
     y = t.while_loop(lambda i, _: i < 3, body, [0, x])[1]
@@ -465,9 +458,7 @@ def array_of_integers(t):
 def array_read_twice(t):
     x = real(t, "x", [3])
     ta = t.TensorArray(t.float64, size=3, clear_after_read=False).unstack(x)
-    _, y = t.while_loop(
-        lambda i, _: i < 3, lambda i, y: (i + 1, y + ta.read(i) * ta.read(0)), [0, x[0]]
-    )
+    _, y = t.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y + ta.read(i) * ta.read(0)), [0, x[0]])
     return [y], [x], [{"x": V}]
 
 
@@ -499,9 +490,7 @@ def folded(t):
 def scanned(t):
     x = real(t, "x", [3])
     sums = t.scan(lambda a, e: a + e * e, x)
-    pairs = t.scan(
-        lambda a, e: (a[0] * e, a[1] + a[0]), x, initializer=(t.ones([], t.float64), t.zeros([], t.float64))
-    )
+    pairs = t.scan(lambda a, e: (a[0] * e, a[1] + a[0]), x, initializer=(t.ones([], t.float64), t.zeros([], t.float64)))
     return [sums, *pairs], [x], [{"x": V}]
 
 
@@ -622,9 +611,10 @@ def recurrent_raw(t):
 def rows_gathered_in_a_loop(t):
     table = real(t, "table", [5, 2])
     y = t.while_loop(
-        lambda i, y: i < 3, lambda i, y: [i + 1, t.sin(y) + t.gather(table, [i, 4])],
+        lambda i, y: i < 3,
+        lambda i, y: [i + 1, t.sin(y) + t.gather(table, [i, 4])],
         [0, t.zeros([2, 2], t.float64)],
-    )[1]  # fmt: skip
+    )[1]
     return [y], [table], [{"table": np.arange(10.0).reshape(5, 2) / 7}]
 
 
@@ -655,9 +645,7 @@ def gradient_in_a_body(t):
 @program
 def two_gradients_of_one_loop(t):
     x, w = real(t, "x"), real(t, "w")
-    y, z = t.while_loop(
-        lambda i, y, z: i < 3, lambda i, y, z: [i + 1, t.sin(y) * w + z, y * z], [0, x, w]
-    )[1:]
+    y, z = t.while_loop(lambda i, y, z: i < 3, lambda i, y, z: [i + 1, t.sin(y) * w + z, y * z], [0, x, w])[1:]
     return [t.gradients(y, [x, w])[0] + t.gradients(z, x)[0]], [], [{"x": 0.3, "w": 1.5}]
 
 
@@ -696,7 +684,5 @@ def branches_without_gradient(t):
 @program
 def stopped_gradient_in_a_body(t):
     x = real(t, "x")
-    y = t.while_loop(
-        lambda i, y: i < 3, lambda i, y: [i + 1, y * x + t.stop_gradient(y * y)], [0, x]
-    )[1]
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * x + t.stop_gradient(y * y)], [0, x])[1]
     return [y], [x], [{"x": 0.7}]

@@ -62,9 +62,7 @@ def test_losses(weights: str, reduction: str) -> None:
             "log": losses.log_loss(labels, p, w, **rest),
             "hinge": losses.hinge_loss(labels, p - 0.3, w, **rest),
             "sigmoid": losses.sigmoid_cross_entropy(labels, p * 3, w, label_smoothing=0.1, **rest),
-            "softmax": losses.softmax_cross_entropy(
-                onehot, p * 3, row, label_smoothing=0.1, **rest
-            ),
+            "softmax": losses.softmax_cross_entropy(onehot, p * 3, row, label_smoothing=0.1, **rest),
             "sparse": losses.sparse_softmax_cross_entropy(classes, p * 3, row, **rest),
             "cosine": losses.cosine_distance(onehot, p, axis=1, weights=w, **rest),
         }
@@ -90,9 +88,7 @@ def test_gradients_through_cond() -> None:
         y = t.cond(
             p,
             lambda: t.reduce_sum(outside * x),
-            lambda: t.cond(
-                q, lambda: t.reduce_sum(t.tanh(x) * v), lambda: t.reduce_sum(outside) * 2.0
-            ),
+            lambda: t.cond(q, lambda: t.reduce_sum(t.tanh(x) * v), lambda: t.reduce_sum(outside) * 2.0),
         )
         two = t.cond(p, lambda: (x * 2.0, v), lambda: (x + 1.0, v * v))
         z = t.reduce_sum(two[0] * t.reduce_sum(two[1])) + y
@@ -197,11 +193,7 @@ def test_hessians() -> None:
 @pytest.mark.parametrize("shards", [1, 3])
 def test_embedding_lookup(strategy: str, shards: int) -> None:
     table = np.random.default_rng(4).normal(size=(8, 2)).astype("f")
-    blocks = (
-        np.array_split(table, shards)
-        if strategy == "div"
-        else [table[k::shards] for k in range(shards)]
-    )
+    blocks = np.array_split(table, shards) if strategy == "div" else [table[k::shards] for k in range(shards)]
 
     def build(t: Any) -> Any:
         ids = t.placeholder(np.int64, [2, 3], name="ids")
@@ -209,9 +201,7 @@ def test_embedding_lookup(strategy: str, shards: int) -> None:
         found = t.nn.embedding_lookup(params, ids, partition_strategy=strategy)
         clipped = t.nn.embedding_lookup(params, ids, partition_strategy=strategy, max_norm=0.5)
         grads = t.gradients(t.reduce_sum(found**2), params)
-        return {"found": found, "clipped": clipped} | {
-            f"grad {k}": t.convert_to_tensor(g) for k, g in enumerate(grads)
-        }
+        return {"found": found, "clipped": clipped} | {f"grad {k}": t.convert_to_tensor(g) for k, g in enumerate(grads)}
 
     both(build, [{"ids": [[0, 7, 3], [3, 1, 6]]}])
 
@@ -283,9 +273,7 @@ def _scopes(t: Any) -> list[str]:
         var()
     with t.variable_scope(None, "block"):
         var()
-    with t.variable_scope(
-        "d", regularizer=lambda w: t.reduce_sum(w) * 0.1, initializer=t.ones_initializer()
-    ):
+    with t.variable_scope("d", regularizer=lambda w: t.reduce_sum(w) * 0.1, initializer=t.ones_initializer()):
         var("x", regularizer=None)
         var("y")
     got += [x.name.rpartition("/")[0] for x in t.get_collection(t.GraphKeys.REGULARIZATION_LOSSES)]

@@ -29,9 +29,7 @@ def run(t: Any, name: str) -> list[list[Any]]:
         init = t.global_variables_initializer()
     with t.Session(graph=graph) as session:
         session.run(init)
-        return [
-            session.run([*ys, *grads], {f"{k}:0": v for k, v in feed.items()}) for feed in feeds
-        ]
+        return [session.run([*ys, *grads], {f"{k}:0": v for k, v in feed.items()}) for feed in feeds]
 
 
 @pytest.fixture

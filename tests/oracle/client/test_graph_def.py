@@ -154,9 +154,19 @@ def distances(tf):
 
 
 PROGRAMS = [
-    regression, perceptron, conv_net, branches, slices, numbers, counter, embedding, normalised, shapes,
-    autoencoder, distances,
-]  # fmt: skip
+    regression,
+    perceptron,
+    conv_net,
+    branches,
+    slices,
+    numbers,
+    counter,
+    embedding,
+    normalised,
+    shapes,
+    autoencoder,
+    distances,
+]
 
 
 def build(tf, program):
@@ -212,9 +222,7 @@ def test_our_graphs_run_there(program):
     compare(fetch(tfnb, graph, wanted, init), fetch(tf1, theirs, wanted, init))
 
 
-@pytest.mark.parametrize(
-    "program", [regression, perceptron, conv_net, embedding], ids=lambda p: p.__name__
-)
+@pytest.mark.parametrize("program", [regression, perceptron, conv_net, embedding], ids=lambda p: p.__name__)
 def test_their_resource_variables_run_here(program):
     tf1.enable_resource_variables()
     try:
@@ -253,16 +261,20 @@ def test_their_loops_run_here():
 
 
 def test_tensor_protos_are_theirs():
-    for value in (3, [1.5, 2.5], [[True], [False]], ["a", "b"], np.arange(6, dtype=np.int64), 2 + 3j,
-                  np.ones((2, 3), np.float16), np.zeros((0, 2), np.float32)):  # fmt: skip
+    for value in (
+        3,
+        [1.5, 2.5],
+        [[True], [False]],
+        ["a", "b"],
+        np.arange(6, dtype=np.int64),
+        2 + 3j,
+        np.ones((2, 3), np.float16),
+        np.zeros((0, 2), np.float32),
+    ):
         message = tfnb.make_tensor_proto(value)
-        theirs = tensorflow.make_ndarray(
-            tf1.make_tensor_proto(0).__class__.FromString(message.SerializeToString())
-        )
+        theirs = tensorflow.make_ndarray(tf1.make_tensor_proto(0).__class__.FromString(message.SerializeToString()))
         np.testing.assert_array_equal(tfnb.make_ndarray(message), theirs)
-        mine = tfnb.make_ndarray(
-            tfnb.TensorProto.FromString(tf1.make_tensor_proto(value).SerializeToString())
-        )
+        mine = tfnb.make_ndarray(tfnb.TensorProto.FromString(tf1.make_tensor_proto(value).SerializeToString()))
         assert mine.dtype == theirs.dtype
         np.testing.assert_array_equal(mine, theirs)
 
@@ -300,10 +312,7 @@ def test_their_functions_run_here():
     ours = loaded(tfnb, graph.as_graph_def())
     compare(fetch(tfnb, ours, wanted, init), fetch(tf1, graph, wanted, init))
     with ours.as_default(), tfnb.Session() as sess:  # gradients of functions that a file brought
-        more = [
-            tfnb.gradients(ours.get_tensor_by_name(n), ours.get_tensor_by_name("x:0"))[0]
-            for n in ("y:0", "z:0")
-        ]
+        more = [tfnb.gradients(ours.get_tensor_by_name(n), ours.get_tensor_by_name("x:0"))[0] for n in ("y:0", "z:0")]
         np.testing.assert_allclose(sess.run(more, wanted[2]), fetch(tf1, graph, wanted, init)[0][2:])
 
 

@@ -36,7 +36,9 @@ def elements(tf, dataset):
 
 def records(tf, folder):
     path = str(folder / "records")
-    with tf.python_io.TFRecordWriter(path, tf.python_io.TFRecordOptions(tf.python_io.TFRecordCompressionType.GZIP)) as w:
+    with tf.python_io.TFRecordWriter(
+        path, tf.python_io.TFRecordOptions(tf.python_io.TFRecordCompressionType.GZIP)
+    ) as w:
         for i in range(7):
             w.write(b"r" * i)
     return tf.data.TFRecordDataset(path, compression_type="GZIP").map(lambda s: (s, tf.strings.length(s)))
@@ -49,7 +51,9 @@ def csv_file(folder, text=b'x,name,y,w\n1,"a, ""b""",2.5,3000000000\n,"two\nline
 
 
 CHAINS = {
-    "slices": lambda tf, d: tf.data.Dataset.from_tensor_slices({"a": np.arange(6.0).reshape(3, 2), "b": [b"x", b"y", b"z"]}),
+    "slices": lambda tf, d: tf.data.Dataset.from_tensor_slices(
+        {"a": np.arange(6.0).reshape(3, 2), "b": [b"x", b"y", b"z"]}
+    ),
     "range": lambda tf, d: tf.data.Dataset.range(9, 0, -2),
     "zip": lambda tf, d: tf.data.Dataset.zip((tf.data.Dataset.range(5), tf.data.Dataset.range(3).repeat(2))),
     "concatenate": lambda tf, d: tf.data.Dataset.range(3).concatenate(tf.data.Dataset.range(10, 12)),
@@ -63,8 +67,10 @@ CHAINS = {
     "batch": lambda tf, d: tf.data.Dataset.range(10).batch(4),
     "batch_drop": lambda tf, d: tf.data.Dataset.range(10).batch(4, drop_remainder=True),
     "padded": lambda tf, d: tf.data.Dataset.range(1, 6).map(lambda x: tf.fill([x], x)).padded_batch(2, [None]),
-    "padded_values": lambda tf, d: tf.data.Dataset.range(1, 4).map(lambda x: (tf.fill([x], tf.cast(x, tf.int32)), x)).padded_batch(
-        3, ([4], []), (tf.constant(-1, tf.int32), tf.constant(0, tf.int64))
+    "padded_values": lambda tf, d: (
+        tf.data.Dataset.range(1, 4)
+        .map(lambda x: (tf.fill([x], tf.cast(x, tf.int32)), x))
+        .padded_batch(3, ([4], []), (tf.constant(-1, tf.int32), tf.constant(0, tf.int64)))
     ),
     "take_skip": lambda tf, d: tf.data.Dataset.range(20).skip(3).take(9).shard(4, 2),
     "repeat_batch": lambda tf, d: tf.data.Dataset.range(3).repeat(3).batch(2).prefetch(2),
@@ -75,9 +81,14 @@ CHAINS = {
     ),
     "records": records,
     "csv": lambda tf, d: tf.data.experimental.CsvDataset(
-        csv_file(d), [tf.constant([7]), tf.string, tf.constant([0.5]), tf.constant([1], tf.int64)], header=True, na_value="NA"
+        csv_file(d),
+        [tf.constant([7]), tf.string, tf.constant([0.5]), tf.constant([1], tf.int64)],
+        header=True,
+        na_value="NA",
     ),
-    "csv_columns": lambda tf, d: tf.data.experimental.CsvDataset(csv_file(d), [tf.string, [5.5]], header=True, select_cols=[1, 2], na_value="NA"),
+    "csv_columns": lambda tf, d: tf.data.experimental.CsvDataset(
+        csv_file(d), [tf.string, [5.5]], header=True, select_cols=[1, 2], na_value="NA"
+    ),
     "csv_without_quotes": lambda tf, d: tf.data.experimental.CsvDataset(
         csv_file(d, b'"a;b;\n\n";"";c\n'), [[""], [""], [""]], field_delim=";", use_quote_delim=False
     ).apply(tf.data.experimental.ignore_errors()),
@@ -88,19 +99,25 @@ CHAINS = {
     "csv_selected": lambda tf, d: tf.data.experimental.make_csv_dataset(
         csv_file(d), 2, select_columns=["w", 0], shuffle=False, na_value="NA", column_defaults=[[3], [4.5]]
     ).take(3),
-    "sparse_batches": lambda tf, d: tf.data.Dataset.from_tensor_slices(["a b c", "", "d"]).map(
-        lambda s: (tf.string_split([s]), s)
-    ).batch(2),
+    "sparse_batches": lambda tf, d: (
+        tf.data.Dataset.from_tensor_slices(["a b c", "", "d"]).map(lambda s: (tf.string_split([s]), s)).batch(2)
+    ),
     "sparse_rows": lambda tf, d: tf.data.Dataset.from_sparse_tensor_slices(
         tf.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.5, 2.5, 3.5], [4, 5])
     ),
-    "sparse_slices": lambda tf, d: tf.data.Dataset.from_tensor_slices(
-        tf.SparseTensor([[0, 1], [2, 0], [2, 3]], [1, 2, 3], [3, 5])
-    ).batch(2).unbatch().map(lambda x: (x, tf.sparse_reduce_sum(x))),
-    "window_of_words": lambda tf, d: tf.data.Dataset.from_tensor_slices(["a b", "c"]).map(
-        lambda s: tf.sparse_tensor_to_dense(tf.string_split([s]), default_value="")
-    ).map(lambda w: tf.squeeze(w, [0])).padded_batch(2, [None]),
-}  # fmt: skip
+    "sparse_slices": lambda tf, d: (
+        tf.data.Dataset.from_tensor_slices(tf.SparseTensor([[0, 1], [2, 0], [2, 3]], [1, 2, 3], [3, 5]))
+        .batch(2)
+        .unbatch()
+        .map(lambda x: (x, tf.sparse_reduce_sum(x)))
+    ),
+    "window_of_words": lambda tf, d: (
+        tf.data.Dataset.from_tensor_slices(["a b", "c"])
+        .map(lambda s: tf.sparse_tensor_to_dense(tf.string_split([s]), default_value=""))
+        .map(lambda w: tf.squeeze(w, [0]))
+        .padded_batch(2, [None])
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -163,7 +180,16 @@ def queues(tf, folder):
         run(p.dequeue_many(2))
         f = tf.FIFOQueue(3, [tf.int32], shapes=[()])
         s.run(f.enqueue_many([[1, 2, 3]]))
-        for fetch in (f.dequeue_up_to(2), f.size(), f.close(), f.enqueue(1), f.dequeue_many(2), f.dequeue_up_to(2), f.dequeue(), f.close()):
+        for fetch in (
+            f.dequeue_up_to(2),
+            f.size(),
+            f.close(),
+            f.enqueue(1),
+            f.dequeue_many(2),
+            f.dequeue_up_to(2),
+            f.dequeue(),
+            f.close(),
+        ):
             run(fetch)
     return found
 

@@ -39,9 +39,14 @@ IMAGES = {
     "ssim over scales": lambda tf, x, y: tf.image.ssim_multiscale(x, y, 1.0, (0.4, 0.6), filter_size=9),
     "edges": lambda tf, x, y: tf.image.sobel_edges(x),
     "gradients": lambda tf, x, y: tf.image.image_gradients(y),
-    "colours": lambda tf, x, y: [tf.image.rgb_to_yiq(x), tf.image.rgb_to_yuv(y), tf.image.yiq_to_rgb(x), tf.image.yuv_to_rgb(y)],
+    "colours": lambda tf, x, y: [
+        tf.image.rgb_to_yiq(x),
+        tf.image.rgb_to_yuv(y),
+        tf.image.yiq_to_rgb(x),
+        tf.image.yuv_to_rgb(y),
+    ],
     "pad": lambda tf, x, y: tf.image.resize_image_with_pad(x, 20, 40),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", IMAGES)

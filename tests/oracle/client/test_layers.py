@@ -56,9 +56,7 @@ def _l2(w: Any) -> Any:
 def _initial(shapes: dict[str, Any]) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
     return {
-        k: (
-            np.abs(rng.normal(size=s)) + 0.5 if "variance" in k else rng.normal(size=s) * 0.3
-        ).astype(dtype)
+        k: (np.abs(rng.normal(size=s)) + 0.5 if "variance" in k else rng.normal(size=s) * 0.3).astype(dtype)
         for k, (s, dtype) in sorted(shapes.items())
     }
 
@@ -71,9 +69,7 @@ def _theirs(dtype: type, data: Any, labels: Any, values: Any) -> tuple[dict[str,
         v = {k: tf1.Variable(a, trainable="moving" not in k) for k, a in values.items()}
         updates: list[Any] = []
 
-        def norm(
-            h: Any, name: str, axes: list[int], momentum: float, center: bool, unbiased: bool
-        ) -> Any:
+        def norm(h: Any, name: str, axes: list[int], momentum: float, center: bool, unbiased: bool) -> Any:
             mean, variance = tf1.nn.moments(h, axes)
             n = tf1.cast(tf1.size(h), h.dtype) / h.shape[-1]
             spread = variance * n / (n - 1) if unbiased else variance
@@ -94,9 +90,7 @@ def _theirs(dtype: type, data: Any, labels: Any, values: Any) -> tuple[dict[str,
         h = tf1.tanh(tf1.matmul(h, v["dense/kernel"]) + v["dense/bias"])
         h = norm(h, "batch_normalization_1", [0], 0.8, False, False)
         logits = tf1.matmul(h, v["logits/kernel"])
-        loss = tf1.reduce_mean(
-            tf1.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
-        )
+        loss = tf1.reduce_mean(tf1.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
         loss += 0.01 * tf1.nn.l2_loss(v["conv2d/kernel"])
         with tf1.control_dependencies(updates):
             train = tf1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)

@@ -54,9 +54,11 @@ def run(tf, name, labels, predictions, weights, more):
         given = [a for a in (labels, predictions) if a is not None]
         inputs = [tf.placeholder(a.dtype, a.shape[1:]) for a in given]
         w = None if weights is None else tf.placeholder(tf.float32, [12])
-        value, update = function(*inputs, *more.values(), weights=w) if name.split()[0] in (
-            "mean_relative_error", "sensitivity_at_specificity", "specificity_at_sensitivity"
-        ) else function(*inputs, weights=w, **more)  # fmt: skip
+        value, update = (
+            function(*inputs, *more.values(), weights=w)
+            if name.split()[0] in ("mean_relative_error", "sensitivity_at_specificity", "specificity_at_sensitivity")
+            else function(*inputs, weights=w, **more)
+        )
         session.run(tf.local_variables_initializer())
         found = [session.run(value)]
         for k in range(2):

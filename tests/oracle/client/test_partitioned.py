@@ -125,7 +125,16 @@ def lookup(strategy: str) -> Any:
         mean = tf.nn.safe_embedding_lookup_sparse(table, bags, partition_strategy=strategy)
         samples = (tf.constant([5, 2, 0], tf.int64), tf.ones([2, 1], tf.float64), tf.ones([3], tf.float64))
         losses = [
-            loss(table, bias, tf.constant([[4], [9]], tf.int64), x, 3, 10, sampled_values=samples, partition_strategy=strategy)
+            loss(
+                table,
+                bias,
+                tf.constant([[4], [9]], tf.int64),
+                x,
+                3,
+                10,
+                sampled_values=samples,
+                partition_strategy=strategy,
+            )
             for loss in (tf.nn.nce_loss, tf.nn.sampled_softmax_loss)
         ]
         return [rows, clipped, mean, *losses, tf.matmul(x, table, transpose_b=True)]

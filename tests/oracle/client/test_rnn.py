@@ -10,9 +10,7 @@ from side_by_side import compare
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(
-        importlib.util.find_spec("tf_keras") is None, reason="TensorFlow's cells need tf_keras"
-    ),
+    pytest.mark.skipif(importlib.util.find_spec("tf_keras") is None, reason="TensorFlow's cells need tf_keras"),
 ]
 RNG = np.random.default_rng(2)
 X = [RNG.normal(size=(4, 3)) for _ in range(3)]
@@ -26,19 +24,13 @@ CELLS = {
     "flat": lambda cells, tf: cells.BasicLSTMCell(5, state_is_tuple=False),
     "named": lambda cells, tf: cells.BasicLSTMCell(5, name="mine"),
     "peepholes": lambda cells, tf: cells.LSTMCell(5, use_peepholes=True),
-    "projection": lambda cells, tf: cells.LSTMCell(
-        5, use_peepholes=True, num_proj=3, cell_clip=0.3, proj_clip=0.2
-    ),
+    "projection": lambda cells, tf: cells.LSTMCell(5, use_peepholes=True, num_proj=3, cell_clip=0.3, proj_clip=0.2),
     "flat projection": lambda cells, tf: cells.LSTMCell(5, num_proj=2, state_is_tuple=False),
     "gru": lambda cells, tf: cells.GRUCell(5),
     "multi": lambda cells, tf: cells.MultiRNNCell([cells.LSTMCell(5), cells.GRUCell(6)]),
-    "flat multi": lambda cells, tf: cells.MultiRNNCell(
-        [cells.BasicRNNCell(5), cells.GRUCell(6)], state_is_tuple=False
-    ),
+    "flat multi": lambda cells, tf: cells.MultiRNNCell([cells.BasicRNNCell(5), cells.GRUCell(6)], state_is_tuple=False),
     "residual": lambda cells, tf: cells.ResidualWrapper(cells.GRUCell(3)),
-    "residual function": lambda cells, tf: cells.ResidualWrapper(
-        cells.GRUCell(3), residual_fn=lambda x, y: 2 * x - y
-    ),
+    "residual function": lambda cells, tf: cells.ResidualWrapper(cells.GRUCell(3), residual_fn=lambda x, y: 2 * x - y),
     "no dropout": lambda cells, tf: cells.DropoutWrapper(cells.BasicLSTMCell(4), 1.0, 1.0),
     "deep": lambda cells, tf: cells.MultiRNNCell(
         [
@@ -71,9 +63,12 @@ def test_static_bidirectional_rnn(lengths):
     def build(tf, *xs):
         with tf.variable_scope("model"):
             outputs, fw, bw = tf.nn.static_bidirectional_rnn(
-                tf.nn.rnn_cell.GRUCell(4), tf.nn.rnn_cell.LSTMCell(3), list(xs), dtype=xs[0].dtype,
+                tf.nn.rnn_cell.GRUCell(4),
+                tf.nn.rnn_cell.LSTMCell(3),
+                list(xs),
+                dtype=xs[0].dtype,
                 sequence_length=lengths,
-            )  # fmt: skip
+            )
         return [*outputs, *flat(fw), *flat(bw)]
 
     compare(build, *X)

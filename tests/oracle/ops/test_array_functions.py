@@ -36,7 +36,9 @@ EXPRESSIONS = {
     "where": lambda tf, x, z, n: [tf.where_v2(z > 0, x, 0.0), tf.where_v2(n > 1)],
     "lbeta": lambda tf, x, z, n: tf.lbeta(x),
     "moments": lambda tf, x, z, n: [
-        tf.math.reduce_variance(z, 1), tf.math.reduce_std(z), tf.math.reduce_euclidean_norm(z, [0, 2], keepdims=True),
+        tf.math.reduce_variance(z, 1),
+        tf.math.reduce_std(z),
+        tf.math.reduce_euclidean_norm(z, [0, 2], keepdims=True),
     ],
     "polynomial": lambda tf, x, z, n: [tf.math.polyval([1.0, 2.0, 3.0], x), tf.math.reciprocal_no_nan(x)],
     "blocks": lambda tf, x, z, n: [
@@ -45,36 +47,57 @@ EXPRESSIONS = {
         tf.space_to_batch(tf.reshape(z, [1, 4, 2, 3]), [[0, 0], [0, 0]], 2),
     ],
     "sort": lambda tf, x, z, n: [
-        tf.sort(z, axis=1), tf.sort(x, direction="DESCENDING"), tf.argsort(n), tf.argsort(z, 0, "DESCENDING"),
+        tf.sort(z, axis=1),
+        tf.sort(x, direction="DESCENDING"),
+        tf.argsort(n),
+        tf.argsort(z, 0, "DESCENDING"),
     ],
     "counts": lambda tf, x, z, n: [
-        tf.bincount(n), tf.bincount(n, minlength=6, weights=[1.0, 2.0, 3.0, 4.0, 5.0]), tf.bincount(n, maxlength=2),
-        tf.histogram_fixed_width(z, [-1.0, 1.0], 4), tf.histogram_fixed_width_bins(z, [-1.0, 1.0], 4),
+        tf.bincount(n),
+        tf.bincount(n, minlength=6, weights=[1.0, 2.0, 3.0, 4.0, 5.0]),
+        tf.bincount(n, maxlength=2),
+        tf.histogram_fixed_width(z, [-1.0, 1.0], 4),
+        tf.histogram_fixed_width_bins(z, [-1.0, 1.0], 4),
     ],
     "sets": lambda tf, x, z, n: [*tf.unique_with_counts(n), *tf.setdiff1d(n, [1, 3])],
     "search": lambda tf, x, z, n: [
-        tf.searchsorted([1.0, 2.0, 2.0, 5.0], [2.0, 0.0, 9.0]), tf.searchsorted([1, 2, 2, 5], [2, 0], side="right"),
+        tf.searchsorted([1.0, 2.0, 2.0, 5.0], [2.0, 0.0, 9.0]),
+        tf.searchsorted([1, 2, 2, 5], [2, 0], side="right"),
     ],
     "shapes": lambda tf, x, z, n: [
-        tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(z)), *tf.shape_n([x, z]), tf.unravel_index(n, [2, 2]),
+        tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(z)),
+        *tf.shape_n([x, z]),
+        tf.unravel_index(n, [2, 2]),
     ],
     "passed": lambda tf, x, z, n: [*tf.identity_n([x, n]), tf.ensure_shape(x, [None, 4]), tf.parallel_stack([n, n])],
     "sequence": lambda tf, x, z, n: [
-        tf.reverse_sequence(x, [2, 4, 0], seq_axis=1), tf.roll(z, [1, -1], [0, 2]), tf.matrix_transpose(z),
-        tf.matrix_set_diag(x, [7.0, 8.0, 9.0]), tf.matrix_band_part(z, 1, 0), tf.cross(x[:, :3], x[:, 1:]),
+        tf.reverse_sequence(x, [2, 4, 0], seq_axis=1),
+        tf.roll(z, [1, -1], [0, 2]),
+        tf.matrix_transpose(z),
+        tf.matrix_set_diag(x, [7.0, 8.0, 9.0]),
+        tf.matrix_band_part(z, 1, 0),
+        tf.cross(x[:, :3], x[:, 1:]),
     ],
     "special": lambda tf, x, z, n: [
-        tf.igamma(x, x + 1.0), tf.igammac(x, x), tf.betainc(x, x, x / 4.0), tf.math.xlogy(x, x), tf.math.erfinv(x / 4),
+        tf.igamma(x, x + 1.0),
+        tf.igammac(x, x),
+        tf.betainc(x, x, x / 4.0),
+        tf.math.xlogy(x, x),
+        tf.math.erfinv(x / 4),
     ],
     "bits": lambda tf, x, z, n: [
-        tf.bitwise.bitwise_and(n, 2), tf.bitwise.left_shift(n, [1, 2, 3, 4, 5]), tf.bitwise.invert(n),
-        tf.bitcast(x, tf.int32), tf.bitcast(n, tf.uint8),
+        tf.bitwise.bitwise_and(n, 2),
+        tf.bitwise.left_shift(n, [1, 2, 3, 4, 5]),
+        tf.bitwise.invert(n),
+        tf.bitcast(x, tf.int32),
+        tf.bitcast(n, tf.uint8),
     ],
     "math": lambda tf, x, z, n: [tf.math.log_softmax(x), tf.math.reduce_max(z, 0), tf.math.segment_sum(x, [0, 0, 1])],
     "scatter": lambda tf, x, z, n: [
-        tf.tensor_scatter_nd_update(x, [[0, 1], [2, 2]], [9.0, 8.0]), tf.tensor_scatter_nd_add(x, [[0], [0]], x[:2]),
+        tf.tensor_scatter_nd_update(x, [[0, 1], [2, 2]], [9.0, 8.0]),
+        tf.tensor_scatter_nd_add(x, [[0], [0]], x[:2]),
     ],
-}  # fmt: skip
+}
 
 
 def _flat(made: Any) -> list[Any]:

@@ -50,9 +50,12 @@ def test_ops(version: str, training: bool) -> None:
     for a, b in list(zip(mine, theirs, strict=True))[: 5 if training else 3]:
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
     back = {
-        "y_backprop": normal(2, 3, 4, 3), "x": images["x"], "scale": scale, "reserve_space_1": mean,
+        "y_backprop": normal(2, 3, 4, 3),
+        "x": images["x"],
+        "scale": scale,
+        "reserve_space_1": mean,
         "reserve_space_2": variance,
-    }  # fmt: skip
+    }
     back |= {"reserve_space_3": np.zeros((), np.float32)} if version == "V3" else {}
     attrs.pop("exponential_avg_factor", None)
     mine, theirs = _values("FusedBatchNormGrad" + version, back, attrs)

@@ -59,9 +59,7 @@ def test_dilated_and_one_dimensional(padding: str) -> None:
         order=1,
         rtol=1e-4,
     )
-    compare(
-        lambda tf, x, w: tf.nn.conv1d(x, w, 2, padding), normal(2, 8, 3), normal(3, 3, 4), rtol=1e-4
-    )
+    compare(lambda tf, x, w: tf.nn.conv1d(x, w, 2, padding), normal(2, 8, 3), normal(3, 3, 4), rtol=1e-4)
     compare(
         lambda tf, x, w: tf.nn.convolution(x, w, padding, strides=[2]),
         normal(2, 8, 2),
@@ -87,20 +85,24 @@ def test_channels_first() -> None:
 
     x, w = normal(2, 3, 5, 6), normal(3, 3, 3, 4)
     compare(
-        lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 2, 1], "SAME", data_format="NCHW"), x, w, rtol=1e-4,
+        lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 2, 1], "SAME", data_format="NCHW"),
+        x,
+        w,
+        rtol=1e-4,
         theirs=lambda tf, x, w: first(tf, tf.nn.conv2d(last(tf, x), w, [1, 2, 1, 1], "SAME")),
-    )  # fmt: skip
+    )
     compare(
-        lambda tf, x: tf.nn.max_pool(x, [1, 1, 2, 3], [1, 1, 2, 1], "SAME", data_format="NCHW"), x,
+        lambda tf, x: tf.nn.max_pool(x, [1, 1, 2, 3], [1, 1, 2, 1], "SAME", data_format="NCHW"),
+        x,
         theirs=lambda tf, x: first(tf, tf.nn.max_pool(last(tf, x), [1, 2, 3, 1], [1, 2, 1, 1], "SAME")),
-    )  # fmt: skip
+    )
     compare(
         lambda tf, x, w: tf.nn.conv2d_transpose(x, w, [2, 3, 5, 6], [1, 1, 2, 1], "SAME", data_format="NCHW"),
-        normal(2, 4, 3, 6), w, rtol=1e-4,
-        theirs=lambda tf, x, w: first(
-            tf, tf.nn.conv2d_transpose(last(tf, x), w, [2, 5, 6, 3], [1, 2, 1, 1], "SAME")
-        ),
-    )  # fmt: skip
+        normal(2, 4, 3, 6),
+        w,
+        rtol=1e-4,
+        theirs=lambda tf, x, w: first(tf, tf.nn.conv2d_transpose(last(tf, x), w, [2, 5, 6, 3], [1, 2, 1, 1], "SAME")),
+    )
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])

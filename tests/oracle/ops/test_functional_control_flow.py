@@ -146,8 +146,18 @@ def called(x):
 
 
 PROGRAMS = [
-    branches, loop, branch_in_loop, loop_in_branch, loop_in_loop, effects, choices, scans, recurrent, arrays, called,
-]  # fmt: skip
+    branches,
+    loop,
+    branch_in_loop,
+    loop_in_branch,
+    loop_in_loop,
+    effects,
+    choices,
+    scans,
+    recurrent,
+    arrays,
+    called,
+]
 
 
 def check(program, feeds):
@@ -179,7 +189,9 @@ def test_functional_control_flow(program):
     assert types & FUNCTIONAL or program is arrays
 
 
-@pytest.mark.parametrize("program", [branches, loop, branch_in_loop, effects, scans, recurrent], ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    "program", [branches, loop, branch_in_loop, effects, scans, recurrent], ids=lambda p: p.__name__
+)
 def test_switch_and_merge_with_resource_variables(program):
     tf.disable_control_flow_v2()
     types = check(program, [X + 0.3, -X - 0.4])

@@ -35,14 +35,10 @@ EXPRESSIONS = {
         tf.image.pad_to_bounding_box(x, 1, 2, 8, 9),
         tf.image.pad_to_bounding_box(x[0], 0, 0, 5, 6),
     ],
-    "crop_or_pad": lambda tf, x: [
-        tf.image.resize_image_with_crop_or_pad(x, h, w) for h in (2, 5, 8) for w in (3, 9)
-    ],
+    "crop_or_pad": lambda tf, x: [tf.image.resize_image_with_crop_or_pad(x, h, w) for h in (2, 5, 8) for w in (3, 9)],
     "central": lambda tf, x: [tf.image.central_crop(x, f) for f in (0.3, 0.5, 0.87, 1.0)],
     "resize": lambda tf, x: [
-        tf.image.resize_images(x, [7, 4], m, align_corners=a)
-        for m in range(4)
-        for a in (False, True)
+        tf.image.resize_images(x, [7, 4], m, align_corners=a) for m in range(4) for a in (False, True)
     ],
     "resize_more": lambda tf, x: [
         tf.image.resize_images(x[0], [3, 3]),
@@ -75,12 +71,9 @@ EXPRESSIONS = {
         tf.image.total_variation(tf.cast(x[0], tf.float32)),
     ],
     "patches": lambda tf, x: [
-        tf.extract_image_patches(x, [1, 2, 3, 1], [1, 2, 1, 1], [1, 1, 2, 1], padding=p)
-        for p in ("SAME", "VALID")
+        tf.extract_image_patches(x, [1, 2, 3, 1], [1, 2, 1, 1], [1, 1, 2, 1], padding=p) for p in ("SAME", "VALID")
     ],
-    "hsv": lambda tf, x: tf.image.hsv_to_rgb(
-        tf.image.rgb_to_hsv(tf.image.convert_image_dtype(x, tf.float32))
-    ),
+    "hsv": lambda tf, x: tf.image.hsv_to_rgb(tf.image.rgb_to_hsv(tf.image.convert_image_dtype(x, tf.float32))),
     "boxes": lambda tf, x: tf.image.crop_and_resize(
         x, [[0.1, 0.2, 0.9, 0.8], [0.0, 1.0, 1.0, 0.0]], box_ind=[1, 0], crop_size=[3, 4]
     ),
@@ -106,14 +99,10 @@ def test_function(name, image, partial):
         y = tf1.placeholder(image.dtype, image.shape)
         theirs = session.run(_flat(EXPRESSIONS[name](tf1, y)), {y: image})
     for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        assert a.shape == b.shape and a.dtype == b.dtype, (
-            f"{k}: {a.dtype}{a.shape}, {b.dtype}{b.shape}"
-        )
+        assert a.shape == b.shape and a.dtype == b.dtype, f"{k}: {a.dtype}{a.shape}, {b.dtype}{b.shape}"
         # whole numbers may round the other way where the last bits of a sum differ
         exact = {"rtol": 0, "atol": 1} if a.dtype.kind in "iu" else {"rtol": 2e-5, "atol": 1e-5}
-        np.testing.assert_allclose(
-            a.astype(np.float64), b.astype(np.float64), err_msg=f"value {k}", **exact
-        )
+        np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), err_msg=f"value {k}", **exact)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])

@@ -29,28 +29,44 @@ def sparse(tf, rows):
 def sets(tf):
     a, b = tf.constant(ROWS), sparse(tf, ROWS[::-1].copy())
     return [
-        tf.sets.set_intersection(a, a[::-1]), tf.sets.set_difference(a, b), tf.sets.set_difference(b, a),
-        tf.sets.set_union(b, b), tf.sets.set_difference(a, b, aminusb=False), tf.sets.set_size(b),
-    ]  # fmt: skip
+        tf.sets.set_intersection(a, a[::-1]),
+        tf.sets.set_difference(a, b),
+        tf.sets.set_difference(b, a),
+        tf.sets.set_union(b, b),
+        tf.sets.set_difference(a, b, aminusb=False),
+        tf.sets.set_size(b),
+    ]
 
 
 def round_trips(tf):
     many = tf.serialize_many_sparse(sparse(tf, ROWS))
     return [
-        many, tf.serialize_sparse(sparse(tf, ROWS)), tf.deserialize_many_sparse(many, tf.int64, rank=1),
+        many,
+        tf.serialize_sparse(sparse(tf, ROWS)),
+        tf.deserialize_many_sparse(many, tf.int64, rank=1),
         tf.io.parse_tensor(tf.io.serialize_tensor(tf.constant(ROWS)), tf.int64),
-    ]  # fmt: skip
+    ]
 
 
 def matrices(tf):
     a, tall = tf.constant(MATRICES), tf.constant(TALL)
     packed, order = tf.linalg.lu(a)
     return [
-        tf.linalg.expm(a), tf.linalg.sqrtm(a), packed, order, tf.linalg.lu_solve(packed, order, a[..., :2]),
-        tf.linalg.lu_matrix_inverse(packed, order), tf.linalg.lu_reconstruct(packed, order), tf.linalg.adjoint(tall),
-        tf.linalg.matvec(tall, tall[:, 0]), tf.linalg.pinv(tall), tf.linalg.pinv(a), tf.linalg.matrix_rank(tall),
-        *tf.linalg.normalize(tall, axis=1), tf.linalg.lu_reconstruct(*tf.linalg.lu(a[0])),
-    ]  # fmt: skip
+        tf.linalg.expm(a),
+        tf.linalg.sqrtm(a),
+        packed,
+        order,
+        tf.linalg.lu_solve(packed, order, a[..., :2]),
+        tf.linalg.lu_matrix_inverse(packed, order),
+        tf.linalg.lu_reconstruct(packed, order),
+        tf.linalg.adjoint(tall),
+        tf.linalg.matvec(tall, tall[:, 0]),
+        tf.linalg.pinv(tall),
+        tf.linalg.pinv(a),
+        tf.linalg.matrix_rank(tall),
+        *tf.linalg.normalize(tall, axis=1),
+        tf.linalg.lu_reconstruct(*tf.linalg.lu(a[0])),
+    ]
 
 
 def texts(tf):
@@ -88,7 +104,7 @@ def test_functions(build):
         lambda tf, x: tf.linalg.sqrtm(x),
         lambda tf, x: tf.linalg.pinv(x),
     ],
-)  # fmt: skip
+)
 def test_gradients(call):
     def slope(tf):
         x = tf.constant(MATRICES)
@@ -121,5 +137,7 @@ def test_fractional_pooling(kind, overlapping):
         if kind == "max":
             wanted = raw.FractionalMaxPoolGrad(orig_input=x, orig_output=y, **given, overlapping=overlapping)
         else:
-            wanted = raw.FractionalAvgPoolGrad(orig_input_tensor_shape=np.array(x.shape), **given, overlapping=overlapping)
+            wanted = raw.FractionalAvgPoolGrad(
+                orig_input_tensor_shape=np.array(x.shape), **given, overlapping=overlapping
+            )
         np.testing.assert_allclose(dx, session.run(wanted), 1e-12, 1e-12)

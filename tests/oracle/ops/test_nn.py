@@ -22,9 +22,7 @@ def probabilities(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
-    "name", ["softmax", "log_softmax", "relu", "elu", "selu", "softplus", "relu6", "crelu"]
-)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "relu", "elu", "selu", "softplus", "relu6", "crelu"])
 def test_activations(name: str, shape: tuple[int, ...]) -> None:
     compare(lambda tf, x: getattr(tf.nn, name)(x), normal(*shape))
 
@@ -80,9 +78,7 @@ def test_logistic_losses(shape: tuple[int, ...]) -> None:
         z,
     )
     compare(lambda tf, x, z: tf.nn.weighted_cross_entropy_with_logits(z, x, 1.7), normal(*shape), z)
-    compare(
-        lambda tf, x, z: tf.nn.log_poisson_loss(z, x, True), normal(*shape) / 2, z * 5, rtol=2e-4
-    )
+    compare(lambda tf, x, z: tf.nn.log_poisson_loss(z, x, True), normal(*shape) / 2, z * 5, rtol=2e-4)
 
 
 @pytest.mark.parametrize("axes", [[0], [0, 1], [-1], [0, 1, 2]])
@@ -93,9 +89,7 @@ def test_moments(axes: list[int], keep: bool) -> None:
 
 def test_batch_normalization() -> None:
     inputs = normal(3, 4), normal(4), np.full(4, 0.7), normal(4), normal(4)
-    compare(
-        lambda tf, x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 1e-3), *inputs, rtol=2e-4
-    )
+    compare(lambda tf, x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 1e-3), *inputs, rtol=2e-4)
     compare(
         lambda tf, x, m, v: tf.nn.batch_normalization(x, m, v, None, None, 1e-3),
         *inputs[:3],
@@ -122,11 +116,7 @@ def test_fused_batch_norm(training: bool) -> None:
     """In float32, which is all TensorFlow's kernel takes; ours in float64 is as near."""
 
     # TensorFlow gives the moments of the inference form no gradient
-    given = (
-        {}
-        if training
-        else {"mean": np.float32([0.1, -0.2, 0]), "variance": np.float32([1, 0.7, 2])}
-    )
+    given = {} if training else {"mean": np.float32([0.1, -0.2, 0]), "variance": np.float32([1, 0.7, 2])}
 
     def single(tf: Any, *parts: Any) -> Any:
         parts32 = (tf.cast(p, "float32") for p in parts)
@@ -138,5 +128,8 @@ def test_fused_batch_norm(training: bool) -> None:
     compare(single, images, *vectors, order=1, rtol=1e-4, wide=1e-4)
     compare(
         lambda tf, x: tf.nn.fused_batch_norm(tf.cast(x, "float32"), vectors[0].astype("f"), vectors[1].astype("f"))[1:],
-        images, order=0, rtol=1e-4, wide=1e-4,
-    )  # fmt: skip
+        images,
+        order=0,
+        rtol=1e-4,
+        wide=1e-4,
+    )

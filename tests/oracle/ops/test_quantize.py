@@ -42,9 +42,7 @@ def theirs(build):
     with tf1.Graph().as_default(), tf1.Session() as session:
         made = build(tensorflow.raw_ops, tf1)
         plain = {tf1.quint8: tf1.uint8, tf1.qint8: tf1.int8, tf1.qint32: tf1.int32}
-        return session.run(
-            [tf1.bitcast(t, plain[t.dtype]) if t.dtype in plain else t for t in made]
-        )
+        return session.run([tf1.bitcast(t, plain[t.dtype]) if t.dtype in plain else t for t in made])
 
 
 def ours(build):
@@ -69,12 +67,8 @@ def quantized(r, tf, x, low, high, T=None, mode="MIN_FIRST"):
 @pytest.mark.parametrize("kind", ["quint8", "qint8"])
 @pytest.mark.parametrize("low, high", RANGES)
 def test_there_and_back(mode, kind, low, high):
-    if (mode, kind, high) == ("SCALED", "quint8", 0.0) or (
-        kind == "quint8" and mode == "SCALED" and high < 0
-    ):
-        pytest.skip(
-            "a range without positive numbers has no scale around zero in unsigned integers"
-        )
+    if (mode, kind, high) == ("SCALED", "quint8", 0.0) or (kind == "quint8" and mode == "SCALED" and high < 0):
+        pytest.skip("a range without positive numbers has no scale around zero in unsigned integers")
 
     def build(r, tf):
         q = quantized(r, tf, X, low, high, getattr(tf, kind), mode)
@@ -90,9 +84,17 @@ def test_matmul_requantised(flip):
         a = quantized(r, tf, X.reshape(10, 18).T if flip else X.reshape(10, 18), -2.0, 3.0)
         b = quantized(r, tf, W.reshape(18, 4), -1.0, 1.0)
         product = r.QuantizedMatMul(
-            a=a[0], b=b[0], min_a=a[1], max_a=a[2], min_b=b[1], max_b=b[2], Toutput=tf.qint32,
-            Tactivation=tf.quint8, transpose_a=flip, transpose_b=False,
-        )  # fmt: skip
+            a=a[0],
+            b=b[0],
+            min_a=a[1],
+            max_a=a[2],
+            min_b=b[1],
+            max_b=b[2],
+            Toutput=tf.qint32,
+            Tactivation=tf.quint8,
+            transpose_a=flip,
+            transpose_b=False,
+        )
         return _after(r, tf, list(product))
 
     same(build)
@@ -118,21 +120,30 @@ def test_conv_pool(padding, stride):
         x, w = quantized(r, tf, X, -2.0, 3.0), quantized(r, tf, W, -1.0, 1.0)
         product = list(
             r.QuantizedConv2D(
-                input=x[0], filter=w[0], min_input=x[1], max_input=x[2], min_filter=w[1], max_filter=w[2],
-                strides=[1, stride, stride, 1], padding=padding, out_type=tf.qint32,
+                input=x[0],
+                filter=w[0],
+                min_input=x[1],
+                max_input=x[2],
+                min_filter=w[1],
+                max_filter=w[2],
+                strides=[1, stride, stride, 1],
+                padding=padding,
+                out_type=tf.qint32,
             )
-        )  # fmt: skip
+        )
         made = _after(r, tf, product)
         small = made[3:6]
         pooled = list(
             r.QuantizedMaxPool(
-                input=small[0], min_input=small[1], max_input=small[2], ksize=[1, 2, 2, 1],
-                strides=[1, 1, 2, 1], padding="VALID",
+                input=small[0],
+                min_input=small[1],
+                max_input=small[2],
+                ksize=[1, 2, 2, 1],
+                strides=[1, 1, 2, 1],
+                padding="VALID",
             )
-        )  # fmt: skip
-        flat = r.QuantizedReshape(
-            tensor=pooled[0], shape=[-1], input_min=pooled[1], input_max=pooled[2]
         )
+        flat = r.QuantizedReshape(tensor=pooled[0], shape=[-1], input_min=pooled[1], input_max=pooled[2])
         return [*made, *pooled, *flat]
 
     same(build)
@@ -145,9 +156,14 @@ def test_bias(low, high):
     def build(r, tf):
         x, bias = quantized(r, tf, X[..., :4], low, high), quantized(r, tf, B[:3], -0.91, 0.53)
         return r.QuantizedBiasAdd(
-            input=x[0], bias=bias[0], min_input=x[1], max_input=x[2], min_bias=bias[1],
-            max_bias=bias[2], out_type=tf.qint32,
-        )  # fmt: skip
+            input=x[0],
+            bias=bias[0],
+            min_input=x[1],
+            max_input=x[2],
+            min_bias=bias[1],
+            max_bias=bias[2],
+            out_type=tf.qint32,
+        )
 
     same(build, steps=600)
 

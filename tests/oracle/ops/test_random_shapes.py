@@ -106,8 +106,7 @@ def _join(rng):
     shape, axis = _shape(rng, rng.integers(1, 4)), 0
     axis = int(rng.integers(0, len(shape)))
     parts = [
-        _array(rng, (*shape[:axis], int(rng.choice(SIZES)), *shape[axis + 1 :]))
-        for _ in range(rng.integers(2, 6))
+        _array(rng, (*shape[:axis], int(rng.choice(SIZES)), *shape[axis + 1 :])) for _ in range(rng.integers(2, 6))
     ]
     return Case("ConcatV2", (parts, np.int32(axis - (len(shape) if rng.random() < 0.3 else 0))))
 
@@ -158,14 +157,10 @@ def _segments(rng):
 
 def _broadcast(rng):
     shape = _shape(rng, rng.integers(0, 4))
-    return Case(
-        "BroadcastTo", (_array(rng, _partner(rng, shape)), np.array(shape, np.int32)), rtol=1e-4
-    )
+    return Case("BroadcastTo", (_array(rng, _partner(rng, shape)), np.array(shape, np.int32)), rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "make", [_join, _strided, _pad, _tile, _transpose, _gather, _segments, _broadcast]
-)
+@pytest.mark.parametrize("make", [_join, _strided, _pad, _tile, _transpose, _gather, _segments, _broadcast])
 def test_movement(make):
     rng = np.random.default_rng(11)
     against.check([c for _ in range(15) for c in make(rng).both_floats()])

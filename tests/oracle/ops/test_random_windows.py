@@ -36,9 +36,7 @@ def _depthwise(rng):
     side, size, strides, padding = _windows(rng, 2, even=True)
     c, m, n = (int(v) for v in rng.integers(1, 4, 3))
     x, w = _array(rng, n, *side, c), _array(rng, *size, c, m)
-    return Case(
-        "DepthwiseConv2dNative", (x, w), {"strides": strides, "padding": padding}, rtol=1e-4, atol=1e-4
-    )
+    return Case("DepthwiseConv2dNative", (x, w), {"strides": strides, "padding": padding}, rtol=1e-4, atol=1e-4)
 
 
 def _pool(rng, op, axes):
@@ -66,10 +64,14 @@ MAKERS = {
     **{
         op: lambda rng, op=op, axes=axes: _pool(rng, op, axes)
         for op, axes in (
-            ("MaxPool", 2), ("AvgPool", 2), ("MaxPoolWithArgmax", 2), ("MaxPool3D", 3), ("AvgPool3D", 3),
+            ("MaxPool", 2),
+            ("AvgPool", 2),
+            ("MaxPoolWithArgmax", 2),
+            ("MaxPool3D", 3),
+            ("AvgPool3D", 3),
         )
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", sorted(MAKERS))

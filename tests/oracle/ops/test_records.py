@@ -64,12 +64,8 @@ def parsed(tf, examples, sequence):
         tf.parse_example(
             examples,
             {
-                "b": tf.FixedLenSequenceFeature(
-                    [], tf.string, allow_missing=True, default_value="-"
-                ),
-                "ix": tf.FixedLenSequenceFeature(
-                    [1], tf.int64, allow_missing=True, default_value=-1
-                ),
+                "b": tf.FixedLenSequenceFeature([], tf.string, allow_missing=True, default_value="-"),
+                "ix": tf.FixedLenSequenceFeature([1], tf.int64, allow_missing=True, default_value=-1),
             },
         ),
         tf.parse_single_example(examples[0], {k: v for k, v in features.items() if k != "pad"}),

@@ -23,9 +23,15 @@ def test_same_samples(name: str, remove: bool) -> None:
 
     def arguments(w: Any, b: Any, x: Any) -> dict[str, Any]:
         return {
-            "weights": w, "biases": b, "labels": LABELS, "inputs": x, "num_sampled": 3, "num_classes": 6, "num_true": 2,
+            "weights": w,
+            "biases": b,
+            "labels": LABELS,
+            "inputs": x,
+            "num_sampled": 3,
+            "num_classes": 6,
+            "num_true": 2,
             "remove_accidental_hits": remove,
-        }  # fmt: skip
+        }
 
     def ours(tf: Any, w: Any, b: Any, x: Any) -> Any:
         call = nce_loss if name == "nce_loss" else sampled_softmax_loss

@@ -33,7 +33,12 @@ def _sparse(tf: Any, at: Any = A, values: Any = VA, shape: Any = (3, 4)) -> Any:
 # name -> expression of (tf, sparse a, sparse b, dense d)
 EXPRESSIONS = {
     "matmul": lambda tf, a, b, d: tf.sparse_tensor_dense_matmul(a, d, adjoint_b=True),
-    "add": lambda tf, a, b, d: [tf.sparse_add(a, b), tf.sparse_add(a, b, 1.0), tf.sparse_add(a, d), tf.sparse_add(d, b)],
+    "add": lambda tf, a, b, d: [
+        tf.sparse_add(a, b),
+        tf.sparse_add(a, b, 1.0),
+        tf.sparse_add(a, d),
+        tf.sparse_add(d, b),
+    ],
     "operators": lambda tf, a, b, d: [a * d, a / d, d * a, a * 2.0],
     "reshape": lambda tf, a, b, d: [tf.sparse_reshape(a, [2, -1]), tf.sparse_reshape(b, [12])],
     "concat": lambda tf, a, b, d: [
@@ -88,7 +93,7 @@ EXPRESSIONS = {
         tf.unsorted_segment_mean(tf.constant(E), [0, 1, 0, -1, 3, 1], 5),
         tf.unsorted_segment_sqrt_n(tf.constant(E), [0, 1, 0, 0, 1, 1], 2),
     ],
-}  # fmt: skip
+}
 
 
 def _flat(value: Any) -> list[np.ndarray]:
@@ -129,7 +134,7 @@ LOSSES = {
         for w in (None, tf.SparseTensor(A, v, [3, 4]))
         for c in ("sum", "mean", "sqrtn")
     ),
-}  # fmt: skip
+}
 
 
 def _gradients(tf: Any, loss: Any) -> list[Any]:
@@ -143,9 +148,7 @@ def _gradients(tf: Any, loss: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients(name):
-    for got, want in zip(
-        _gradients(tfnb, LOSSES[name]), _gradients(tf1, LOSSES[name]), strict=True
-    ):
+    for got, want in zip(_gradients(tfnb, LOSSES[name]), _gradients(tf1, LOSSES[name]), strict=True):
         assert (got is None) == (want is None)
         if want is not None:
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)

@@ -24,9 +24,7 @@ def test_volumes(padding: str) -> None:
     compare(lambda tf, x, w: tf.nn.conv3d(x, w, steps, padding), x, w, rtol=1e-4)
     compare(lambda tf, x, w: tf.nn.convolution(x, w, padding, strides=[1, 2, 1]), x, w, order=1, rtol=1e-4)
     y = normal(2, 4, 3, 3, 3) if padding == "SAME" else normal(2, 3, 2, 2, 3)
-    compare(
-        lambda tf, y, w: tf.nn.conv3d_transpose(y, w, [2, 4, 5, 3, 2], steps, padding), y, w, order=1, rtol=1e-4
-    )  # fmt: skip
+    compare(lambda tf, y, w: tf.nn.conv3d_transpose(y, w, [2, 4, 5, 3, 2], steps, padding), y, w, order=1, rtol=1e-4)
 
     def single(name: str) -> Any:  # TensorFlow's kernels take float32 only
         return lambda tf, x: tf.cast(
@@ -44,9 +42,12 @@ def test_lines_and_holes(padding: str) -> None:
     compare(lambda tf, y, w: tf.nn.conv1d_transpose(y, w, [2, 8, 4], 2, padding), y, w, order=1, rtol=1e-4)
     y = normal(1, 7, 6, 2) if padding == "SAME" else normal(1, 3, 2, 2)
     compare(
-        lambda tf, y, w: tf.nn.atrous_conv2d_transpose(y, w, [1, 7, 6, 3], 2, padding), y, normal(3, 3, 3, 2),
-        order=1, rtol=1e-4,
-    )  # fmt: skip
+        lambda tf, y, w: tf.nn.atrous_conv2d_transpose(y, w, [1, 7, 6, 3], 2, padding),
+        y,
+        normal(3, 3, 3, 2),
+        order=1,
+        rtol=1e-4,
+    )
     x = normal(2, 7, 6, 2)
     compare(lambda tf, x: tf.nn.max_pool1d(x, 3, 2, padding), normal(2, 7, 3), order=1)
     compare(lambda tf, x: tf.nn.avg_pool1d(x, 3, 2, padding), normal(2, 7, 3), order=1)
@@ -59,8 +60,11 @@ def test_lines_and_holes(padding: str) -> None:
 
     compare(
         lambda tf, x: tf.nn.with_space_to_batch(tf.cast(x, "float32"), [2, 2], padding, op(tf), [3, 3]),
-        x, order=0, rtol=1e-4, wide=1e-4,
-    )  # fmt: skip
+        x,
+        order=0,
+        rtol=1e-4,
+        wide=1e-4,
+    )
 
 
 def test_morphology_and_argmax() -> None:
@@ -71,17 +75,18 @@ def test_morphology_and_argmax() -> None:
         compare(lambda tf, x, w: tf.nn.dilation2d(x, w, *how), x, w, order=1)  # noqa: B023
         compare(lambda tf, x, w: tf.nn.erosion2d(x, w, *how), x, w, order=1)  # noqa: B023
     compare(lambda tf, x: tf.nn.max_pool_with_argmax(x, [1, 2, 3, 1], steps, "SAME")[0], x, order=1)
-    compare(
-        lambda tf, x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")[1], x, order=0
-    )
+    compare(lambda tf, x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")[1], x, order=0)
 
 
 def test_explicit_padding() -> None:
     pads = [[0, 0], [2, 1], [0, 3], [0, 0]]
     compare(
-        lambda tf, x, w: tf.nn.conv2d(x, w, [1, 2, 1, 1], pads), normal(2, 5, 4, 2), normal(2, 3, 2, 2), order=1,
+        lambda tf, x, w: tf.nn.conv2d(x, w, [1, 2, 1, 1], pads),
+        normal(2, 5, 4, 2),
+        normal(2, 3, 2, 2),
+        order=1,
         rtol=1e-4,
-    )  # fmt: skip
+    )
 
 
 def test_moments_in_parts() -> None:
@@ -96,9 +101,7 @@ def test_moments_in_parts() -> None:
     compare(lambda tf, x: parts(tf, x, shift=tf.cast(0.3, x.dtype), keep_dims=True), x, order=1)
     weights = np.abs(normal(3, 1, 5))
     compare(lambda tf, x, w: tf.nn.weighted_moments(x, [0, 2], w), x, weights, order=1, rtol=1e-4)
-    compare(
-        lambda tf, x, w: tf.nn.weighted_moments(x, [1], w, keep_dims=True), x, weights, order=1, rtol=1e-4
-    )
+    compare(lambda tf, x, w: tf.nn.weighted_moments(x, [1], w, keep_dims=True), x, weights, order=1, rtol=1e-4)
     compare(lambda tf, x: tf.nn.swish(x), x, order=1)
 
 

@@ -87,9 +87,7 @@ def test_steps(name: str, dtype: type, sparse: bool) -> None:
     assert len(ours) == len(theirs)
     tolerance = 3e-5 if dtype is np.float32 else 1e-9
     for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        np.testing.assert_allclose(
-            a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}, value {k}"
-        )
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}, value {k}")
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -129,9 +127,7 @@ def test_schedules(name: str) -> None:
             step = tf.placeholder(np.int32, [])
             rate = SCHEDULES[name](tf.train, step)
         with tf.Session(graph=graph) as session:
-            return [
-                float(session.run(rate, {step: k})) for k in (0, 1, 3, 4, 6, 7, 8, 9, 10, 14, 25)
-            ]
+            return [float(session.run(rate, {step: k})) for k in (0, 1, 3, 4, 6, 7, 8, 9, 10, 14, 25)]
 
     np.testing.assert_allclose(rates(tf), rates(tf1), rtol=1e-5)
 
@@ -147,9 +143,7 @@ def test_moving_averages(num_updates: str | None, zero_debias: bool) -> None:
             t = tf.multiply(x, 2.0, name="t")
             step = tf.Variable(0, trainable=False, name="step")
             decay = 0.8
-            ema = tf.train.ExponentialMovingAverage(
-                decay, step if num_updates else None, zero_debias=zero_debias
-            )
+            ema = tf.train.ExponentialMovingAverage(decay, step if num_updates else None, zero_debias=zero_debias)
             change = tf.group(v.assign_add(x), step.assign_add(1))
             update = ema.apply([v, t])
             shadows = [ema.average(v), ema.average(t)]

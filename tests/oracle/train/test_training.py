@@ -23,9 +23,19 @@ tf1 = tensorflow.compat.v1
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 HYPER = {
-    "lr": 0.3, "alpha": 0.3, "rho": 0.9, "momentum": 0.8, "epsilon": 1e-3, "beta1_power": 0.9**3,
-    "beta2_power": 0.99**3, "beta1": 0.9, "beta2": 0.99, "l1": 0.1, "l2": 0.2, "lr_power": -0.5,
-}  # fmt: skip
+    "lr": 0.3,
+    "alpha": 0.3,
+    "rho": 0.9,
+    "momentum": 0.8,
+    "epsilon": 1e-3,
+    "beta1_power": 0.9**3,
+    "beta2_power": 0.99**3,
+    "beta1": 0.9,
+    "beta2": 0.99,
+    "l1": 0.1,
+    "l2": 0.2,
+    "lr_power": -0.5,
+}
 SIGNED = ("var", "mg", "linear", "m", "mom", "ref")
 
 
@@ -44,9 +54,7 @@ def _inputs(
     found = []
     for a in op.input_args:
         if a.ref:
-            value = (
-                rng.standard_normal(shape) * 0.3 if a.name in SIGNED else rng.random(shape) + 0.5
-            )
+            value = rng.standard_normal(shape) * 0.3 if a.name in SIGNED else rng.random(shape) + 0.5
         elif a.name in ("grad", "delta", "updates"):
             value = rng.standard_normal(rows)
         elif a.name == "indices":
@@ -60,10 +68,7 @@ def _inputs(
 
 def _ours(op: OpDef, values: list[np.ndarray], attrs: dict[str, Any]) -> list[np.ndarray]:
     graph = GraphBuilder()
-    refs = [
-        VARIABLE_V2(shape=Shape(values[i].shape), dtype=as_dtype(values[i].dtype), graph=graph)
-        for i in op.writes
-    ]
+    refs = [VARIABLE_V2(shape=Shape(values[i].shape), dtype=as_dtype(values[i].dtype), graph=graph) for i in op.writes]
     out = op(*refs, *values[len(refs) :], graph=graph, **attrs)
     state = {t.op: v for t, v in zip(refs, values, strict=False)}
     return list(evaluate([out, *refs], {}, state))[1:]
@@ -74,9 +79,7 @@ def _theirs(op: OpDef, values: list[np.ndarray], attrs: dict[str, Any]) -> list[
         refs = [tf1.Variable(values[i], use_resource=False) for i in op.writes]
         inputs = [v._ref() for v in refs] + [tf1.constant(v) for v in values[len(refs) :]]
         names = [a.name for a in op.input_args]
-        update = getattr(tensorflow.raw_ops, op.name)(
-            **dict(zip(names, inputs, strict=True)), **attrs
-        )
+        update = getattr(tensorflow.raw_ops, op.name)(**dict(zip(names, inputs, strict=True)), **attrs)
         session.run(tf1.global_variables_initializer())
         session.run(update)
         return list(session.run(refs))
@@ -86,9 +89,7 @@ def _same(op: OpDef, values: list[np.ndarray], attrs: dict[str, Any]) -> None:
     wide = values[0].dtype == np.float64
     for got, want in zip(_ours(op, values, attrs), _theirs(op, values, attrs), strict=True):
         assert got.dtype == want.dtype
-        np.testing.assert_allclose(
-            got, want, rtol=1e-9 if wide else 2e-5, atol=1e-12 if wide else 1e-6
-        )
+        np.testing.assert_allclose(got, want, rtol=1e-9 if wide else 2e-5, atol=1e-12 if wide else 1e-6)
 
 
 @pytest.mark.parametrize("op", updates.OPS, ids=lambda op: op.name)

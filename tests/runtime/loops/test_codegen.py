@@ -73,8 +73,10 @@ def test_a_loop_inside_a_loop_and_floats_of_the_host():
 
 def test_the_condition_may_be_a_devices():
     x = tf.placeholder(tf.float32, [4])
-    found = both(list(tf.while_loop(lambda i, y: tf.reduce_sum(y) < 100.0, lambda i, y: [i + 1, y * 2.0], [0, x])),
-                 {x: np.ones(4)})  # fmt: skip
+    found = both(
+        list(tf.while_loop(lambda i, y: tf.reduce_sum(y) < 100.0, lambda i, y: [i + 1, y * 2.0], [0, x])),
+        {x: np.ones(4)},
+    )
     assert found[0] == 5
     np.testing.assert_array_equal(found[1], np.full(4, 32.0))
 

@@ -145,9 +145,13 @@ def train(target: str, folder: Path, last: int, progress: Progress) -> Outcome:
             progress.made(step)
 
         with tf.train.MonitoredTrainingSession(
-            target, checkpoint_dir=str(folder), save_checkpoint_steps=INTERVAL, log_step_count_steps=None,
-            save_summaries_steps=None, stop_grace_period_secs=10,
-        ) as session:  # fmt: skip
+            target,
+            checkpoint_dir=str(folder),
+            save_checkpoint_steps=INTERVAL,
+            log_step_count_steps=None,
+            save_summaries_steps=None,
+            stop_grace_period_secs=10,
+        ) as session:
             while not session.should_stop():
                 session.run_step_fn(one)
     found.seconds, found.standstill = time.monotonic() - start, progress.standstill
@@ -228,9 +232,12 @@ class Dask:
         self._settings = contextlib.ExitStack()
         self._settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         self._dask = LocalCluster(
-            n_workers=sum(JOBS.values()), threads_per_worker=1, dashboard_address=None, local_directory=str(folder),
+            n_workers=sum(JOBS.values()),
+            threads_per_worker=1,
+            dashboard_address=None,
+            local_directory=str(folder),
             silence_logs=logging.CRITICAL,
-        )  # fmt: skip
+        )
         self._client = Client(self._dask)
         self._cluster = tf.train.DaskCluster(self._client, **JOBS)
         self.target = self._cluster.target

@@ -71,7 +71,9 @@ def test_training_equals_one_device(cluster):
         with tf.device(devices[1]):
             hidden = tf.nn.relu(tf.matmul(x, w1))
         with tf.device(devices[2]):
-            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(hidden, w2)))
+            loss = tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(hidden, w2))
+            )
         return x, y, loss, tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
 
     data, labels = np.random.RandomState(5).randn(16, 8), np.arange(16) % 3

@@ -314,13 +314,23 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
 
     def start():
         scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
-        workers = ["dask_worker", f"tcp://127.0.0.1:{port}", "--nworkers", "2", "--nthreads", "1", "--no-dashboard",
-                   "--host", "127.0.0.1", "--memory-limit", "0"]  # fmt: skip
+        workers = [
+            "dask_worker",
+            f"tcp://127.0.0.1:{port}",
+            "--nworkers",
+            "2",
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--host",
+            "127.0.0.1",
+            "--memory-limit",
+            "0",
+        ]
         return [
-            subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.{args[0]}", *args[1:]], stderr=subprocess.DEVNULL
-            ) for args in (scheduler, workers)
-        ]  # fmt: skip
+            subprocess.Popen([sys.executable, "-m", f"distributed.cli.{args[0]}", *args[1:]], stderr=subprocess.DEVNULL)
+            for args in (scheduler, workers)
+        ]
 
     processes = start()
     try:
@@ -433,10 +443,27 @@ def keys(tmp_path):
         pytest.skip("openssl makes the keys")
     key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    made = ["openssl", "req", "-x509", *curve, "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=tfnb"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        *curve,
+        "-nodes",
+        "-keyout",
+        key,
+        "-out",
+        cert,
+        "-days",
+        "2",
+        "-subj",
+        "/CN=tfnb",
+    ]
     subprocess.run(made, check=True, capture_output=True)
-    roles = {f"tls_{role}_{what}": path for role in ("worker", "client", "scheduler")
-             for what, path in (("cert", cert), ("key", key))}  # fmt: skip
+    roles = {
+        f"tls_{role}_{what}": path
+        for role in ("worker", "client", "scheduler")
+        for what, path in (("cert", cert), ("key", key))
+    }
     return Security(tls_ca_file=cert, require_encryption=True, **roles), cert
 
 

@@ -111,10 +111,15 @@ def test_workers_that_come_late_and_a_lost_server_of_all(tmp_path, addresses, se
                 count = step.assign_add(1)
                 config = tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{i}"])
                 with tf.train.MonitoredTrainingSession(
-                    server.target, i == 0, str(tmp_path) if i == 0 else None, save_checkpoint_steps=5,
-                    save_summaries_steps=None, config=config, log_step_count_steps=None,
+                    server.target,
+                    i == 0,
+                    str(tmp_path) if i == 0 else None,
+                    save_checkpoint_steps=5,
+                    save_summaries_steps=None,
+                    config=config,
+                    log_step_count_steps=None,
                     hooks=[tf.train.StopAtStepHook(last_step=200), sessions[i]],
-                ) as sess:  # fmt: skip
+                ) as sess:
                     while not sess.should_stop():
                         made[i].append(int(sess.run(count)))
                         time.sleep(0.01)

@@ -23,9 +23,7 @@ def test_a_model_function(tmp_path):
         if mode == tf.estimator.ModeKeys.PREDICT:
             return tf.estimator.EstimatorSpec(mode, predictions={"class": tf.argmax(logits, 1)})
         loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
-        train = tf.train.GradientDescentOptimizer(params["rate"]).minimize(
-            loss, global_step=tf.train.get_global_step()
-        )
+        train = tf.train.GradientDescentOptimizer(params["rate"]).minimize(loss, global_step=tf.train.get_global_step())
         found = {"accuracy": tf.metrics.accuracy(labels=labels, predictions=tf.argmax(logits, 1))}
         return tf.estimator.EstimatorSpec(mode=mode, loss=loss, train_op=train, eval_metric_ops=found)
 

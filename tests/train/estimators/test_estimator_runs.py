@@ -61,8 +61,12 @@ def steps_of(folder):
 
 
 def tags_of(folder):
-    events = [e for f in sorted(os.listdir(folder)) if "tfevents" in f for e in
-              tf.train.summary_iterator(os.path.join(folder, f))]  # fmt: skip
+    events = [
+        e
+        for f in sorted(os.listdir(folder))
+        if "tfevents" in f
+        for e in tf.train.summary_iterator(os.path.join(folder, f))
+    ]
     return {(v.tag, e.step) for e in events for v in e.summary.value}
 
 
@@ -125,10 +129,14 @@ def test_the_scaffold(tmp_path):
     def scaffold():
         kernel = next(v for v in tf.global_variables() if v.op.name == "dense/kernel")
         feed = tf.placeholder(tf.float32, kernel.shape)
-        return tf.train.Scaffold(
-            init_fn=lambda s, session: session.run(assign, {feed: np.full((3, 1), 7.0)}),
-            saver=tf.train.Saver(max_to_keep=1),
-        ) if (assign := kernel.assign(feed)) is not None else None  # fmt: skip
+        return (
+            tf.train.Scaffold(
+                init_fn=lambda s, session: session.run(assign, {feed: np.full((3, 1), 7.0)}),
+                saver=tf.train.Saver(max_to_keep=1),
+            )
+            if (assign := kernel.assign(feed)) is not None
+            else None
+        )
 
     config = tf.estimator.RunConfig(str(tmp_path), save_checkpoints_steps=1)
     made = tf.estimator.Estimator(model(scaffold=scaffold), config=config)
@@ -204,8 +212,9 @@ def test_weights_words_and_partitions_of_ready_estimators(tmp_path):
     wrong = np.where(Y == 1, b"yes", b"unused")  # weight 0 for each label that is wrong
     read = inputs.numpy_input_fn(data, np.full(8, b"yes"), batch_size=8, num_epochs=30, shuffle=False)
     cut = tf.fixed_size_partitioner(3)
-    made = tf.estimator.DNNClassifier([4], columns, str(tmp_path), label_vocabulary=["no", "yes"], weight_column="w",
-                                      input_layer_partitioner=cut)  # fmt: skip
+    made = tf.estimator.DNNClassifier(
+        [4], columns, str(tmp_path), label_vocabulary=["no", "yes"], weight_column="w", input_layer_partitioner=cut
+    )
     made.train(read, steps=30)
     found = made.evaluate(inputs.numpy_input_fn(data, np.where(Y == 1, b"yes", b"no"), shuffle=False))
     assert found["accuracy"] == 1.0  # those of weight 0 do not count

@@ -61,7 +61,8 @@ def test_what_is_refused():
             tf.Model(inputs, outputs, optimizer="Best")
     with tf.Graph().as_default():
         inputs = tf.placeholder(tf.float32, [None, 3])
-        with tf.Model(inputs, tf.layers.dense(inputs, 2)) as model, pytest.raises(
-            errors.InvalidArgumentError, match="equally many"
+        with (
+            tf.Model(inputs, tf.layers.dense(inputs, 2)) as model,
+            pytest.raises(errors.InvalidArgumentError, match="equally many"),
         ):
             model.fit(np.zeros((3, 3)), np.zeros(2))

@@ -163,9 +163,13 @@ def test_one_sparse_tensor_shuffled_joined_and_chosen(graph):
 
 def test_rows_of_a_sparse_tensor_are_examples(graph):
     rows = tf.SparseTensor([[0, 1], [2, 0]], [1.0, 2.0], [3, 2])
-    batch, = [tf.train.maybe_batch([rows], [True, False, True], 2, enqueue_many=True)]
+    (batch,) = [tf.train.maybe_batch([rows], [True, False, True], 2, enqueue_many=True)]
     keep = all_of(batch, limit=1)[0]
-    assert (keep.indices.tolist(), keep.values.tolist(), keep.dense_shape.tolist()) == ([[0, 1], [1, 0]], [1, 2], [2, 2])
+    assert (keep.indices.tolist(), keep.values.tolist(), keep.dense_shape.tolist()) == (
+        [[0, 1], [1, 0]],
+        [1, 2],
+        [2, 2],
+    )
 
 
 @pytest.mark.not_compared("threads fill the queue while it is read")

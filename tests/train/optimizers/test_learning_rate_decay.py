@@ -69,11 +69,7 @@ def test_moving_average_of_a_variable():
     update = ema.apply()
     shadow = ema.average(v)
     assert shadow.name == "v/ExponentialMovingAverage:0"
-    assert (
-        tf.get_collection(tf.GraphKeys.MOVING_AVERAGE_VARIABLES)
-        == [v]
-        == tf.moving_average_variables()
-    )
+    assert tf.get_collection(tf.GraphKeys.MOVING_AVERAGE_VARIABLES) == [v] == tf.moving_average_variables()
     assert ema.average(tf.constant(1.0)) is None
     assert ema.variables_to_restore() == {"v/ExponentialMovingAverage": v}
     with tf.Session() as session:

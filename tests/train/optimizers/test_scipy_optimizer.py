@@ -34,9 +34,7 @@ def test_conditions_and_bounds():
     w = tf.Variable([5.0])
     loss = tf.reduce_sum(tf.square(v)) + tf.reduce_sum(tf.square(w))
     bounded = Interface(loss, [w], var_to_bounds={w: (2.0, np.inf)})
-    bound_to = Interface(
-        loss, [v], equalities=[v[0] - v[1] - 1.0], inequalities=[v[1] - 1.0], method="SLSQP"
-    )
+    bound_to = Interface(loss, [v], equalities=[v[0] - v[1] - 1.0], inequalities=[v[1] - 1.0], method="SLSQP")
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         bounded.minimize()

@@ -44,9 +44,7 @@ def test_compute_then_apply():
     pairs = opt.compute_gradients(tf.reduce_sum(w * w))
     assert [v for _, v in pairs] == [w, unused]
     assert pairs[1][0] is None
-    train = opt.apply_gradients(
-        (tf.clip_by_value(g, -3.0, 3.0), v) for g, v in pairs if g is not None
-    )
+    train = opt.apply_gradients((tf.clip_by_value(g, -3.0, 3.0), v) for g, v in pairs if g is not None)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(train)
@@ -108,9 +106,7 @@ def test_sparse_updates_touch_only_the_rows_read():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(train)
-        np.testing.assert_allclose(
-            session.run(opt.get_slot(table, "accumulator"))[:, 0], [1, 2, 1, 5, 1]
-        )
+        np.testing.assert_allclose(session.run(opt.get_slot(table, "accumulator"))[:, 0], [1, 2, 1, 5, 1])
         expected = [1, 1 - 1 / 2**0.5, 1, 1 - 2 / 5**0.5, 1]
         np.testing.assert_allclose(session.run(table)[:, 1], expected, rtol=1e-6)
 
@@ -203,9 +199,14 @@ def test_optimize_loss(optimizer):
     moved = tf.Variable(0.0, trainable=False)
     tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, moved.assign_add(1.0))
     loss = tf.contrib.layers.optimize_loss(
-        tf.reduce_sum(w * w) / 2.0, step, 1.0, optimizer, clip_gradients=1.0, gradient_multipliers={"w": 2.0},
+        tf.reduce_sum(w * w) / 2.0,
+        step,
+        1.0,
+        optimizer,
+        clip_gradients=1.0,
+        gradient_multipliers={"w": 2.0},
         learning_rate_decay_fn=lambda rate, s: tf.train.exponential_decay(rate, s, 1, 0.5),
-    )  # fmt: skip
+    )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(loss) == 12.5
@@ -254,5 +255,9 @@ def test_the_powers_of_adam_are_named_in_the_scope_of_the_program():
     with tf.name_scope("optimizer"):
         tf.train.AdamOptimizer().minimize(w * w)
     assert sorted(v.op.name for v in tf.global_variables()) == [
-        "layer/w", "layer/w/Adam", "layer/w/Adam_1", "optimizer/beta1_power", "optimizer/beta2_power",
-    ]  # fmt: skip
+        "layer/w",
+        "layer/w/Adam",
+        "layer/w/Adam_1",
+        "optimizer/beta1_power",
+        "optimizer/beta2_power",
+    ]

@@ -27,8 +27,10 @@ def killed(folder, mode, seconds):
     """The last step that the program said it had saved before it was killed; 0 for none."""
     program = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("dying.py")), str(folder), mode],
-        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     with program:
         assert program.stdout.readline() == "ready\n"
         time.sleep(seconds)
@@ -77,9 +79,12 @@ with tf.Session() as sess:
     small.restore(sess, path)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("refused") == 2
     assert len(list(tmp_path.iterdir())) == 4  # pointer, index, shard and graph of the first
@@ -119,8 +124,10 @@ def test_nothing_is_half_restored(tmp_path, fault, options):
         data[-100] ^= 4  # in the last tensor
         shard.write_bytes(data if fault == "damaged" else data[:-8])
     kind = {
-        "damaged": errors.DataLossError, "truncated": errors.DataLossError, "missing": errors.NotFoundError,
-    }.get(fault, errors.InvalidArgumentError)  # fmt: skip
+        "damaged": errors.DataLossError,
+        "truncated": errors.DataLossError,
+        "missing": errors.NotFoundError,
+    }.get(fault, errors.InvalidArgumentError)
     with tf.Graph().as_default(), tf.Session() as sess:
         variables = [tf.Variable(np.zeros(100), name=n) for n in names]
         saver = tf.train.Saver(**options)
@@ -144,8 +151,15 @@ def test_a_damaged_pointer_file(tmp_path):
 
 
 def test_a_damaged_list_of_the_best(tmp_path):
-    for text in ("", "[" * 100_000, "{}", '{"checkpoints":3}', '{"checkpoints":[{"path":"../m","metric":1}]}', "\xff",
-                 '{"checkpoints":[{"path":"m","metric":[]}]}'):  # fmt: skip
+    for text in (
+        "",
+        "[" * 100_000,
+        "{}",
+        '{"checkpoints":3}',
+        '{"checkpoints":[{"path":"../m","metric":1}]}',
+        "\xff",
+        '{"checkpoints":[{"path":"m","metric":[]}]}',
+    ):
         (tmp_path / "best_checkpoints.json").write_text(text)
         with pytest.raises(errors.DataLossError, match="best_checkpoints"):
             tf.train.best_checkpoint(tmp_path)

@@ -129,7 +129,9 @@ def curve(parts, make):
         return [session.run([loss, step], feed)[0] for _ in range(5)], value(w, session)
 
 
-@pytest.mark.parametrize("make", [lambda: tf.train.AdamOptimizer(0.1), lambda: tf.train.FtrlOptimizer(0.1)], ids=["Adam", "Ftrl"])
+@pytest.mark.parametrize(
+    "make", [lambda: tf.train.AdamOptimizer(0.1), lambda: tf.train.FtrlOptimizer(0.1)], ids=["Adam", "Ftrl"]
+)
 def test_optimizers_do_the_same_in_parts(make):
     found = []
     for parts in (0, 3):

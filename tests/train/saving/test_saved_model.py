@@ -47,9 +47,12 @@ def test_saved_and_loaded(sess, tmp_path):
     )
     builder = sm.builder.SavedModelBuilder(str(tmp_path / "m"))
     builder.add_meta_graph_and_variables(
-        sess, [sm.tag_constants.SERVING], {"serving_default": signature},
-        assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS), main_op=told.assign(asset).op,
-    )  # fmt: skip
+        sess,
+        [sm.tag_constants.SERVING],
+        {"serving_default": signature},
+        assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS),
+        main_op=told.assign(asset).op,
+    )
     builder.add_meta_graph(["train"])
     assert not (tmp_path / "m").exists()
     path = builder.save()

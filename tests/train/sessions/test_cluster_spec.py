@@ -69,8 +69,10 @@ def test_the_users_own_devices_count():
             return [*found, tf.get_variable("w", [1]).op]
 
     assert devices(setter, make) == [
-        "/job:worker/task:3/device:CPU:0", "/job:ps/task:0/device:CPU:0", "/job:ps/task:1",
-    ]  # fmt: skip
+        "/job:worker/task:3/device:CPU:0",
+        "/job:ps/task:0/device:CPU:0",
+        "/job:ps/task:1",
+    ]
 
 
 def test_by_bytes():

@@ -230,9 +230,7 @@ def test_saving_beside_the_training(tmp_path):
         def end(self, session, global_step_value):
             seen.append(("end", global_step_value))
 
-    hook = tf.train.CheckpointSaverHook(
-        tmp_path, save_steps=2, saver=saver, listeners=[Listener()], asynchronous=True
-    )
+    hook = tf.train.CheckpointSaverHook(tmp_path, save_steps=2, saver=saver, listeners=[Listener()], asynchronous=True)
     with tf.train.SingularMonitoredSession([hook]) as sess:
         while not sess.should_stop():
             sess.run(count)
@@ -307,9 +305,10 @@ def test_the_end_of_an_input_is_no_error():
 
 def test_errors_leave_no_checkpoint(tmp_path):
     _, count = counting()
-    with pytest.raises(ZeroDivisionError), tf.train.MonitoredTrainingSession(
-        checkpoint_dir=str(tmp_path), save_checkpoint_steps=100
-    ) as sess:
+    with (
+        pytest.raises(ZeroDivisionError),
+        tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), save_checkpoint_steps=100) as sess,
+    ):
         sess.run(count)
         raise ZeroDivisionError
     assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "model.ckpt-0")
@@ -321,9 +320,10 @@ def test_errors_leave_no_checkpoint(tmp_path):
 def test_an_interrupt_saves_the_last_checkpoint(tmp_path):
     _, count = counting()
     timer = threading.Timer(0.3, _thread.interrupt_main)
-    with pytest.raises(KeyboardInterrupt), tf.train.MonitoredTrainingSession(
-        checkpoint_dir=str(tmp_path), save_checkpoint_steps=10**9
-    ) as sess:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), save_checkpoint_steps=10**9) as sess,
+    ):
         last = int(sess.run(count))  # which compiles it
         timer.start()
         while True:
@@ -342,9 +342,12 @@ with tf.train.MonitoredTrainingSession(checkpoint_dir={str(tmp_path)!r}, save_ch
         print(sess.run(count), flush=True)
 """
     with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as process:  # fmt: skip
+    ) as process:
         assert process.stdout.readline() == "ready\n"
         begun = [process.stdout.readline() for _ in range(10)]
         process.send_signal(signal.SIGINT)
@@ -360,9 +363,11 @@ def test_scaffold_and_session_manager(tmp_path):
     w = tf.Variable(0.0, name="w", collections=[tf.GraphKeys.LOCAL_VARIABLES])
     x = tf.placeholder(tf.float32, [])
     scaffold = tf.train.Scaffold(
-        init_op=v.assign(x), init_feed_dict={x: 4.0}, local_init_op=w.assign(2.0),
+        init_op=v.assign(x),
+        init_feed_dict={x: 4.0},
+        local_init_op=w.assign(2.0),
         init_fn=lambda s, session: seen.append(s),
-    )  # fmt: skip
+    )
     seen = []
     creator = tf.train.ChiefSessionCreator(scaffold)
     with tf.train.MonitoredSession(creator) as sess:
@@ -386,9 +391,7 @@ def test_a_model_that_is_not_ready(tmp_path):
         manager.wait_for_session("", max_wait_secs=0.05)
     saver = tf.train.Saver()
     with pytest.raises(tf.errors.DeadlineExceededError, match="no checkpoint"):
-        manager.prepare_session(
-            "", saver=saver, checkpoint_dir=tmp_path, wait_for_checkpoint=True, max_wait_secs=0.05
-        )
+        manager.prepare_session("", saver=saver, checkpoint_dir=tmp_path, wait_for_checkpoint=True, max_wait_secs=0.05)
     sess, restored = manager.recover_session("", saver=saver, checkpoint_dir=tmp_path)
     assert not restored
     sess.run(tf.global_variables_initializer())

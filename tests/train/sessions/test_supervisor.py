@@ -73,9 +73,14 @@ def test_parts_that_are_given(tmp_path):
     x = tf.placeholder(tf.float32, [])
     seen = []
     sv = tf.train.Supervisor(
-        logdir=tmp_path, init_op=v.assign(x), init_feed_dict={x: 7.0}, summary_op=None, saver=None,
-        global_step=None, init_fn=lambda sess: seen.append(sess.run(v)),
-    )  # fmt: skip
+        logdir=tmp_path,
+        init_op=v.assign(x),
+        init_feed_dict={x: 7.0},
+        summary_op=None,
+        saver=None,
+        global_step=None,
+        init_fn=lambda sess: seen.append(sess.run(v)),
+    )
     with sv.managed_session() as sess:
         assert sess.run(v) == 7.0
         sv.summary_computed(sess, tf.Summary(value=[tf.Summary.Value(tag="mine", simple_value=1)]), 5)

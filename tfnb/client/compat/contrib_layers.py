@@ -65,9 +65,15 @@ def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format:
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
     elif options["biases_initializer"] is not None:
-        biases = model_variable("biases", [channels], y.dtype, options["biases_initializer"],
-                                options["biases_regularizer"], options["trainable"],
-                                options["variables_collections"])  # fmt: skip
+        biases = model_variable(
+            "biases",
+            [channels],
+            y.dtype,
+            options["biases_initializer"],
+            options["biases_regularizer"],
+            options["trainable"],
+            options["variables_collections"],
+        )
         y = bias_add(y, biases, data_format=data_format)
     if options["activation_fn"] is not None:
         y = options["activation_fn"](y)
@@ -101,8 +107,15 @@ def fully_connected(
     if n is None:
         raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
     with variable_scope(scope, "fully_connected", [x], reuse=reuse):
-        weights = model_variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
-                            weights_regularizer, trainable, variables_collections)  # fmt: skip
+        weights = model_variable(
+            "weights",
+            [n, num_outputs],
+            x.dtype,
+            weights_initializer or glorot_uniform(),
+            weights_regularizer,
+            trainable,
+            variables_collections,
+        )
         rank = len(x.shape)
         y = matmul(x, weights) if rank == 2 else tensordot(x, weights, [[rank - 1], [0]])
         return _finished(y, num_outputs, options)
@@ -141,9 +154,15 @@ def conv2d(
     if channels is None:
         raise ShapeError(f"conv2d: the number of channels must be known, got shape {x.shape}")
     with variable_scope(scope, "Conv", [x], reuse=reuse):
-        weights = model_variable("weights", [*_two(kernel_size), channels, num_outputs], x.dtype,
-                            weights_initializer or glorot_uniform(), weights_regularizer, trainable,
-                            variables_collections)  # fmt: skip
+        weights = model_variable(
+            "weights",
+            [*_two(kernel_size), channels, num_outputs],
+            x.dtype,
+            weights_initializer or glorot_uniform(),
+            weights_regularizer,
+            trainable,
+            variables_collections,
+        )
         y = conv2d_op(
             x,
             weights,
@@ -156,39 +175,79 @@ def conv2d(
 
 
 @add_arg_scope
-def conv2d_transpose(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
-                     data_format: str | None = None, activation_fn: Callable[[Any], Any] | None = RELU,
-                     normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
-                     weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
-                     reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
-                     trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+def conv2d_transpose(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    activation_fn: Callable[[Any], Any] | None = RELU,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Tensor:
     """activation(transposed convolution + biases) of inputs of rank 4 with a known number of channels."""
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
     layer = Conv2DTranspose(
-        num_outputs, tuple(_two(kernel_size)), tuple(_two(stride)), padding, _layout(data_format), use_bias=False,
+        num_outputs,
+        tuple(_two(kernel_size)),
+        tuple(_two(stride)),
+        padding,
+        _layout(data_format),
+        use_bias=False,
         kernel_initializer=weights_initializer or glorot_uniform(),
-    )  # fmt: skip
+    )
     channels = x.shape.with_rank(4).as_list()[1 if data_format == "NCHW" else 3]
     if channels is None:
         raise ShapeError(f"conv2d_transpose: the number of channels must be known, got shape {x.shape}")
     with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse):
-        layer.kernel = model_variable("weights", [*_two(kernel_size), num_outputs, channels], x.dtype,
-                                 layer.kernel_options[0], weights_regularizer, trainable,
-                                 variables_collections)  # fmt: skip
+        layer.kernel = model_variable(
+            "weights",
+            [*_two(kernel_size), num_outputs, channels],
+            x.dtype,
+            layer.kernel_options[0],
+            weights_regularizer,
+            trainable,
+            variables_collections,
+        )
         layer.bias = None
         return _finished(layer.call(x), num_outputs, options, data_format or "NHWC")
 
 
 @add_arg_scope
-def separable_conv2d(inputs: Any, num_outputs: int | None, kernel_size: Any, depth_multiplier: int = 1,
-                     stride: Any = 1, padding: str = "SAME", data_format: str | None = None, rate: Any = 1,
-                     activation_fn: Callable[[Any], Any] | None = RELU, normalizer_fn: Any = None,
-                     normalizer_params: Any = None, weights_initializer: Any = None,
-                     pointwise_initializer: Any = None, weights_regularizer: Any = None,
-                     biases_initializer: Any = Zeros, biases_regularizer: Any = None, reuse: Any = None,
-                     variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
-                     scope: Any = None) -> Tensor:  # fmt: skip
+def separable_conv2d(
+    inputs: Any,
+    num_outputs: int | None,
+    kernel_size: Any,
+    depth_multiplier: int = 1,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Callable[[Any], Any] | None = RELU,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    pointwise_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Tensor:
     """activation(separable convolution + biases); without `num_outputs` only the convolution of each channel."""
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
@@ -221,32 +280,61 @@ def _window(value: Any, layout: str) -> list[int]:
 
 
 @add_arg_scope
-def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
-               activation_fn: Callable[[Any], Any] | None = None, param_initializers: Any = None,
-               param_regularizers: Any = None, updates_collections: Any = GraphKeys.UPDATE_OPS,
-               is_training: Any = True, reuse: Any = None, variables_collections: Any = None,
-               outputs_collections: Any = None, trainable: bool = True, batch_weights: Any = None,
-               fused: bool | None = None, data_format: str = "NHWC", zero_debias_moving_mean: bool = False,
-               scope: Any = None, renorm: bool = False, adjustment: Any = None) -> Tensor:  # fmt: skip
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Callable[[Any], Any] | None = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: bool | None = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    adjustment: Any = None,
+) -> Tensor:
     """Batch normalisation over the channels; see `tf.layers.batch_normalization`.
 
     With `updates_collections=None` the moving statistics move before the result is there. `fused` is a hint and has no
     effect. Raises `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
     """
     refuse_given(
-        "batch_norm", "leave it out", batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean,
-        renorm=renorm, adjustment=adjustment,
-    )  # fmt: skip
+        "batch_norm",
+        "leave it out",
+        batch_weights=batch_weights,
+        zero_debias_moving_mean=zero_debias_moving_mean,
+        renorm=renorm,
+        adjustment=adjustment,
+    )
     if data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(f"batch_norm: data_format must be NHWC or NCHW, got {data_format!r}")
     x = graph_of([inputs]).to_tensor(inputs)
     init, penalty = param_initializers or {}, param_regularizers or {}
     layer = BatchNormalization(
-        -1 if data_format == "NHWC" else 1, decay, epsilon, center, scale, init.get("beta", Zeros()),
-        init.get("gamma", Ones()), init.get("moving_mean"), init.get("moving_variance"), penalty.get("beta"),
+        -1 if data_format == "NHWC" else 1,
+        decay,
+        epsilon,
+        center,
+        scale,
+        init.get("beta", Zeros()),
+        init.get("gamma", Ones()),
+        init.get("moving_mean"),
+        init.get("moving_variance"),
+        penalty.get("beta"),
         penalty.get("gamma"),
-        trainable=trainable, updates_collection=updates_collections,
-    )  # fmt: skip
+        trainable=trainable,
+        updates_collection=updates_collections,
+    )
     with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as opened:
         layer.use_scope(opened)
         y = layer(x, training=is_training)
@@ -264,16 +352,30 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
 
 
 @add_arg_scope
-def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
-               outputs_collections: Sequence[str] | str | None = None, scope: str | None = None) -> Tensor:  # fmt: skip
+def max_pool2d(
+    inputs: Any,
+    kernel_size: Any,
+    stride: Any = 2,
+    padding: str = "VALID",
+    data_format: str | None = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    scope: str | None = None,
+) -> Tensor:
     """The maximum of each window."""
     y = max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
     return _collected(y, outputs_collections)
 
 
 @add_arg_scope
-def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
-               outputs_collections: Sequence[str] | str | None = None, scope: str | None = None) -> Tensor:  # fmt: skip
+def avg_pool2d(
+    inputs: Any,
+    kernel_size: Any,
+    stride: Any = 2,
+    padding: str = "VALID",
+    data_format: str | None = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    scope: str | None = None,
+) -> Tensor:
     """The mean of each window."""
     y = average_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D")
     return _collected(y, outputs_collections)
@@ -284,8 +386,15 @@ def _layout(data_format: str | None) -> str:
 
 
 @add_arg_scope
-def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
-            outputs_collections: Any = None, scope: str | None = None, seed: int | None = None) -> Tensor:  # fmt: skip
+def dropout(
+    inputs: Any,
+    keep_prob: Any = 0.5,
+    noise_shape: Any = None,
+    is_training: Any = True,
+    outputs_collections: Any = None,
+    scope: str | None = None,
+    seed: int | None = None,
+) -> Tensor:
     """Keeps each element with probability `keep_prob` while `is_training`, scaled by 1 / keep_prob."""
     y = dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
     return _collected(y, outputs_collections)
@@ -300,10 +409,17 @@ def flatten(
 
 
 _FUNCTIONS: dict[str, Any] = {
-    "fully_connected": fully_connected, "conv2d": conv2d, "convolution2d": conv2d, "batch_norm": batch_norm,
-    "conv2d_transpose": conv2d_transpose, "convolution2d_transpose": conv2d_transpose,
-    "separable_conv2d": separable_conv2d, "separable_convolution2d": separable_conv2d,
+    "fully_connected": fully_connected,
+    "conv2d": conv2d,
+    "convolution2d": conv2d,
+    "batch_norm": batch_norm,
+    "conv2d_transpose": conv2d_transpose,
+    "convolution2d_transpose": conv2d_transpose,
+    "separable_conv2d": separable_conv2d,
+    "separable_convolution2d": separable_conv2d,
     "max_pool2d": max_pool2d,
-    "avg_pool2d": avg_pool2d, "dropout": dropout, "flatten": flatten,
-}  # fmt: skip
+    "avg_pool2d": avg_pool2d,
+    "dropout": dropout,
+    "flatten": flatten,
+}
 API: dict[str, Any] = {f"contrib.layers.{name}": function for name, function in _FUNCTIONS.items()}

@@ -18,9 +18,15 @@ from tfnb.ops.nn.losses import sparse_softmax_cross_entropy_with_logits
 __all__ = ["API", "sequence_loss"]
 
 
-def sequence_loss(logits: TensorLike, targets: TensorLike, weights: TensorLike, average_across_timesteps: bool = True,
-                  average_across_batch: bool = True,
-                  softmax_loss_function: Callable[..., Any] | None = None, name: str | None = None) -> Any:  # fmt: skip
+def sequence_loss(
+    logits: TensorLike,
+    targets: TensorLike,
+    weights: TensorLike,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Any:
     """The weighted cross entropy, averaged over steps and batch as asked: a scalar, [steps], [batch] or [batch, steps].
 
     logits: [batch, steps, symbols]. targets: integers [batch, steps]. weights: floats [batch, steps].

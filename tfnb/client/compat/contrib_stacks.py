@@ -157,9 +157,17 @@ def embed_sequence(
 
 
 @add_arg_scope
-def bow_encoder(ids: TensorLike, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
-                regularizer: Callable[[Tensor], Any] | None = None, trainable: bool = True, scope: str | None = None,
-                reuse: bool | None = None) -> Tensor:  # fmt: skip
+def bow_encoder(
+    ids: TensorLike,
+    vocab_size: int,
+    embed_dim: int,
+    sparse_lookup: bool = True,
+    initializer: Any = None,
+    regularizer: Callable[[Tensor], Any] | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+    reuse: bool | None = None,
+) -> Tensor:
     """The mean embedding of each row of `ids` (batch, length): (batch, embed_dim).
 
     With `sparse_lookup` zeros do not count, and a row of zeros has embedding 0.
@@ -193,10 +201,18 @@ def _with(activation: Callable[[Any], Any] | None, name: str) -> Callable[..., T
 
 
 _FUNCTIONS: dict[str, Any] = {
-    "layer_norm": layer_norm, "unit_norm": unit_norm, "stack": stack, "repeat": repeat,
-    "one_hot_encoding": one_hot_encoding, "embed_sequence": embed_sequence, "bow_encoder": bow_encoder,
-    "softmax": softmax, "relu": _with(RELU, "relu"), "relu6": _with(RELU6, "relu6"), "linear": _with(None, "linear"),
-}  # fmt: skip
+    "layer_norm": layer_norm,
+    "unit_norm": unit_norm,
+    "stack": stack,
+    "repeat": repeat,
+    "one_hot_encoding": one_hot_encoding,
+    "embed_sequence": embed_sequence,
+    "bow_encoder": bow_encoder,
+    "softmax": softmax,
+    "relu": _with(RELU, "relu"),
+    "relu6": _with(RELU6, "relu6"),
+    "linear": _with(None, "linear"),
+}
 API: dict[str, Any] = {
     **{f"contrib.layers.{name}": function for name, function in _FUNCTIONS.items()},
     "contrib.layers.python.layers.encoders.bow_encoder": bow_encoder,

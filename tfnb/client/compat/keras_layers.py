@@ -16,9 +16,16 @@ from tfnb.ops.nn.losses import softmax
 __all__ = ["API", "Conv2D", "Dense", "activation_of"]
 
 ACTIVATIONS: dict[str, Any] = {
-    "linear": None, "relu": RELU, "elu": ELU, "selu": SELU, "softplus": SOFTPLUS, "softsign": SOFTSIGN,
-    "sigmoid": SIGMOID, "tanh": TANH, "softmax": softmax,
-}  # fmt: skip
+    "linear": None,
+    "relu": RELU,
+    "elu": ELU,
+    "selu": SELU,
+    "softplus": SOFTPLUS,
+    "softsign": SOFTSIGN,
+    "sigmoid": SIGMOID,
+    "tanh": TANH,
+    "softmax": softmax,
+}
 
 
 def activation_of(given: Any) -> Any:
@@ -33,30 +40,76 @@ def activation_of(given: Any) -> Any:
 class Dense(dense_layers.Dense):
     """activation(inputs @ kernel + bias); the activation may be a name such as "relu"."""
 
-    def __init__(self, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
-                 bias_initializer: Any = None, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-                 activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-                 input_shape: Any = None, **kw: Any) -> None:  # fmt: skip
-        super().__init__(units, activation_of(activation), use_bias, kernel_initializer, bias_initializer,
-                         kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
-                         bias_constraint, **kw)  # fmt: skip
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        input_shape: Any = None,
+        **kw: Any,
+    ) -> None:
+        super().__init__(
+            units,
+            activation_of(activation),
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            bias_regularizer,
+            activity_regularizer,
+            kernel_constraint,
+            bias_constraint,
+            **kw,
+        )
 
 
 class Conv2D(conv_layers.Conv2D):
     """activation(convolution + bias); the activation may be a name such as "relu"."""
 
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-                 data_format: str | None = None, dilation_rate: Any = (1, 1), activation: Any = None,
-                 use_bias: bool = True, input_shape: Any = None, **kw: Any) -> None:  # fmt: skip
-        super().__init__(filters, kernel_size, strides, padding, data_format or "channels_last", dilation_rate,
-                         activation_of(activation), use_bias, **kw)  # fmt: skip
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        input_shape: Any = None,
+        **kw: Any,
+    ) -> None:
+        super().__init__(
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format or "channels_last",
+            dilation_rate,
+            activation_of(activation),
+            use_bias,
+            **kw,
+        )
 
 
 class MaxPooling2D(pool_layers.MaxPooling2D):
     """The maximum of each window; the stride is the window unless given."""
 
-    def __init__(self, pool_size: Any = (2, 2), strides: Any = None, padding: str = "valid",
-                 data_format: str | None = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        pool_size: Any = (2, 2),
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        **kw: Any,
+    ) -> None:
         strides = pool_size if strides is None else strides
         super().__init__(pool_size, strides, padding, data_format or "channels_last", **kw)
 

@@ -102,9 +102,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
                 grads = gradient(*dys[: len(leaves)])
                 listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
                 if len(listed) != len(tensors):
-                    raise InvalidArgumentError(
-                        f"custom_gradient: {len(listed)} gradients for {len(tensors)} arguments"
-                    )
+                    raise InvalidArgumentError(f"custom_gradient: {len(listed)} gradients for {len(tensors)} arguments")
                 return [None] * len(leaves) + listed
 
             key = f"CustomGradient-{next(_numbers)}"
@@ -183,10 +181,19 @@ _DTYPES: Sequence[str] = (
     "qint8 qint16 qint32 quint8 quint16 resource variant"
 ).split()
 API: dict[str, Any] = {
-    **{name: _nothing(name) for name in (
-        "disable_v2_behavior", "disable_eager_execution", "disable_resource_variables", "disable_control_flow_v2",
-        "disable_tensor_equality", "disable_v2_tensorshape", "enable_resource_variables", "enable_control_flow_v2",
-    )},
+    **{
+        name: _nothing(name)
+        for name in (
+            "disable_v2_behavior",
+            "disable_eager_execution",
+            "disable_resource_variables",
+            "disable_control_flow_v2",
+            "disable_tensor_equality",
+            "disable_v2_tensorshape",
+            "enable_resource_variables",
+            "enable_control_flow_v2",
+        )
+    },
     **{name: _refused(name) for name in ("enable_v2_behavior", "enable_eager_execution")},
     "executing_eagerly": executing_eagerly,
     "switch_case": switch_case,
@@ -215,4 +222,4 @@ API: dict[str, Any] = {
     "contrib.framework.nest.map_structure": map_structure,
     "contrib.framework.nest.assert_same_structure": assert_same_structure,
     "contrib.framework.nest.is_sequence": is_nested,
-}  # fmt: skip
+}

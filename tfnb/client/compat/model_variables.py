@@ -43,9 +43,18 @@ def variable(
     keys = list(dict.fromkeys([GraphKeys.GLOBAL_VARIABLES, *(collections or ())]))
     with on_device(device):
         return get_variable(
-            name, shape, dtype, initializer, regularizer, trainable, keys, caching_device, partitioner,
-            use_resource=use_resource, custom_getter=custom_getter,
-        )  # fmt: skip
+            name,
+            shape,
+            dtype,
+            initializer,
+            regularizer,
+            trainable,
+            keys,
+            caching_device,
+            partitioner,
+            use_resource=use_resource,
+            custom_getter=custom_getter,
+        )
 
 
 @arg_scope.add_arg_scope
@@ -122,12 +131,17 @@ def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[in
 
 
 _VARIABLES: dict[str, Any] = {
-    "variable": variable, "model_variable": model_variable, "get_variables": get_variables,
-    "get_model_variables": get_model_variables, "get_local_variables": get_local_variables,
-    "get_trainable_variables": get_trainable_variables, "get_variables_by_suffix": get_variables_by_suffix,
-    "get_variables_by_name": get_variables_by_name, "get_unique_variable": get_unique_variable,
+    "variable": variable,
+    "model_variable": model_variable,
+    "get_variables": get_variables,
+    "get_model_variables": get_model_variables,
+    "get_local_variables": get_local_variables,
+    "get_trainable_variables": get_trainable_variables,
+    "get_variables_by_suffix": get_variables_by_suffix,
+    "get_variables_by_name": get_variables_by_name,
+    "get_unique_variable": get_unique_variable,
     "get_variables_to_restore": get_variables_to_restore,
-}  # fmt: skip
+}
 
 
 def _slim() -> dict[str, Any]:

@@ -23,9 +23,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
         return bytes_or_text.encode(encoding)
     if isinstance(bytes_or_text, (bytes, bytearray)):
         return bytes(bytes_or_text)
-    raise DTypeError(
-        f"expected bytes or text, got {type(bytes_or_text).__name__} {bytes_or_text!r}"
-    )
+    raise DTypeError(f"expected bytes or text, got {type(bytes_or_text).__name__} {bytes_or_text!r}")
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
@@ -34,9 +32,7 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
         return bytes_or_text
     if isinstance(bytes_or_text, (bytes, bytearray)):
         return bytes_or_text.decode(encoding)
-    raise DTypeError(
-        f"expected bytes or text, got {type(bytes_or_text).__name__} {bytes_or_text!r}"
-    )
+    raise DTypeError(f"expected bytes or text, got {type(bytes_or_text).__name__} {bytes_or_text!r}")
 
 
 def as_str_any(value: TensorLike) -> str:

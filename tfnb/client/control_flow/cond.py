@@ -28,9 +28,16 @@ from tfnb.types import bool_, int32, int64, scalar
 
 __all__ = ["API", "case", "cond", "smart_cond"]
 
-def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
-         strict: Any = False, name: str | None = None, fn1: Callable[[], Any] | None = None,
-         fn2: Callable[[], Any] | None = None) -> Any:  # fmt: skip
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: Any = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
     """What `true_fn()` returns where the bool scalar `pred` is true, else what `false_fn()` returns.
 
     Both functions build ops and return tensors (or values, operations, or one and the same nested structure of
@@ -45,9 +52,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
     if not callable(true_fn) or not callable(false_fn):
         raise DTypeError("cond: true_fn and false_fn must be callable")
     if isinstance(pred, (bool, np.bool_)):
-        raise DTypeError(
-            "cond: pred must be a tensor, not a Python bool; use a Python `if` instead"
-        )
+        raise DTypeError("cond: pred must be a tensor, not a Python bool; use a Python `if` instead")
     graph = graph_of([pred])
     with graph.as_default(), graph.name_scope(name or "cond"):
         pred = graph.to_tensor(pred, bool_)
@@ -61,9 +66,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         taken, flat_taken = _branch(branches[0], true_fn, "true_fn", strict)
         other, flat_other = _branch(branches[1], false_fn, "false_fn", strict)
         if not same_structure(taken, other):
-            raise InvalidArgumentError(
-                f"cond: true_fn returned {taken!r}, false_fn the different {other!r}"
-            )
+            raise InvalidArgumentError(f"cond: true_fn returned {taken!r}, false_fn the different {other!r}")
         for k, is_indices in enumerate(slice_indices(taken)):
             if is_indices and flat_taken[k].dtype is not flat_other[k].dtype:
                 for branch, flat in zip(branches, (flat_taken, flat_other), strict=True):
@@ -73,9 +76,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
             if a.dtype is not b.dtype:
                 kinds = f"{a.dtype.name} ({a.name}), false_fn {b.dtype.name} ({b.name})"
                 raise DTypeError(f"cond: true_fn returned {kinds}")
-        merged = [
-            MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)
-        ]
+        merged = [MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)]
         for t in merged:
             t.op.extra["pred"] = pred  # for gradients
         return pack(taken, merged)
@@ -88,9 +89,7 @@ def _check_pred(pred: Tensor) -> None:
         raise ShapeError(f"cond: pred must be a scalar, got shape {pred.shape}", pred.op)
 
 
-def _branch(
-    context: CondContext, fn: Callable[[], Any], what: str, strict: bool
-) -> tuple[Any, list[Tensor]]:
+def _branch(context: CondContext, fn: Callable[[], Any], what: str, strict: bool) -> tuple[Any, list[Tensor]]:
     """The structure that `fn` returned, and the tensors for its leaves."""
     with context.opened():
         found = fn()
@@ -123,19 +122,20 @@ def smart_cond(
     return true_fn() if known else false_fn()
 
 
-def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive: bool = False, strict: bool = False,
-         name: str = "case") -> Any:  # fmt: skip
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
     """What the function of the first true condition returns, else what `default()` returns.
 
     `pred_fn_pairs`: pairs (bool scalar tensor, function), or a dict of them. `exclusive`: two true conditions are
     an error of the step. Without a `default` one condition must be true. Raises `DTypeError` for malformed pairs.
     """
-    pairs: Sequence[Any] = list(
-        pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
-    )
-    if not pairs or not all(
-        isinstance(p, (tuple, list)) and len(p) == 2 and callable(p[1]) for p in pairs
-    ):
+    pairs: Sequence[Any] = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
+    if not pairs or not all(isinstance(p, (tuple, list)) and len(p) == 2 and callable(p[1]) for p in pairs):
         raise DTypeError("case: needed pairs of a condition and a function")
     graph = graph_of([p for p, _ in pairs])
     with graph.as_default(), graph.name_scope(name):
@@ -143,14 +143,10 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
         if exclusive or default is None:
             preds = stack([graph.to_tensor(p, bool_) for p, _ in pairs])
             if default is None:
-                checks.append(
-                    assert_that(reduce_any(preds), ["case: no condition is true:", preds])
-                )
+                checks.append(assert_that(reduce_any(preds), ["case: no condition is true:", preds]))
             if exclusive:
                 count = reduce_sum(cast(preds, int32))
-                checks.append(
-                    assert_that(count <= 1, ["case: more than one condition is true:", preds])
-                )
+                checks.append(assert_that(count <= 1, ["case: more than one condition is true:", preds]))
         if default is None:
             (_, default), pairs = pairs[-1], pairs[:-1]
         chosen = default
@@ -160,9 +156,7 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
             return chosen()
 
 
-def _either(
-    pred: Tensor, fn: Callable[[], Any], other: Callable[[], Any], strict: bool
-) -> Callable[[], Any]:
+def _either(pred: Tensor, fn: Callable[[], Any], other: Callable[[], Any], strict: bool) -> Callable[[], Any]:
     return lambda: cond(pred, fn, other, strict=strict)
 
 

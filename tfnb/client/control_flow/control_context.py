@@ -158,9 +158,7 @@ class Context(ABC):
             refs = [a.ref for a in op.opdef.input_args]
             if not any(refs):
                 op.inputs = tuple(self.inside(t) for t in op.inputs)
-        if not any(self.drives(t) for t in op.inputs) and not any(
-            self.holds(c) for c in op.control_inputs
-        ):
+        if not any(self.drives(t) for t in op.inputs) and not any(self.holds(c) for c in op.control_inputs):
             op.control_inputs = [*op.control_inputs, self.pivot.op]
         self.graph.prevent_fetching(op)
         for t in op.outputs:

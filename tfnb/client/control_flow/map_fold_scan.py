@@ -21,9 +21,15 @@ __all__ = ["API", "foldl", "foldr", "map_fn", "scan"]
 
 
 def map_fn(
-    fn: Callable[..., Any], elems: Any, dtype: Any = None, parallel_iterations: int | None = None,
-    back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, name: str | None = None,
-) -> Any:  # fmt: skip
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+) -> Any:
     """`fn` of each element of `elems` along the first axis, stacked along a new first axis.
 
     `elems`: a tensor, or a structure of tensors of the same first dimension; `fn` takes one element in that structure.
@@ -35,9 +41,7 @@ def map_fn(
     with graph.as_default(), graph.name_scope(name or "map"):
         inputs = _read_from(arrays)
         wanted = pack(elems, inputs.dtypes) if dtype is None else dtype
-        targets = [
-            TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)
-        ]
+        targets = [TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)]
 
         def body(i: Any, written: Any) -> Any:
             found = fn(pack(elems, inputs.at(i)))
@@ -53,9 +57,14 @@ def map_fn(
 
 
 def foldl(
-    fn: Callable[..., Any], elems: TensorLike, initializer: Any = None, parallel_iterations: int | None = None,
-    back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
-) -> Any:  # fmt: skip
+    fn: Callable[..., Any],
+    elems: TensorLike,
+    initializer: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
     """`fn(...fn(fn(initializer, e0), e1)..., en)` over the elements of `elems` along the first axis.
 
     Without an `initializer` the first element is it. Raises as `map_fn`.
@@ -64,18 +73,29 @@ def foldl(
 
 
 def foldr(
-    fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int | None = None,
-    back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
-) -> Any:  # fmt: skip
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
     """As `foldl`, from the last element to the first."""
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name or "foldr", True)
 
 
 def scan(
-    fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
-    back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, reverse: bool = False,
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """As `foldl`, but all intermediate results, stacked along a new first axis.
 
     `fn(accumulated, element)` returns the structure of `initializer` (or of `elems` without one: then the first
@@ -109,9 +129,15 @@ def scan(
 
 
 def _fold(
-    fn: Callable[..., Any], elems: Any, initializer: Any, parallel_iterations: int | None, back_prop: bool,
-    swap_memory: bool, name: str, backwards: bool,
-) -> Any:  # fmt: skip
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any,
+    parallel_iterations: int | None,
+    back_prop: bool,
+    swap_memory: bool,
+    name: str,
+    backwards: bool,
+) -> Any:
     arrays, n, _ = _unstacked(fn, elems, name)
     graph = graph_of(flatten(elems))
     with graph.as_default(), graph.name_scope(name):
@@ -161,10 +187,7 @@ def _unstacked(fn: Any, elems: Any, what: str) -> tuple[list[Tensor], Any, int |
 def _read_from(tensors: list[Tensor]) -> _Inputs:
     n = [shape_of(t)[0] if not t.shape.dims or t.shape.dims[0] is None else t.shape.dims[0] for t in tensors]
     return _Inputs(
-        [
-            TensorArray(t.dtype, size=k, clear_after_read=False).unstack(t)
-            for t, k in zip(tensors, n, strict=True)
-        ]
+        [TensorArray(t.dtype, size=k, clear_after_read=False).unstack(t) for t, k in zip(tensors, n, strict=True)]
     )
 
 
@@ -175,13 +198,16 @@ def _begin(graph: Any, inputs: _Inputs, elems: Any, initializer: Any, n: Any, ba
     return pack(initializer, [graph.to_tensor(x) for x in flatten(initializer)]), False
 
 
-def _loop(
-    n: Any, body: Callable[..., Any], variables: Any, parallel: int | None, back_prop: bool, swap: bool
-) -> Any:
+def _loop(n: Any, body: Callable[..., Any], variables: Any, parallel: int | None, back_prop: bool, swap: bool) -> Any:
     return while_loop(
-        lambda i, *_: i < n, body, variables, parallel_iterations=10 if parallel is None else parallel,
-        back_prop=back_prop, swap_memory=swap, maximum_iterations=None,
-    )  # fmt: skip
+        lambda i, *_: i < n,
+        body,
+        variables,
+        parallel_iterations=10 if parallel is None else parallel,
+        back_prop=back_prop,
+        swap_memory=swap,
+        maximum_iterations=None,
+    )
 
 
 def _with_length(t: Tensor, n: int | None) -> Tensor:

@@ -61,7 +61,7 @@ def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
 
 def enter(
     data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
-) -> Any:  # fmt: skip
+) -> Any:
     """`data` inside the loop `frame_name`: in its first iteration, or in all if `is_constant`."""
     return ENTER(
         data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations, name=name

@@ -40,11 +40,19 @@ class TensorArray:
     """
 
     def __init__(
-        self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
-        tensor_array_name: str | None = None, handle: Tensor | None = None, flow: Tensor | None = None,
-        infer_shape: bool = True, element_shape: Any = None, colocate_with_first_write_call: bool = True,
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Tensor | None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
         name: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if (handle is None) == (size is None):
             raise InvalidArgumentError("TensorArray needs a size or a handle, and not both")
         if handle is not None and (tensor_array_name or dynamic_size is not None or clear_after_read is not None):
@@ -68,10 +76,15 @@ class TensorArray:
         clear = True if clear_after_read is None else bool(clear_after_read)
         with graph.as_default(), graph.name_scope(name or "TensorArray") as scope:
             self._handle, self._flow = TENSOR_ARRAY(
-                graph.to_tensor(size, int32), dtype=self._dtype, element_shape=self._shape_attr(),
-                dynamic_size=self._dynamic, clear_after_read=clear, identical_element_shapes=infer_shape,
-                tensor_array_name=tensor_array_name or "", name=scope,
-            )  # fmt: skip
+                graph.to_tensor(size, int32),
+                dtype=self._dtype,
+                element_shape=self._shape_attr(),
+                dynamic_size=self._dynamic,
+                clear_after_read=clear,
+                identical_element_shapes=infer_shape,
+                tensor_array_name=tensor_array_name or "",
+                name=scope,
+            )
 
     def _shape_attr(self) -> Shape | None:
         return None if self._known[0].dims is None else self._known[0]
@@ -120,13 +133,14 @@ class TensorArray:
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """The array that collects the gradient by this one's elements."""
-        handle, made = TENSOR_ARRAY_GRAD(
-            self._handle, self._flow if flow is None else flow, source=source, name=name
-        )
+        handle, made = TENSOR_ARRAY_GRAD(self._handle, self._flow if flow is None else flow, source=source, name=name)
         found = TensorArray(
-            self._dtype, handle=handle, flow=made, infer_shape=self._infer_shape,
+            self._dtype,
+            handle=handle,
+            flow=made,
+            infer_shape=self._infer_shape,
             element_shape=self._shape_attr(),
-        )  # fmt: skip
+        )
         return found
 
     # elements
@@ -166,9 +180,12 @@ class TensorArray:
         """All elements along their first axis, which may differ in length."""
         dims = self._known[0].dims
         found: Tensor = TENSOR_ARRAY_CONCAT(
-            self._handle, self._flow, dtype=self._dtype,
-            element_shape_except0=None if dims is None else Shape(dims[1:]), name=name,
-        )[0]  # fmt: skip
+            self._handle,
+            self._flow,
+            dtype=self._dtype,
+            element_shape_except0=None if dims is None else Shape(dims[1:]),
+            name=name,
+        )[0]
         return found
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:

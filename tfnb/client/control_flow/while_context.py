@@ -50,9 +50,13 @@ class WhileContext(Context):
     is_loop = True
 
     def __init__(
-        self, graph: Any, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
+        self,
+        graph: Any,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
         name: str = "while_context",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(graph)
         self.name: str = graph.unique_name(name)
         self.parallel_iterations = parallel_iterations
@@ -82,9 +86,12 @@ class WhileContext(Context):
 
     def _enter(self, t: Tensor, constant: bool) -> Tensor:
         found: Tensor = (REF_ENTER if constant and t.spec.ref else ENTER)(
-            t, frame_name=self.name, is_constant=constant, parallel_iterations=self.parallel_iterations,
+            t,
+            frame_name=self.name,
+            is_constant=constant,
+            parallel_iterations=self.parallel_iterations,
             name="Enter",
-        )  # fmt: skip
+        )
         found.op.extra[LOOP] = self
         return found
 

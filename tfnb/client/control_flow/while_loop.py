@@ -54,9 +54,7 @@ def while_loop(
     if not loop_vars:
         raise InvalidArgumentError("while_loop: no loop variables provided")
     if not isinstance(parallel_iterations, int) or parallel_iterations < 1:
-        raise DTypeError(
-            f"while_loop: parallel_iterations must be a positive integer, got {parallel_iterations!r}"
-        )
+        raise DTypeError(f"while_loop: parallel_iterations must be a positive integer, got {parallel_iterations!r}")
     graph = graph_of(flatten(loop_vars))
     with graph.as_default(), graph.name_scope(name or "while"):
         if maximum_iterations is not None:
@@ -97,9 +95,7 @@ def _as_returned(found: Any, variables: Any) -> Any:
     return [found] if one or not isinstance(found, (list, tuple)) else found
 
 
-def _build(
-    graph: Any, loop: WhileContext, cond: Any, body: Any, loop_vars: Any, shape_invariants: Any
-) -> Any:
+def _build(graph: Any, loop: WhileContext, cond: Any, body: Any, loop_vars: Any, shape_invariants: Any) -> Any:
     leaves = flatten(loop_vars)
     values = [_value(graph, leaf) for leaf in leaves]
     structure = pack(loop_vars, values)
@@ -113,10 +109,7 @@ def _build(
                 f"while_loop: body returned {found!r}, which has not the structure of the loop variables {structure!r}"
             )
         returned.append(found)
-        return [
-            graph.to_tensor(leaf, v.dtype)
-            for leaf, v in zip(flatten(found), variables, strict=True)
-        ]
+        return [graph.to_tensor(leaf, v.dtype) for leaf, v in zip(flatten(found), variables, strict=True)]
 
     exits = loop.build(values, shapes, lambda variables: cond(*pack(structure, variables)), run)
     return pack(returned[0], exits)

@@ -26,9 +26,13 @@ class _FileDataset(Dataset):
     def __init__(self, name: str, filenames: Any, *rest: Any, **attrs: Any) -> None:
         graph = get_default_graph()
         handle = ops.BY_NAME[name](
-            graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string), *rest,
-            output_types=(string,), output_shapes=(as_shape([]),), graph=graph, **attrs,
-        )  # fmt: skip
+            graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string),
+            *rest,
+            output_types=(string,),
+            output_shapes=(as_shape([]),),
+            graph=graph,
+            **attrs,
+        )
         super().__init__(handle, string, [as_shape([])])
 
 
@@ -55,12 +59,16 @@ class TFRecordDataset(_FileDataset):
 
     def __init__(
         self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, skip_corrupt: bool = False
-    ) -> None:  # fmt: skip
+    ) -> None:
         count = ops.SkipCount()
         super().__init__(
-            "TFRecordDataset", filenames, compression(compression_type), long(buffer_size or 0),
-            skip_corrupt=skip_corrupt, skipped=count,
-        )  # fmt: skip
+            "TFRecordDataset",
+            filenames,
+            compression(compression_type),
+            long(buffer_size or 0),
+            skip_corrupt=skip_corrupt,
+            skipped=count,
+        )
         self._skipped = [count]
 
 
@@ -68,13 +76,21 @@ class FixedLengthRecordDataset(_FileDataset):
     """The records of `record_bytes` of files, between a header and a footer."""
 
     def __init__(
-        self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None,
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
         buffer_size: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
-            "FixedLengthRecordDataset", filenames, long(header_bytes or 0), long(record_bytes),
-            long(footer_bytes or 0), long(buffer_size or 0),
-        )  # fmt: skip
+            "FixedLengthRecordDataset",
+            filenames,
+            long(header_bytes or 0),
+            long(record_bytes),
+            long(footer_bytes or 0),
+            long(buffer_size or 0),
+        )
 
 
 def batch_and_drop_remainder(batch_size: TensorLike) -> Transformation:
@@ -104,9 +120,13 @@ def map_and_batch(
 
 
 def parallel_interleave(
-    map_func: Callable[..., Any], cycle_length: Any, block_length: int = 1, sloppy: bool = False,
-    buffer_output_elements: Any = None, prefetch_input_elements: Any = None,
-) -> Transformation:  # fmt: skip
+    map_func: Callable[..., Any],
+    cycle_length: Any,
+    block_length: int = 1,
+    sloppy: bool = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Transformation:
     """`interleave`, always in the same order."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 

@@ -36,10 +36,17 @@ class CsvDataset(Dataset):
     """
 
     def __init__(
-        self, filenames: Any, record_defaults: Sequence[Any], compression_type: Any = None, buffer_size: Any = None,
-        header: Any = False, field_delim: Any = ",", use_quote_delim: Any = True, na_value: Any = "",
+        self,
+        filenames: Any,
+        record_defaults: Sequence[Any],
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        header: Any = False,
+        field_delim: Any = ",",
+        use_quote_delim: Any = True,
+        na_value: Any = "",
         select_cols: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         graph = graph_of([filenames, *record_defaults])
         defaults = [_default(graph, d) for d in record_defaults]
         columns = graph.to_tensor(np.array([] if select_cols is None else select_cols, np.int64), int64)
@@ -47,9 +54,18 @@ class CsvDataset(Dataset):
         names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
         skip, quotes = graph.to_tensor(header, bool_), graph.to_tensor(use_quote_delim, bool_)
         handle = CSV_DATASET(
-            names, compression(compression_type), long(buffer_size or 0), skip, field_delim, quotes, na_value, columns,
-            defaults, output_shapes=tuple(shapes), graph=graph,
-        )  # fmt: skip
+            names,
+            compression(compression_type),
+            long(buffer_size or 0),
+            skip,
+            field_delim,
+            quotes,
+            na_value,
+            columns,
+            defaults,
+            output_shapes=tuple(shapes),
+            graph=graph,
+        )
         super().__init__(handle, tuple(d.dtype for d in defaults), shapes)
 
 
@@ -65,14 +81,27 @@ def _default(graph: GraphBuilder, given: Any) -> Any:
 
 
 def make_csv_dataset(
-    file_pattern: Any, batch_size: TensorLike, column_names: Sequence[str] | None = None,
-    column_defaults: Sequence[Any] | None = None, label_name: str | None = None,
-    select_columns: Sequence[Any] | None = None, field_delim: str = ",", use_quote_delim: bool = True,
-    na_value: str = "", header: bool = True, num_epochs: int | None = None, shuffle: bool = True,
-    shuffle_buffer_size: int = 10000, shuffle_seed: int | None = None, prefetch_buffer_size: int = 1,
-    num_parallel_reads: int = 1, sloppy: bool = False, num_rows_for_inference: int | None = 100,
-    compression_type: Any = None, ignore_errors: bool = False,
-) -> Dataset:  # fmt: skip
+    file_pattern: Any,
+    batch_size: TensorLike,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int = 1,
+    num_parallel_reads: int = 1,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: Any = None,
+    ignore_errors: bool = False,
+) -> Dataset:
     """Batches of CSV files: dicts of column name -> vector, or (dict, label) with `label_name`.
 
     file_pattern: a pattern or several, or names. column_names: default: the first record of the files, which must be
@@ -98,9 +127,16 @@ def make_csv_dataset(
 
     def read(name: Any) -> Dataset:
         return CsvDataset(
-            name, column_defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
+            name,
+            column_defaults,
+            compression_type,
+            None,
+            header,
+            field_delim,
+            use_quote_delim,
+            na_value,
             None if select_columns is None else chosen,
-        )  # fmt: skip
+        )
 
     def features(*columns: Any) -> Any:
         found = OrderedDict(zip(wanted, columns, strict=True))

@@ -116,7 +116,7 @@ class Dataset:
     @staticmethod
     def from_generator(
         generator: Callable[..., Any], output_types: Any, output_shapes: Any = None, args: Sequence[Any] | None = None
-    ) -> Dataset:  # fmt: skip
+    ) -> Dataset:
         """What `generator(*args)` yields: values, or structures of them like `output_types`.
 
         The function runs in this process, once per walk. A value that fits no type or shape is an
@@ -186,9 +186,12 @@ class Dataset:
         return self._then("FlatMapDataset", [f.captured], inner._types, inner.flat_shapes, f=f.function)
 
     def interleave(
-        self, map_func: Callable[..., Any], cycle_length: int = 1, block_length: int = 1,
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int = 1,
+        block_length: int = 1,
         num_parallel_calls: Any = None,
-    ) -> Dataset:  # fmt: skip
+    ) -> Dataset:
         """As `flat_map`, of `cycle_length` data sets in turn, `block_length` elements at a time."""
         f, inner = self._trace_dataset(map_func, "interleave")
         rest = [f.captured, long(cycle_length), long(block_length)]
@@ -337,14 +340,23 @@ class Dataset:
         return f, made[0]
 
     def _then(
-        self, name: str, inputs: Sequence[Any], types: Any = None, shapes: Sequence[Shape] | None = None,
-        also: Sequence[Dataset] = (), **attrs: Any,
-    ) -> Dataset:  # fmt: skip
+        self,
+        name: str,
+        inputs: Sequence[Any],
+        types: Any = None,
+        shapes: Sequence[Shape] | None = None,
+        also: Sequence[Dataset] = (),
+        **attrs: Any,
+    ) -> Dataset:
         """The data set that the op `name` makes of this one."""
         return _made(
-            name, [self.variant, *inputs], self._types if types is None else types,
-            self.flat_shapes if shapes is None else shapes, below=(self, *also), **attrs,
-        )  # fmt: skip
+            name,
+            [self.variant, *inputs],
+            self._types if types is None else types,
+            self.flat_shapes if shapes is None else shapes,
+            below=(self, *also),
+            **attrs,
+        )
 
 
 class _Nested(Dataset):
@@ -381,7 +393,7 @@ def nested(dataset: Dataset, name: str, inputs: Sequence[Any]) -> Dataset:
 
 def _made(
     name: str, inputs: Sequence[Any], types: Any, shapes: Sequence[Shape], below: Sequence[Dataset] = (), **attrs: Any
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     """A data set of elements like `types`, a structure of types or of tensors."""
     structure = mapped(types, type_of)
     graph = graph_of([t for x in inputs for t in (x if isinstance(x, list) else [x])])

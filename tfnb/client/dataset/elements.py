@@ -18,9 +18,18 @@ from tfnb.ops.io.serialized_tensors import DESERIALIZE_SPARSE, serialize_sparse
 from tfnb.types import DType, Shape, string, unknown_shape
 
 __all__ = [
-    "SparseType", "mapped", "normal", "of_classes", "parts", "type_of", "unwired", "value_dtype", "wire_dtype",
-    "wire_shape", "wired",
-]  # fmt: skip
+    "SparseType",
+    "mapped",
+    "normal",
+    "of_classes",
+    "parts",
+    "type_of",
+    "unwired",
+    "value_dtype",
+    "wire_dtype",
+    "wire_shape",
+    "wired",
+]
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class FunctionGraph(GraphBuilder):
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
-    ) -> Operation:  # fmt: skip
+    ) -> Operation:
         return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 
 
@@ -69,9 +69,13 @@ def call_with(fn: Callable[..., Any], element: Any) -> Any:
 
 
 def trace(
-    fn: Callable[..., Any], structure: Any, dtypes: Sequence[Any], shapes: Sequence[Shape],
-    finish: Callable[[Any], Any], what: str,
-) -> Traced:  # fmt: skip
+    fn: Callable[..., Any],
+    structure: Any,
+    dtypes: Sequence[Any],
+    shapes: Sequence[Shape],
+    finish: Callable[[Any], Any],
+    what: str,
+) -> Traced:
     """`fn` as a graph from an element of that structure to the components of `finish(its result)`.
 
     Raises `InvalidArgumentError` when it returns nothing.

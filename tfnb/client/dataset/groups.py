@@ -29,9 +29,11 @@ Transformation = Callable[[Dataset], Dataset]
 
 
 def group_by_window(
-    key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: Any = None,
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Any],
+    window_size: Any = None,
     window_size_func: Callable[..., Any] | None = None,
-) -> Transformation:  # fmt: skip
+) -> Transformation:
     """Groups elements by `key_func(element)`, an int64 scalar; `reduce_func(key, data set)` of each group.
 
     A group is reduced when it has `window_size` elements (or `window_size_func(key)`), and at the end. Raises
@@ -62,10 +64,15 @@ def group_by_window(
         size = trace(size_of, int64, [int64], [scalar], normal, "size")
         captured = [f.captured for f in (key, reduce, size)]
         return dataset._then(
-            "GroupByWindowDataset", captured, made[0]._types, made[0].flat_shapes,
-            key_func=key.function, reduce_func=reduce.function, window_size_func=size.function,
+            "GroupByWindowDataset",
+            captured,
+            made[0]._types,
+            made[0].flat_shapes,
+            key_func=key.function,
+            reduce_func=reduce.function,
+            window_size_func=size.function,
             n_captured=tuple(map(len, captured)),
-        )  # fmt: skip
+        )
 
     return apply
 
@@ -90,9 +97,13 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
             return (following, made)
 
         f = trace(
-            step, structure, [*(t.dtype for t in held), *flatten(dataset._types)],
-            [*(t.shape for t in held), *dataset.flat_shapes], normal, "scan",
-        )  # fmt: skip
+            step,
+            structure,
+            [*(t.dtype for t in held), *flatten(dataset._types)],
+            [*(t.shape for t in held), *dataset.flat_shapes],
+            normal,
+            "scan",
+        )
         made = parts(outputs[0])
         return dataset._then(
             "ScanDataset", [held, f.captured], outputs[0], [t.shape for t in made], f=f.function, n_state=len(held)
@@ -102,9 +113,12 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
 
 
 def bucket_by_sequence_length(
-    element_length_func: Callable[..., Any], bucket_boundaries: Sequence[int], bucket_batch_sizes: Sequence[int],
-    padded_shapes: Any = None, padding_values: Any = None,
-) -> Transformation:  # fmt: skip
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+) -> Transformation:
     """Padded batches of elements of like length: of those below the first boundary, between two, beyond the last.
 
     bucket_batch_sizes: one more than boundaries. Raises `InvalidArgumentError` otherwise.

@@ -68,9 +68,13 @@ class Iterator:
     """
 
     def __init__(
-        self, iterator_resource: Tensor, initializer: Operation | None, output_types: Any,
-        output_shapes: Sequence[Shape], output_classes: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        iterator_resource: Tensor,
+        initializer: Operation | None,
+        output_types: Any,
+        output_shapes: Sequence[Shape],
+        output_classes: Any = None,
+    ) -> None:
         self._handle = iterator_resource
         self._initializer = initializer
         self._types = of_classes(output_types, output_classes)
@@ -79,7 +83,7 @@ class Iterator:
     @staticmethod
     def from_structure(
         output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
-    ) -> Iterator:  # fmt: skip
+    ) -> Iterator:
         """An iterator for any data set of these types and shapes: `make_initializer(dataset)` chooses one."""
         types, _, shapes = type_structure(output_types, output_shapes)
         types = of_classes(types, output_classes)
@@ -91,7 +95,7 @@ class Iterator:
     @staticmethod
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
-    ) -> Iterator:  # fmt: skip
+    ) -> Iterator:
         """The iterator whose `string_handle()` is fed: which one a step reads is chosen when it runs."""
         types, _, shapes = type_structure(output_types, output_shapes)
         types = of_classes(types, output_classes)
@@ -110,9 +114,7 @@ class Iterator:
         """An operation that begins a walk over `dataset`, whose types must be the iterator's, shapes compatible."""
         types = dataset._types
         if not same_structure(types, self._types) or flatten(types) != flatten(self._types):
-            raise DTypeError(
-                f"Expected output types {self._types!r} but got dataset with output types {types!r}."
-            )
+            raise DTypeError(f"Expected output types {self._types!r} but got dataset with output types {types!r}.")
         for mine, theirs in zip(self._shapes, dataset.flat_shapes, strict=True):
             if not mine.is_compatible_with(theirs):
                 raise DTypeError(

@@ -90,9 +90,7 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
         if found is None and op.gradient_type in CATALOG:
             found = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
         if found is None or found is GRADIENT_MISSING:
-            raise NotFoundError(
-                f"gradient_override_map names {op.gradient_type!r}, which is not registered", op
-            )
+            raise NotFoundError(f"gradient_override_map names {op.gradient_type!r}, which is not registered", op)
         return None if found is NOT_DIFFERENTIABLE else found
     own = op.opdef.grad
     if own is NOT_DIFFERENTIABLE:
@@ -128,11 +126,7 @@ def gradients(
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
     x_list = [_as_ref(graph, x) for x in _listed(xs)]
-    stops = (
-        {_as_ref(graph, t) for t in _listed(stop_gradients)}
-        if stop_gradients is not None
-        else set()
-    )
+    stops = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
     seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if aggregation_method not in (None, 0, 1, 2):
         raise InvalidArgumentError(
@@ -145,8 +139,9 @@ def gradients(
         if not any(has_gradient(y) for y in y_list):
             logging.warning(
                 "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
-                "differentiate", [f"{y.name} ({y.dtype.name})" for y in y_list],
-            )  # fmt: skip
+                "differentiate",
+                [f"{y.name} ({y.dtype.name})" for y in y_list],
+            )
         pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if has_gradient(y)]
         y_list = [y for y, _ in pairs]
         open_paths(x_list, y_list, stops)
@@ -197,9 +192,7 @@ def _seed(y: Tensor, seed: Any) -> Grad:
         return ones_like(y)
     seed = y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
     if not y.shape.is_compatible_with(seed.shape):
-        raise ShapeError(
-            f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op
-        )
+        raise ShapeError(f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op)
     return seed
 
 
@@ -394,16 +387,10 @@ def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
                 f"the gradient of {op.type} has shape {grad.shape}, its input {t.name} {t.shape}",
                 op,
             )
-        if (
-            grad.shape != t.shape
-            and t.shape.dims is not None
-            and grad.op.opdef.kind is not Kind.CONST
-        ):
+        if grad.shape != t.shape and t.shape.dims is not None and grad.op.opdef.kind is not Kind.CONST:
             grad.set_shape(t.shape)
     if grad.dtype is not t.dtype:
-        raise DTypeError(
-            f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op
-        )
+        raise DTypeError(f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op)
     return grad
 
 
@@ -429,9 +416,7 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", **kwargs: Any) -> list[Gr
         (first,) = gradients(ys, x, name=name, **kwargs)
         n = x.shape.dims[0] if x.shape.dims is not None and len(x.shape.dims) == 1 else None
         if n is None:
-            raise InvalidArgumentError(
-                f"hessians: x must be a vector of known length, got shape {x.shape}"
-            )
+            raise InvalidArgumentError(f"hessians: x must be a vector of known length, got shape {x.shape}")
         rows = [gradients(first[i], x, name=name, **kwargs)[0] for i in range(n)]
         found.append(first.graph.to_tensor(rows))
     return found

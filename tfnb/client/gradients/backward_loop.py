@@ -54,9 +54,7 @@ class BackwardLoop(WhileContext):
     """The loop that goes back through `forward`. `index` is the number of the forward iteration it is at."""
 
     def __init__(self, graph: Any, forward: WhileContext) -> None:
-        super().__init__(
-            graph, forward.parallel_iterations, name=f"{forward.name.rpartition('/')[2]}_grad"
-        )
+        super().__init__(graph, forward.parallel_iterations, name=f"{forward.name.rpartition('/')[2]}_grad")
         self.forward = forward
         self.index: Any = None
         self._number: Any = None  # that of the forward iteration, in the forward loop
@@ -132,9 +130,7 @@ class BackwardLoop(WhileContext):
         """Makes the forward loop keep `t`, and takes it here."""
         slot, self._slots = self._slots, self._slots + 1
         with self.forward._within(context_of(t.op)):
-            pushed = LOOP_STACK_PUSH(
-                self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory
-            )
+            pushed = LOOP_STACK_PUSH(self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory)
         conditions = conditions_of(t, self.forward, self._known)
         at = self.under(conditions, self.index)
         found: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
@@ -187,9 +183,12 @@ class BackwardLoop(WhileContext):
             flow = self.under(saved.conditions, self.enter(loop.exits[k]))
         self._kept.control_inputs = [op for op in self._kept.control_inputs if op is not push]
         redefine(
-            pop, TENSOR_ARRAY_READ, (self.enter(array.handle), pop.inputs[1], flow), TENSOR_ARRAY_READ.attrs(),
+            pop,
+            TENSOR_ARRAY_READ,
+            (self.enter(array.handle), pop.inputs[1], flow),
+            TENSOR_ARRAY_READ.attrs(),
             {"dtype": t.dtype},
-        )  # fmt: skip
+        )
         del pop.extra[SAVED]
 
     def add_op(self, op: Operation) -> None:
@@ -249,9 +248,7 @@ def differentiate(
     lists = [m for m, g in zip(loop.merges, arrived, strict=True) if g is not None and m.dtype is variant]
     if lists:
         raise UnimplementedError(f"gradients do not pass through lists of tensors in a loop ({loop.name})", lists[0].op)
-    variables = [
-        k for k, m in enumerate(loop.merges) if m.op in between and has_gradient(m)
-    ]
+    variables = [k for k, m in enumerate(loop.merges) if m.op in between and has_gradient(m)]
     captured = [
         (inside.op.inputs[0], inside)
         for inside in list(loop.entered.values())
@@ -269,9 +266,7 @@ def differentiate(
         back.index = taken[0] - 1
         found = walk(loop, xs, ys, taken[1:])
         following = [_dense(g, loop.inputs[k]) for k, g in zip(variables, found, strict=False)]
-        totals.extend(
-            total(back, t, g) for (t, _), g in zip(captured, found[len(variables) :], strict=True)
-        )
+        totals.extend(total(back, t, g) for (t, _), g in zip(captured, found[len(variables) :], strict=True))
         return [back.index, *following]
 
     shapes: list[Shape | None] = [Shape(()), *(loop.merges[k].shape for k in variables)]

@@ -26,17 +26,28 @@ _MESSAGES = {
     "ValuesDef": {"values": ("string*", 1), "external_values": ("Pair*", 2)},
     "ControlFlowContextDef": {"cond_ctxt": ("CondContextDef", 1), "while_ctxt": ("WhileContextDef", 2)},
     "CondContextDef": {
-        "context_name": ("string", 1), "pred_name": ("string", 2), "pivot_name": ("string", 3), "branch": ("int32", 4),
-        "values_def": ("ValuesDef", 5), "nested_contexts": ("ControlFlowContextDef*", 6),
+        "context_name": ("string", 1),
+        "pred_name": ("string", 2),
+        "pivot_name": ("string", 3),
+        "branch": ("int32", 4),
+        "values_def": ("ValuesDef", 5),
+        "nested_contexts": ("ControlFlowContextDef*", 6),
     },
     "WhileContextDef": {
-        "context_name": ("string", 1), "parallel_iterations": ("int32", 2), "back_prop": ("bool", 3),
-        "swap_memory": ("bool", 4), "pivot_name": ("string", 5), "pivot_for_pred_name": ("string", 6),
-        "pivot_for_body_name": ("string", 7), "loop_exit_names": ("string*", 8), "values_def": ("ValuesDef", 9),
-        "loop_enter_names": ("string*", 10), "maximum_iterations_name": ("string", 11),
+        "context_name": ("string", 1),
+        "parallel_iterations": ("int32", 2),
+        "back_prop": ("bool", 3),
+        "swap_memory": ("bool", 4),
+        "pivot_name": ("string", 5),
+        "pivot_for_pred_name": ("string", 6),
+        "pivot_for_body_name": ("string", 7),
+        "loop_exit_names": ("string*", 8),
+        "values_def": ("ValuesDef", 9),
+        "loop_enter_names": ("string*", 10),
+        "maximum_iterations_name": ("string", 11),
         "nested_contexts": ("ControlFlowContextDef*", 12),
     },
-}  # fmt: skip
+}
 
 
 def _message(name: str) -> Any:
@@ -115,12 +126,15 @@ class _Writing:
 
     def _loop(self, loop: WhileContext) -> Any:
         return _message("WhileContextDef")(
-            parallel_iterations=loop.parallel_iterations, back_prop=loop.back_prop, swap_memory=loop.swap_memory,
-            pivot_name=self.named(loop.pred.name), pivot_for_pred_name=self.named(loop.merges[0].name),
+            parallel_iterations=loop.parallel_iterations,
+            back_prop=loop.back_prop,
+            swap_memory=loop.swap_memory,
+            pivot_name=self.named(loop.pred.name),
+            pivot_for_pred_name=self.named(loop.merges[0].name),
             pivot_for_body_name=self.named(loop.inputs[0].name),
             loop_exit_names=[self.named(t.name) for t in loop.exits],
             loop_enter_names=[self.named(t.name) for t in loop.enters],
-        )  # fmt: skip
+        )
 
     def _branch(self, branch: CondContext) -> Any:
         return _message("CondContextDef")(

@@ -45,9 +45,7 @@ def container(container_name: str) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def name_scope(
-    name: str | None, default_name: str | None = None, values: Any = None
-) -> Iterator[str]:
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
     """Names made inside begin with `name/` (or `default_name/` when `name` is None); yields that prefix.
 
     Raises `InvalidArgumentError` when both are None but values are given.

@@ -111,9 +111,7 @@ class DefinedFunction:
         body = FunctionBuilder(graph)
         names = self._parameters or [f"arg{i}" for i in range(len(signature))]
         if len(names) != len(signature):
-            raise InvalidArgumentError(
-                f"{self.__name__} takes {len(names)} arguments, got {len(signature)}"
-            )
+            raise InvalidArgumentError(f"{self.__name__} takes {len(names)} arguments, got {len(signature)}")
         with body.as_default():
             args = [body.add_arg(t, s, n) for (t, s), n in zip(signature, names, strict=True)]
             found = self.function(*args)
@@ -240,15 +238,23 @@ class Defun:
     """
 
     def __init__(
-        self, *input_types: Any, func_name: str | None = None, grad_func: Any = None,
-        python_grad_func: Callable[..., Any] | None = None, shape_func: Callable[[Any], Any] | None = None,
-        out_names: Sequence[str] | None = None, noinline: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        *input_types: Any,
+        func_name: str | None = None,
+        grad_func: Any = None,
+        python_grad_func: Callable[..., Any] | None = None,
+        shape_func: Callable[[Any], Any] | None = None,
+        out_names: Sequence[str] | None = None,
+        noinline: bool = False,
+    ) -> None:
         self._types = input_types or None
         self._options = {
-            "func_name": func_name, "grad_func": grad_func, "python_grad_func": python_grad_func,
-            "shape_func": shape_func, "out_names": out_names,
-        }  # fmt: skip
+            "func_name": func_name,
+            "grad_func": grad_func,
+            "python_grad_func": python_grad_func,
+            "shape_func": shape_func,
+            "out_names": out_names,
+        }
 
     def __call__(self, function: Callable[..., Any]) -> DefinedFunction:
         if not callable(function):

@@ -55,9 +55,11 @@ def import_graph_def(
     Raises `GraphError`, `DTypeError` and their like, which say which node is wrong; the graph is then as before.
     """
     refuse_given(
-        "import_graph_def", "leave it out, the operations are those of the catalogue", op_dict=op_dict,
+        "import_graph_def",
+        "leave it out, the operations are those of the catalogue",
+        op_dict=op_dict,
         producer_op_list=producer_op_list,
-    )  # fmt: skip
+    )
     graph = get_default_graph()
     with all_or_nothing(graph):
         before = graph.version

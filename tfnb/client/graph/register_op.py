@@ -136,9 +136,7 @@ def _shapes(c: Infer, shape: Callable[[Infer], Any] | None, op: OpDef) -> tuple[
     if shape is None:
         return ((c.shapes[0] if c.shapes else unknown_shape),) * count
     found = shape(c)
-    several = isinstance(found, (list, tuple)) and all(
-        isinstance(s, (Shape, list, tuple)) or s is None for s in found
-    )
+    several = isinstance(found, (list, tuple)) and all(isinstance(s, (Shape, list, tuple)) or s is None for s in found)
     return tuple(as_shape(s) for s in found) if several and len(found) == count else (as_shape(found),)
 
 

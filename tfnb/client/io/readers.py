@@ -99,13 +99,23 @@ class FixedLengthRecordReader(ReaderBase):
     """Gives records of `record_bytes`, every `hop_bytes` (by default a record's length), between header and footer."""
 
     def __init__(
-        self, record_bytes: int, header_bytes: int | None = None, footer_bytes: int | None = None,
-        hop_bytes: int | None = None, name: str | None = None, encoding: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        hop_bytes: int | None = None,
+        name: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
         handle = ops.FIXED_LENGTH(
-            record_bytes=int(record_bytes), header_bytes=int(header_bytes or 0), footer_bytes=int(footer_bytes or 0),
-            hop_bytes=int(hop_bytes or 0), encoding=encoding or "", name=name, graph=get_default_graph(),
-        )  # fmt: skip
+            record_bytes=int(record_bytes),
+            header_bytes=int(header_bytes or 0),
+            footer_bytes=int(footer_bytes or 0),
+            hop_bytes=int(hop_bytes or 0),
+            encoding=encoding or "",
+            name=name,
+            graph=get_default_graph(),
+        )
         super().__init__(handle)
 
 
@@ -118,9 +128,7 @@ class TFRecordReader(ReaderBase):
 
     def __init__(self, name: str | None = None, options: Any = None, skip_corrupt: bool = False) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
-        handle = ops.TF_RECORD(
-            compression_type=kind, skip_corrupt=skip_corrupt, name=name, graph=get_default_graph()
-        )
+        handle = ops.TF_RECORD(compression_type=kind, skip_corrupt=skip_corrupt, name=name, graph=get_default_graph())
         super().__init__(handle)
 
 

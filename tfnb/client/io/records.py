@@ -44,7 +44,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """"", "ZLIB" or "GZIP" of options, a compression type, or None. Raises `InvalidArgumentError`."""
+        """ "", "ZLIB" or "GZIP" of options, a compression type, or None. Raises `InvalidArgumentError`."""
         if isinstance(options, TFRecordOptions):
             return cls.get_compression_type_string(options.compression_type)
         if options is None or options in ("", "NONE"):

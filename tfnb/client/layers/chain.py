@@ -100,8 +100,11 @@ class Chain:
 
     def apply(self, function: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Chain:
         """function(tensor, *args, **kwargs) as a link."""
-        return self._link(getattr(function, "__name__", "apply").strip("<>"), name,
-                          lambda x: self.graph.to_tensor(function(x, *args, **kwargs)))  # fmt: skip
+        return self._link(
+            getattr(function, "__name__", "apply").strip("<>"),
+            name,
+            lambda x: self.graph.to_tensor(function(x, *args, **kwargs)),
+        )
 
     def reshape(self, shape: ShapeLike) -> Chain:
         """The same elements in another shape; one dimension may be -1."""
@@ -123,9 +126,21 @@ class Chain:
         name: str | None = None,
     ) -> Chain:
         """A convolution of `kernel` (an integer or a pair) to `depth` channels."""
-        return self._link("conv2d", name, lambda x: conv_layers.conv2d(
-            x, depth, kernel, stride, edges, activation=_activation(activation_fn), use_bias=bias,
-            kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer"))  # fmt: skip
+        return self._link(
+            "conv2d",
+            name,
+            lambda x: conv_layers.conv2d(
+                x,
+                depth,
+                kernel,
+                stride,
+                edges,
+                activation=_activation(activation_fn),
+                use_bias=bias,
+                kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"),
+                name="layer",
+            ),
+        )
 
     def deconv2d(
         self,
@@ -137,9 +152,19 @@ class Chain:
         name: str | None = None,
     ) -> Chain:
         """The transposed convolution: `stride` times as large."""
-        return self._link("deconv2d", name, lambda x: conv_layers.Conv2DTranspose(
-            depth, kernel, stride, edges, activation=_activation(activation_fn),
-            kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer")(x))  # fmt: skip
+        return self._link(
+            "deconv2d",
+            name,
+            lambda x: conv_layers.Conv2DTranspose(
+                depth,
+                kernel,
+                stride,
+                edges,
+                activation=_activation(activation_fn),
+                kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"),
+                name="layer",
+            )(x),
+        )
 
     def max_pool(
         self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
@@ -155,12 +180,22 @@ class Chain:
         stride = kernel if stride is None else stride
         return Chain(AveragePooling2D(kernel, stride, edges, name=name)(self.tensor))
 
-    def fully_connected(self, size: int, activation_fn: Callable[[Any], Any] | None = _UNSET, bias: bool = True,
-                        name: str | None = None) -> Chain:  # fmt: skip
+    def fully_connected(
+        self, size: int, activation_fn: Callable[[Any], Any] | None = _UNSET, bias: bool = True, name: str | None = None
+    ) -> Chain:
         """activation(x @ kernel + bias) of `size` columns."""
-        return self._link("fully_connected", name, lambda x: dense_layers.dense(
-            x, size, _activation(activation_fn), bias,
-            kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer"))  # fmt: skip
+        return self._link(
+            "fully_connected",
+            name,
+            lambda x: dense_layers.dense(
+                x,
+                size,
+                _activation(activation_fn),
+                bias,
+                kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"),
+                name="layer",
+            ),
+        )
 
     def dropout(self, keep_prob: Any, training: Any = True, name: str | None = None) -> Chain:
         """Keeps a share of the elements in training, scaled."""
@@ -169,9 +204,10 @@ class Chain:
     def batch_normalize(self, training: TensorLike = True, name: str | None = None) -> Chain:
         """Batch normalisation; run the collection UPDATE_OPS with the training op."""
         return self._link(
-            "batch_normalize", name,
+            "batch_normalize",
+            name,
             lambda x: norm_layers.batch_normalization(x, training=training, name="layer"),
-        )  # fmt: skip
+        )
 
     def softmax(self, num_classes: int | None = None, name: str | None = None) -> Chain:
         """The softmax over the last dimension, with `num_classes` of a last layer of so many columns."""

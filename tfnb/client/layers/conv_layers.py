@@ -19,7 +19,7 @@ from tfnb.ops.conv_pool.depthwise import separable_conv2d as separable_op
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import Shape
 
-__all__ = ["API", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "SeparableConv2D", "layout", "spatial"]  # fmt: skip
+__all__ = ["API", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "SeparableConv2D", "layout", "spatial"]
 
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -29,9 +29,7 @@ def spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
     found = (value,) * rank if isinstance(value, int) else tuple(value)
     if len(found) != rank or not all(isinstance(v, int) and v > 0 for v in found):
         several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
-        raise InvalidArgumentError(
-            f"{what} must be a positive integer or {several}, got {value!r}"
-        )
+        raise InvalidArgumentError(f"{what} must be a positive integer or {several}, got {value!r}")
     return found
 
 
@@ -39,9 +37,7 @@ def layout(data_format: str, rank: int) -> str:
     """The ops' name of "channels_last" or "channels_first". Raises `InvalidArgumentError` for another."""
     formats = ("channels_last", "channels_first")
     if data_format not in formats:
-        raise InvalidArgumentError(
-            f"data_format must be one of {list(formats)}, got {data_format!r}"
-        )
+        raise InvalidArgumentError(f"data_format must be one of {list(formats)}, got {data_format!r}")
     return _LAYOUTS[rank][formats.index(data_format)]
 
 
@@ -50,12 +46,27 @@ class _Conv(Layer):
 
     rank = 2
 
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-                 data_format: str = "channels_last", dilation_rate: Any = 1,
-                 activation: Callable[[Any], Any] | None = None, use_bias: bool = True, kernel_initializer: Any = None,
-                 bias_initializer: Any = None, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-                 activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-                 trainable: bool = True, name: str | None = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        activation: Callable[[Any], Any] | None = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(name, trainable, activity_regularizer, **kw)
         self.filters = int(filters)
         self.kernel_size = spatial(kernel_size, self.rank, "kernel_size")
@@ -74,17 +85,11 @@ class _Conv(Layer):
         dims = shape.with_rank(self.rank + 2).as_list()
         channels = dims[1 if self.channels_first else -1]
         if channels is None:
-            raise ShapeError(
-                f"{self.default_name}: the number of channels must be known, got shape {shape}"
-            )
+            raise ShapeError(f"{self.default_name}: the number of channels must be known, got shape {shape}")
         return channels
 
     def _add_bias(self) -> None:
-        self.bias = (
-            self.add_variable("bias", [self.filters], None, *self.bias_options)
-            if self.use_bias
-            else None
-        )
+        self.bias = self.add_variable("bias", [self.filters], None, *self.bias_options) if self.use_bias else None
 
     def build(self, shape: Shape) -> None:
         kernel = [*self.kernel_size, self._channels(shape), self.filters]
@@ -100,10 +105,14 @@ class _Conv(Layer):
     def call(self, inputs: Tensor) -> Tensor:
         return self._finish(
             convolution(
-                inputs, self.kernel, self.padding, self.strides, self.dilation_rate,
+                inputs,
+                self.kernel,
+                self.padding,
+                self.strides,
+                self.dilation_rate,
                 data_format=self.data_format,
             )
-        )  # fmt: skip
+        )
 
 
 class Conv1D(_Conv):
@@ -128,17 +137,46 @@ class _Transposed(_Conv):
     """activation(transposed convolution + bias): each side becomes `strides` times longer, and by what a valid
     kernel reaches over."""
 
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-                 data_format: str = "channels_last", activation: Callable[[Any], Any] | None = None,
-                 use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = None,
-                 kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-                 kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
-                 name: str | None = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        activation: Callable[[Any], Any] | None = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(
-            filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer,
-            bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
-            bias_constraint, trainable, name, **kw,
-        )  # fmt: skip
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            1,
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            bias_regularizer,
+            activity_regularizer,
+            kernel_constraint,
+            bias_constraint,
+            trainable,
+            name,
+            **kw,
+        )
 
     def build(self, shape: Shape) -> None:
         kernel = [*self.kernel_size, self.filters, self._channels(shape)]
@@ -156,9 +194,7 @@ class _Transposed(_Conv):
         sides = [self._longer(d, i) for i, d in enumerate(dims[2:] if first else dims[1:-1])]
         made = [dims[0], self.filters, *sides] if first else [dims[0], *sides, self.filters]
         sizes = made if all(isinstance(d, int) for d in made) else inputs.graph.to_tensor(made)
-        y = conv_transpose(
-            inputs, self.kernel, sizes, self.strides, self.padding, data_format=self.data_format
-        )
+        y = conv_transpose(inputs, self.kernel, sizes, self.strides, self.padding, data_format=self.data_format)
         y.set_shape([d if isinstance(d, int) else None for d in made])
         return self._finish(y)
 
@@ -180,19 +216,51 @@ class SeparableConv2D(_Conv):
 
     default_name, rank = "separable_conv2d", 2
 
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-                 data_format: str = "channels_last", dilation_rate: Any = 1, depth_multiplier: int = 1,
-                 activation: Callable[[Any], Any] | None = None, use_bias: bool = True,
-                 depthwise_initializer: Any = None, pointwise_initializer: Any = None, bias_initializer: Any = None,
-                 depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None,
-                 activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None,
-                 bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
-                 **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        depth_multiplier: int = 1,
+        activation: Callable[[Any], Any] | None = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = None,
+        pointwise_initializer: Any = None,
+        bias_initializer: Any = None,
+        depthwise_regularizer: Any = None,
+        pointwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        pointwise_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(
-            filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, None,
-            bias_initializer, None, bias_regularizer, activity_regularizer, None, bias_constraint, trainable, name,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            None,
+            bias_initializer,
+            None,
+            bias_regularizer,
+            activity_regularizer,
+            None,
+            bias_constraint,
+            trainable,
+            name,
             **kw,
-        )  # fmt: skip
+        )
         self.depth_multiplier = int(depth_multiplier)
         self.depthwise_options = (
             depthwise_initializer,
@@ -211,17 +279,11 @@ class SeparableConv2D(_Conv):
         channels = self._channels(shape)
         taps = [*self.kernel_size, channels, self.depth_multiplier]
         point = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
-        self.depthwise_kernel = self.add_variable(
-            "depthwise_kernel", taps, None, *self.depthwise_options
-        )
-        self.pointwise_kernel = self.add_variable(
-            "pointwise_kernel", point, None, *self.pointwise_options
-        )
+        self.depthwise_kernel = self.add_variable("depthwise_kernel", taps, None, *self.depthwise_options)
+        self.pointwise_kernel = self.add_variable("pointwise_kernel", point, None, *self.pointwise_options)
         self._add_bias()
 
-    def _separable(
-        self, x: Tensor, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]
-    ) -> Any:
+    def _separable(self, x: Tensor, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]) -> Any:
         steps = (1, 1, *strides) if self.channels_first else (1, *strides, 1)
         name = _LAYOUTS[2][self.channels_first]
         return separable_op(x, taps, point, steps, self.padding, rate, data_format=name)
@@ -246,9 +308,14 @@ class SeparableConv1D(SeparableConv2D):
 
 
 _CLASSES = {
-    "conv1d": Conv1D, "conv2d": Conv2D, "conv3d": Conv3D, "conv2d_transpose": Conv2DTranspose,
-    "conv3d_transpose": Conv3DTranspose, "separable_conv1d": SeparableConv1D, "separable_conv2d": SeparableConv2D,
-}  # fmt: skip
+    "conv1d": Conv1D,
+    "conv2d": Conv2D,
+    "conv3d": Conv3D,
+    "conv2d_transpose": Conv2DTranspose,
+    "conv3d_transpose": Conv3DTranspose,
+    "separable_conv1d": SeparableConv1D,
+    "separable_conv2d": SeparableConv2D,
+}
 conv2d = functional(Conv2D)
 API: dict[str, Any] = {
     **{f"layers.{layer.__name__}": layer for layer in _CLASSES.values()},

@@ -38,8 +38,15 @@ class Layer:
 
     default_name = "layer"
 
-    def __init__(self, name: str | None = None, trainable: bool = True, activity_regularizer: Any = None,
-                 dtype: Any = None, _scope: Any = None, _reuse: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        name: str | None = None,
+        trainable: bool = True,
+        activity_regularizer: Any = None,
+        dtype: Any = None,
+        _scope: Any = None,
+        _reuse: bool | None = None,
+    ) -> None:
         self._given_name = name
         self.trainable = trainable
         self.activity_regularizer = activity_regularizer
@@ -138,8 +145,16 @@ class Layer:
         partitioner: Callable[..., Any] | None = None,
     ) -> Any:
         """A variable in the layer's scope, of the layer's dtype unless another is given."""
-        found = get_variable(name, shape, dtype or self.dtype, initializer, regularizer, trainable and self.trainable,
-                             constraint=constraint, partitioner=partitioner)  # fmt: skip
+        found = get_variable(
+            name,
+            shape,
+            dtype or self.dtype,
+            initializer,
+            regularizer,
+            trainable and self.trainable,
+            constraint=constraint,
+            partitioner=partitioner,
+        )
         self.variables += found if isinstance(found, PartitionedVariable) else [found]
         return found
 
@@ -152,9 +167,7 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
         Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD),
         Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None),
     )
-    own = [
-        p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD
-    ]
+    own = [p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     shown = Signature([inputs, *own, reuse])
 
     def call(*args: Any, **options: Any) -> Tensor:
@@ -173,11 +186,22 @@ class Dense(Layer):
 
     default_name = "dense"
 
-    def __init__(self, units: int, activation: Callable[[Any], Any] | None = None, use_bias: bool = True,
-                 kernel_initializer: Any = None, bias_initializer: Any = None, kernel_regularizer: Any = None,
-                 bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-                 bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
-                 **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        units: int,
+        activation: Callable[[Any], Any] | None = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(name, trainable, activity_regularizer, **kw)
         self.units, self.activation, self.use_bias = int(units), activation, use_bias
         self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
@@ -186,15 +210,9 @@ class Dense(Layer):
     def build(self, shape: Shape) -> None:
         n = shape.dims[-1] if shape.dims else None
         if n is None:
-            raise ShapeError(
-                f"dense: the last dimension of the inputs must be known, got shape {shape}"
-            )
+            raise ShapeError(f"dense: the last dimension of the inputs must be known, got shape {shape}")
         self.kernel = self.add_variable("kernel", [n, self.units], None, *self.kernel_options)
-        self.bias = (
-            self.add_variable("bias", [self.units], None, *self.bias_options)
-            if self.use_bias
-            else None
-        )
+        self.bias = self.add_variable("bias", [self.units], None, *self.bias_options) if self.use_bias else None
 
     def call(self, inputs: Tensor) -> Tensor:
         rank = inputs.shape.ndims

@@ -71,8 +71,13 @@ class BucketizedColumn:
         return found
 
 
-def numeric_column(key: str, shape: Any = (1,), default_value: Any = None, dtype: DTypeLike = float32,
-                   normalizer_fn: Callable[[Any], Any] | None = None) -> NumericColumn:  # fmt: skip
+def numeric_column(
+    key: str,
+    shape: Any = (1,),
+    default_value: Any = None,
+    dtype: DTypeLike = float32,
+    normalizer_fn: Callable[[Any], Any] | None = None,
+) -> NumericColumn:
     """The feature `key`, numbers of `shape` per example, after `normalizer_fn` if given.
 
     `default_value` stands for the feature in examples without it, when they are parsed by the result of

@@ -31,8 +31,9 @@ class Dropout(Layer):
 
     default_name = "dropout"
 
-    def __init__(self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
-                 **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **kw: Any
+    ) -> None:
         super().__init__(name, **kw)
         if isinstance(rate, (int, float)) and not 0 <= rate < 1:
             raise InvalidArgumentError(f"dropout: rate must be in [0, 1), got {rate}")
@@ -55,16 +56,27 @@ class BatchNormalization(Layer):
 
     default_name = "batch_normalization"
 
-    def __init__(self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
-                 scale: bool = True, beta_initializer: Any = None, gamma_initializer: Any = None,
-                 moving_mean_initializer: Any = None, moving_variance_initializer: Any = None,
-                 beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
-                 gamma_constraint: Any = None, trainable: bool = True, name: str | None = None,
-                 **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        axis: Any = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = None,
+        gamma_initializer: Any = None,
+        moving_mean_initializer: Any = None,
+        moving_variance_initializer: Any = None,
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kw: Any,
+    ) -> None:
         if kw.pop("renorm", False):
-            raise InvalidArgumentError(
-                "batch_normalization: renorm=True is not supported; use renorm=False"
-            )
+            raise InvalidArgumentError("batch_normalization: renorm=True is not supported; use renorm=False")
         for changes in ("virtual_batch_size", "adjustment"):
             if kw.pop(changes, None) is not None:
                 raise InvalidArgumentError(f"batch_normalization: {changes} is not supported")
@@ -89,32 +101,22 @@ class BatchNormalization(Layer):
     def _place(self, shape: Shape) -> int:
         rank = shape.ndims
         if rank is None or not -rank <= self.axis < rank:
-            raise ShapeError(
-                f"batch_normalization: inputs of shape {shape} have no axis {self.axis}"
-            )
+            raise ShapeError(f"batch_normalization: inputs of shape {shape} have no axis {self.axis}")
         return self.axis % rank
 
     def build(self, shape: Shape) -> None:
         n = shape.as_list()[self._place(shape)]
         if n is None:
-            raise ShapeError(
-                f"batch_normalization: dimension {self.axis} of the inputs must be known, got {shape}"
-            )
+            raise ShapeError(f"batch_normalization: dimension {self.axis} of the inputs must be known, got {shape}")
         # 16-bit floats keep their statistics and parameters in 32 bits
         dtype = self.dtype if self.dtype is None or self.dtype.size > 2 else float32
-        self.gamma = (
-            self.add_variable("gamma", [n], dtype, *self.gamma_options) if self.scale else None
-        )
-        self.beta = (
-            self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
-        )
+        self.gamma = self.add_variable("gamma", [n], dtype, *self.gamma_options) if self.scale else None
+        self.beta = self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
         scope = get_variable_scope()
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # they are assigned whole
         try:
-            self.moving_mean = self.add_variable(
-                "moving_mean", [n], dtype, self.mean_initializer, None, False
-            )
+            self.moving_mean = self.add_variable("moving_mean", [n], dtype, self.mean_initializer, None, False)
             self.moving_variance = self.add_variable(
                 "moving_variance", [n], dtype, self.variance_initializer, None, False
             )
@@ -172,8 +174,14 @@ class BatchNormalization(Layer):
                 graph.add_to_collections(self.updates_collection, update)
 
 
-def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, training: Any = False,
-            name: str | None = None) -> Tensor:  # fmt: skip
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Tensor:
     """Dropout while `training` (a bool or a bool tensor; default: off); see `Dropout`.
 
     Raises `InvalidArgumentError` for a rate outside [0, 1).
@@ -204,10 +212,24 @@ def batch_normalization(
 ) -> Tensor:
     """Batch normalisation; see `BatchNormalization`. Raises `ShapeError` when the channels' number is not known."""
     layer = BatchNormalization(
-        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
-        moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
-        trainable, name, _reuse=reuse, **kw,
-    )  # fmt: skip
+        axis,
+        momentum,
+        epsilon,
+        center,
+        scale,
+        beta_initializer,
+        gamma_initializer,
+        moving_mean_initializer,
+        moving_variance_initializer,
+        beta_regularizer,
+        gamma_regularizer,
+        beta_constraint,
+        gamma_constraint,
+        trainable,
+        name,
+        _reuse=reuse,
+        **kw,
+    )
     return layer(inputs, training=training)
 
 

@@ -30,8 +30,15 @@ class _Pooling(Layer):
     rank = 2
     pool: Any = staticmethod(max_pool)
 
-    def __init__(self, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-                 name: str | None = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(name, **kw)
         self.data_format = layout(data_format, self.rank)
         self.pool_size = spatial(pool_size, self.rank, "pool_size")
@@ -81,7 +88,7 @@ class AveragePooling3D(_Pooling):
 
 
 max_pooling2d, average_pooling2d = functional(MaxPooling2D), functional(AveragePooling2D)
-_CLASSES = (MaxPooling1D, MaxPooling2D, MaxPooling3D, AveragePooling1D, AveragePooling2D, AveragePooling3D)  # fmt: skip
+_CLASSES = (MaxPooling1D, MaxPooling2D, MaxPooling3D, AveragePooling1D, AveragePooling2D, AveragePooling3D)
 API: dict[str, Any] = {
     **{f"layers.{layer.__name__}": layer for layer in _CLASSES},
     **{f"layers.{layer.default_name}": functional(layer) for layer in _CLASSES},

@@ -206,9 +206,13 @@ def image_summary(tag: Any, tensor: Any, max_images: int = 3, collections: Any =
 
 
 def audio_summary(
-    tag: Any, tensor: Any, sample_rate: float, max_outputs: int = 3, collections: Any = None,
+    tag: Any,
+    tensor: Any,
+    sample_rate: float,
+    max_outputs: int = 3,
+    collections: Any = None,
     name: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """As `tf.summary.audio`, with the tag given outright and a number as the rate."""
     count = _positive("max_outputs", max_outputs)
     made = AUDIO_SUMMARY(tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary")

@@ -49,14 +49,16 @@ class Reduction:
     def validate(cls, key: str) -> None:
         """Raises `InvalidArgumentError` for what is not a reduction."""
         if key not in cls.all():
-            raise InvalidArgumentError(
-                f"{key!r} is not a loss reduction; needed one of {cls.all()}"
-            )
+            raise InvalidArgumentError(f"{key!r} is not a loss reduction; needed one of {cls.all()}")
 
 
-def compute_weighted_loss(losses: Any, weights: TensorLike = 1.0, scope: str | None = None,
-                          loss_collection: str | None = GraphKeys.LOSSES,
-                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def compute_weighted_loss(
+    losses: Any,
+    weights: TensorLike = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """`losses * weights`, reduced; a scalar of the dtype of `losses`, or its shape for Reduction.NONE.
 
     `weights`: a scalar, or of the rank of `losses` with dimensions equal to its or 1. Raises `ShapeError` for other
@@ -108,21 +110,29 @@ def _floats(graph: Any, labels: Any, predictions: Any) -> tuple[Any, Any]:
     return y, p
 
 
-def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-                       loss_collection: str | None = GraphKeys.LOSSES,
-                       reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """(predictions - labels)^2. Raises `ShapeError` unless both have the same shape."""
     graph, opened = _pair("mean_squared_error", labels, predictions, scope)
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
-        return compute_weighted_loss(
-            SQUARED_DIFFERENCE(p, y), weights, scope, loss_collection, reduction
-        )
+        return compute_weighted_loss(SQUARED_DIFFERENCE(p, y), weights, scope, loss_collection, reduction)
 
 
-def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-                        loss_collection: str | None = GraphKeys.LOSSES,
-                        reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def absolute_difference(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """|predictions - labels|. Raises `ShapeError` unless both have the same shape."""
     graph, opened = _pair("absolute_difference", labels, predictions, scope)
     with graph.as_default(), opened as scope:
@@ -130,8 +140,13 @@ def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0, scope
         return compute_weighted_loss(ABS(p - y), weights, scope, loss_collection, reduction)
 
 
-def mean_pairwise_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-                                loss_collection: str | None = GraphKeys.LOSSES) -> Tensor:  # fmt: skip
+def mean_pairwise_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:
     """The mean of (d_i - d_j)^2 over the pairs of a row's differences d = predictions - labels, summed over rows.
 
     labels, predictions: shape (batch, ...). weights: a scalar or one number per row, shape (batch,) or (batch, 1, ...).
@@ -158,9 +173,15 @@ def mean_pairwise_squared_error(labels: Any, predictions: Any, weights: Any = 1.
         return loss
 
 
-def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
-               loss_collection: str | None = GraphKeys.LOSSES,
-               reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: float = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Half the squared error up to an error of `delta`, linear beyond."""
     graph, opened = _pair("huber_loss", labels, predictions, scope)
     with graph.as_default(), opened as scope:
@@ -171,9 +192,15 @@ def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float =
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
-             loss_collection: str | None = GraphKeys.LOSSES,
-             reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: float = 1e-7,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """-labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)."""
     graph, opened = _pair("log_loss", labels, predictions, scope)
     with graph.as_default(), opened as scope:
@@ -182,9 +209,14 @@ def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float =
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
-               loss_collection: str | None = GraphKeys.LOSSES,
-               reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """max(0, 1 - (2 * labels - 1) * logits), labels being 0 or 1."""
     graph, opened = _pair("hinge_loss", labels, logits, scope)
     with graph.as_default(), opened as scope:
@@ -193,9 +225,16 @@ def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None =
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def cosine_distance(labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0,
-                    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-                    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS, dim: int | None = None) -> Tensor:  # fmt: skip
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim: int | None = None,
+) -> Tensor:
     """1 - sum(labels * predictions) along `axis`; both are taken to have unit length."""
     chosen = dim if axis is None else axis
     if chosen is None:
@@ -207,9 +246,15 @@ def cosine_distance(labels: Any, predictions: Any, axis: int | None = None, weig
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
-                          scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Cross entropy of independent classes; smoothing draws the labels towards 1/2."""
     graph, opened = _pair("sigmoid_cross_entropy_loss", multi_class_labels, logits, scope)
     with graph.as_default(), opened as scope:
@@ -220,9 +265,15 @@ def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, weights: Any = 1
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def softmax_cross_entropy(onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
-                          scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
-                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Cross entropy of exclusive classes (..., classes), a loss per row; smoothing draws labels to 1 / classes."""
     graph, opened = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
     with graph.as_default(), opened as scope:
@@ -230,17 +281,20 @@ def softmax_cross_entropy(onehot_labels: Any, logits: Any, weights: Any = 1.0, l
         if label_smoothing > 0:
             n = y.shape.as_list()[-1]
             if n is None:
-                raise ShapeError(
-                    f"softmax_cross_entropy: smoothing needs a known number of classes, got {y.shape}"
-                )
+                raise ShapeError(f"softmax_cross_entropy: smoothing needs a known number of classes, got {y.shape}")
             y = y * (1 - label_smoothing) + label_smoothing / n
         loss = softmax_cross_entropy_with_logits_v2(labels=STOP_GRADIENT(y), logits=z)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
-                                 loss_collection: str | None = GraphKeys.LOSSES,
-                                 reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Cross entropy of exclusive classes given by integer labels, a loss per row; labels (n, 1) become (n)."""
     graph, opened = _pair("sparse_softmax_cross_entropy_loss", labels, logits, scope)
     with graph.as_default(), opened as scope:
@@ -268,16 +322,15 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
-def get_regularization_loss(
-    scope: str | None = None, name: str = "total_regularization_loss"
-) -> Tensor:
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
     """The sum of the regularisation losses; 0 when there are none."""
     found = get_regularization_losses(scope)
     return ADD_N(found, name=name) if found else get_default_graph().to_tensor(0.0)
 
 
-def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss",
-                   scope: str | None = None) -> Tensor:  # fmt: skip
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
     """The sum of the collected losses and, unless told otherwise, the regularisation losses.
 
     Raises `InvalidArgumentError` when nothing was collected.

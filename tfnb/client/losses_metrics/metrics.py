@@ -151,9 +151,11 @@ mean_absolute_error = _of_errors(
     "mean_absolute_error", lambda p, y: ABS(p - y), IDENTITY, "The mean of |predictions - labels|."
 )
 root_mean_squared_error = _of_errors(
-    "root_mean_squared_error", lambda p, y: SQUARE(p - y), SQRT,
+    "root_mean_squared_error",
+    lambda p, y: SQUARE(p - y),
+    SQRT,
     "The root of the mean of (predictions - labels)^2.",
-)  # fmt: skip
+)
 
 
 def mean_relative_error(
@@ -287,9 +289,15 @@ def batch_accuracy(predictions: TensorLike, labels: TensorLike, weights: Any = N
 
 
 _LABELLED = (
-    accuracy, mean_squared_error, mean_absolute_error, root_mean_squared_error, mean_iou, mean_per_class_accuracy,
-    mean_relative_error, mean_cosine_distance,
-)  # fmt: skip
+    accuracy,
+    mean_squared_error,
+    mean_absolute_error,
+    root_mean_squared_error,
+    mean_iou,
+    mean_per_class_accuracy,
+    mean_relative_error,
+    mean_cosine_distance,
+)
 API: dict[str, Any] = {
     "metrics.mean": mean,
     "metrics.mean_tensor": mean_tensor,

@@ -87,9 +87,11 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
             hits, add_hits = _total("true_positives", _counts("tp", y, p, class_id), w)
             rest, add_rest = _total(other, _counts(other, y, p, class_id), w)
             return finished(
-                REAL_DIV(hits, hits + rest), REAL_DIV(add_hits, add_hits + add_rest), metrics_collections,
+                REAL_DIV(hits, hits + rest),
+                REAL_DIV(add_hits, add_hits + add_rest),
+                metrics_collections,
                 updates_collections,
-            )  # fmt: skip
+            )
 
     default = name
     metric.__name__ = metric.__qualname__ = name
@@ -155,15 +157,11 @@ def average_precision_at_k(
             most = SHAPE(y, out_type=int32)[-1]
         hit = cast(reduce_any(EQUAL(EXPAND_DIMS(best, -1), EXPAND_DIMS(y, -2)), axis=-1), float64)
         ranks = cast(range_(1, k + 1), float64)
-        each = DIV_NO_NAN(
-            reduce_sum(cumsum(hit, axis=-1) / ranks * hit, axis=-1), cast(MINIMUM(most, k), float64)
-        )
+        each = DIV_NO_NAN(reduce_sum(cumsum(hit, axis=-1) / ranks * hit, axis=-1), cast(MINIMUM(most, k), float64))
         ones = each * 0.0 + 1.0
         total, add = _total("average_precision_at_k/total", each, w)
         count, add_count = _total("average_precision_at_k/max", ones, w)
-        return finished(
-            DIV_NO_NAN(total, count), DIV_NO_NAN(add, add_count), metrics_collections, updates_collections
-        )
+        return finished(DIV_NO_NAN(total, count), DIV_NO_NAN(add, add_count), metrics_collections, updates_collections)
 
 
 def _swapped(function: Any, name: str) -> Any:

@@ -271,10 +271,19 @@ def _swapped(function: Any) -> Any:
 
 
 _FUNCTIONS = (
-    true_positives, false_positives, true_negatives, false_negatives, precision, recall, auc,
-    *(_list_of(outcome) for outcome in OUTCOMES), precision_at_thresholds, recall_at_thresholds,
-    sensitivity_at_specificity, specificity_at_sensitivity,
-)  # fmt: skip
+    true_positives,
+    false_positives,
+    true_negatives,
+    false_negatives,
+    precision,
+    recall,
+    auc,
+    *(_list_of(outcome) for outcome in OUTCOMES),
+    precision_at_thresholds,
+    recall_at_thresholds,
+    sensitivity_at_specificity,
+    specificity_at_sensitivity,
+)
 API: dict[str, Any] = {}
 for _function in _FUNCTIONS:
     API[f"metrics.{_function.__name__}"] = _function

@@ -39,9 +39,7 @@ def _labels_and_inputs(graph: GraphBuilder, labels: Tensor, inputs: Tensor) -> t
     if a.dtype.is_floating and b.dtype.is_integer:
         a, b = b, a
     if not (a.dtype.is_integer and b.dtype.is_floating):
-        raise InvalidArgumentError(
-            f"needed integer labels and float inputs, got {a.dtype.name} and {b.dtype.name}"
-        )
+        raise InvalidArgumentError(f"needed integer labels and float inputs, got {a.dtype.name} and {b.dtype.name}")
     return cast_to(a, int64), b
 
 
@@ -85,9 +83,18 @@ def _sampled_logits(
 
 
 def _sampled(
-    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
-    sampled_values: Any, remove_accidental_hits: bool, strategy: str, seed: int | None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int,
+    sampled_values: Any,
+    remove_accidental_hits: bool,
+    strategy: str,
+    seed: int | None,
+) -> tuple[Tensor, Tensor]:
     shards = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     graph = graph_of([*shards, labels, inputs])
     at, x = _labels_and_inputs(graph, labels, inputs)
@@ -97,9 +104,7 @@ def _sampled(
         draw = SAMPLERS["nn.log_uniform_candidate_sampler"]
         sampled_values = draw(at, num_true, num_sampled, True, num_classes, seed)
     samples = [graph.to_tensor(t) for t in sampled_values]
-    return _sampled_logits(
-        graph, weights, biases, at, x, num_true, samples, remove_accidental_hits, strategy
-    )
+    return _sampled_logits(graph, weights, biases, at, x, num_true, samples, remove_accidental_hits, strategy)
 
 
 def nce_loss(
@@ -124,9 +129,18 @@ def nce_loss(
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "nce_loss"):
         logits, wanted = _sampled(
-            weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-            remove_accidental_hits, partition_strategy, None,
-        )  # fmt: skip
+            weights,
+            biases,
+            labels,
+            inputs,
+            num_sampled,
+            num_classes,
+            num_true,
+            sampled_values,
+            remove_accidental_hits,
+            partition_strategy,
+            None,
+        )
         return SUM(sigmoid_cross_entropy_with_logits(logits=logits, labels=wanted), np.int32(1))
 
 
@@ -151,9 +165,18 @@ def sampled_softmax_loss(
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "sampled_softmax_loss"):
         logits, wanted = _sampled(
-            weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-            remove_accidental_hits, partition_strategy, seed,
-        )  # fmt: skip
+            weights,
+            biases,
+            labels,
+            inputs,
+            num_sampled,
+            num_classes,
+            num_true,
+            sampled_values,
+            remove_accidental_hits,
+            partition_strategy,
+            seed,
+        )
         return softmax_cross_entropy_with_logits(logits=logits, labels=wanted)
 
 

@@ -39,9 +39,7 @@ def weighted(values: Any, weights: Any) -> Any:
         return values * weights
     product = values * weights
     rank = RANK(weights)
-    alike = LOGICAL_AND(
-        EQUAL(rank, RANK(values)), EQUAL(SIZE(product, out_type=int32), SIZE(values, out_type=int32))
-    )
+    alike = LOGICAL_AND(EQUAL(rank, RANK(values)), EQUAL(SIZE(product, out_type=int32), SIZE(values, out_type=int32)))
     fits = assert_that(
         LOGICAL_OR(EQUAL(rank, 0), alike),
         ["weights can not be broadcast to values", SHAPE(weights, out_type=int32), SHAPE(values, out_type=int32)],

@@ -60,9 +60,7 @@ class FlagValues:
             _add(parser, flag)
         found, rest = parser.parse_known_args(given[1:])
         self.__dict__["_values"] = vars(found)
-        missing = [
-            n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None
-        ]
+        missing = [n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None]
         if missing:
             raise InvalidArgumentError(f"flag --{missing[0]} must have a value")
         self.__dict__["_rest"] = given[:1] + rest
@@ -74,9 +72,7 @@ class FlagValues:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._flags:
-            raise UnknownFlagError(
-                f"no flag named {name!r} was defined; there are {sorted(self._flags)}"
-            )
+            raise UnknownFlagError(f"no flag named {name!r} was defined; there are {sorted(self._flags)}")
         if name in self._set:
             return self._set[name]
         if self._values is None:
@@ -85,9 +81,7 @@ class FlagValues:
 
     def __setattr__(self, name: str, value: TensorLike) -> None:
         if name not in self._flags:
-            raise UnknownFlagError(
-                f"no flag named {name!r} was defined; there are {sorted(self._flags)}"
-            )
+            raise UnknownFlagError(f"no flag named {name!r} was defined; there are {sorted(self._flags)}")
         self._set[name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -140,13 +134,14 @@ def _add(parser: argparse.ArgumentParser, flag: _Flag) -> None:
     names = [f"--{flag.name}", *([f"-{flag.short_name}"] if flag.short_name else [])]
     if flag.kind is _boolean:
         # a value only after "=": the next word is never taken for it
-        parser.add_argument(*names, dest=flag.name, nargs="?", const=True, default=flag.default,
-                            type=_boolean, help=text)  # fmt: skip
-        parser.add_argument(f"--no{flag.name}", dest=flag.name, action="store_false", default=flag.default,
-                            help=argparse.SUPPRESS)  # fmt: skip
+        parser.add_argument(
+            *names, dest=flag.name, nargs="?", const=True, default=flag.default, type=_boolean, help=text
+        )
+        parser.add_argument(
+            f"--no{flag.name}", dest=flag.name, action="store_false", default=flag.default, help=argparse.SUPPRESS
+        )
         return
-    parser.add_argument(*names, dest=flag.name, default=flag.default, type=flag.kind, help=text,
-                        choices=flag.choices)  # fmt: skip
+    parser.add_argument(*names, dest=flag.name, default=flag.default, type=flag.kind, help=text, choices=flag.choices)
 
 
 FLAGS = FlagValues()
@@ -171,43 +166,72 @@ def _bounded(kind: Callable[[str], Any], lower: float | None, upper: float | Non
     return kind if lower is None and upper is None else read
 
 
-def DEFINE_string(flag_name: str, default_value: str | None, docstring: str = "", short_name: str | None = None,
-                  required: bool = False) -> None:  # fmt: skip
+def DEFINE_string(
+    flag_name: str,
+    default_value: str | None,
+    docstring: str = "",
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
     """Defines a flag `--flag_name=text`, and `-short_name`."""
     _define(_Flag(flag_name, default_value, docstring or "", str, None, short_name), required)
 
 
-def DEFINE_integer(flag_name: str, default_value: int | None, docstring: str = "", lower_bound: int | None = None,
-                   upper_bound: int | None = None, short_name: str | None = None,
-                   required: bool = False) -> None:  # fmt: skip
+def DEFINE_integer(
+    flag_name: str,
+    default_value: int | None,
+    docstring: str = "",
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
     """Defines a flag `--flag_name=12`, and `-short_name`; the bounds are allowed values."""
     kind = _bounded(_integer, lower_bound, upper_bound)
     _define(_Flag(flag_name, default_value, docstring or "", kind, None, short_name), required)
 
 
-def DEFINE_float(flag_name: str, default_value: float | None, docstring: str = "", lower_bound: float | None = None,
-                 upper_bound: float | None = None, short_name: str | None = None,
-                 required: bool = False) -> None:  # fmt: skip
+def DEFINE_float(
+    flag_name: str,
+    default_value: float | None,
+    docstring: str = "",
+    lower_bound: float | None = None,
+    upper_bound: float | None = None,
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
     """Defines a flag `--flag_name=0.5`, and `-short_name`; the bounds are allowed values."""
     default = float(default_value) if default_value is not None else None
     kind = _bounded(float, lower_bound, upper_bound)
     _define(_Flag(flag_name, default, docstring or "", kind, None, short_name), required)
 
 
-def DEFINE_boolean(flag_name: str, default_value: bool | None, docstring: str = "", short_name: str | None = None,
-                   required: bool = False) -> None:  # fmt: skip
+def DEFINE_boolean(
+    flag_name: str,
+    default_value: bool | None,
+    docstring: str = "",
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
     """Defines flags `--flag_name`, `--noflag_name`, `--flag_name=true` and `-short_name`."""
     _define(_Flag(flag_name, default_value, docstring or "", _boolean, None, short_name), required)
 
 
-def DEFINE_enum(flag_name: str, default_value: str | None, enum_values: Sequence[str], docstring: str = "",
-                short_name: str | None = None, required: bool = False) -> None:  # fmt: skip
+def DEFINE_enum(
+    flag_name: str,
+    default_value: str | None,
+    enum_values: Sequence[str],
+    docstring: str = "",
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
     """Defines a flag whose value is one of `enum_values`."""
     _define(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values), short_name), required)
 
 
-def DEFINE_list(flag_name: str, default_value: Any, docstring: str = "", short_name: str | None = None,
-                required: bool = False) -> None:  # fmt: skip
+def DEFINE_list(
+    flag_name: str, default_value: Any, docstring: str = "", short_name: str | None = None, required: bool = False
+) -> None:
     """Defines a flag `--flag_name=a,b,c`."""
     default = _list(default_value) if isinstance(default_value, str) else default_value
     _define(_Flag(flag_name, default, docstring or "", _list, None, short_name), required)
@@ -247,9 +271,5 @@ _FUNCTIONS: dict[str, Any] = {
 }
 API: dict[str, Any] = {
     "app.run": run,
-    **{
-        f"{prefix}.{name}": value
-        for prefix in ("flags", "app.flags")
-        for name, value in _FUNCTIONS.items()
-    },
+    **{f"{prefix}.{name}": value for prefix in ("flags", "app.flags") for name, value in _FUNCTIONS.items()},
 }

@@ -225,8 +225,20 @@ def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list
 
 
 _FUNCTIONS: dict[str, Any] = {
-    "GFile": GFile, "FastGFile": GFile, "Open": GFile, "Exists": Exists, "IsDirectory": IsDirectory,
-    "MakeDirs": MakeDirs, "MkDir": MkDir, "Remove": Remove, "DeleteRecursively": DeleteRecursively,
-    "ListDirectory": ListDirectory, "Glob": Glob, "Copy": Copy, "Rename": Rename, "Stat": Stat, "Walk": Walk,
-}  # fmt: skip
+    "GFile": GFile,
+    "FastGFile": GFile,
+    "Open": GFile,
+    "Exists": Exists,
+    "IsDirectory": IsDirectory,
+    "MakeDirs": MakeDirs,
+    "MkDir": MkDir,
+    "Remove": Remove,
+    "DeleteRecursively": DeleteRecursively,
+    "ListDirectory": ListDirectory,
+    "Glob": Glob,
+    "Copy": Copy,
+    "Rename": Rename,
+    "Stat": Stat,
+    "Walk": Walk,
+}
 API: dict[str, Any] = {f"gfile.{name}": value for name, value in _FUNCTIONS.items()}

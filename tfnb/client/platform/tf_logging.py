@@ -96,9 +96,7 @@ def set_verbosity(v: Any) -> None:
     try:
         _logger().setLevel(v)
     except (ValueError, TypeError):
-        raise InvalidArgumentError(
-            f"{v!r} is not a logging level; needed DEBUG, INFO, WARN, ERROR or FATAL"
-        ) from None
+        raise InvalidArgumentError(f"{v!r} is not a logging level; needed DEBUG, INFO, WARN, ERROR or FATAL") from None
 
 
 def get_verbosity() -> int:
@@ -112,9 +110,24 @@ def flush() -> None:
 
 
 _FUNCTIONS: dict[str, Any] = {
-    "DEBUG": DEBUG, "INFO": INFO, "WARN": WARN, "ERROR": ERROR, "FATAL": FATAL, "log": log, "debug": debug,
-    "info": info, "warn": warning, "warning": warning, "error": error, "fatal": fatal, "vlog": vlog,
-    "log_first_n": log_first_n, "log_every_n": log_every_n, "log_if": log_if, "set_verbosity": set_verbosity,
-    "get_verbosity": get_verbosity, "flush": flush,
-}  # fmt: skip
+    "DEBUG": DEBUG,
+    "INFO": INFO,
+    "WARN": WARN,
+    "ERROR": ERROR,
+    "FATAL": FATAL,
+    "log": log,
+    "debug": debug,
+    "info": info,
+    "warn": warning,
+    "warning": warning,
+    "error": error,
+    "fatal": fatal,
+    "vlog": vlog,
+    "log_first_n": log_first_n,
+    "log_every_n": log_every_n,
+    "log_if": log_if,
+    "set_verbosity": set_verbosity,
+    "get_verbosity": get_verbosity,
+    "flush": flush,
+}
 API: dict[str, Any] = {f"logging.{name}": value for name, value in _FUNCTIONS.items()}

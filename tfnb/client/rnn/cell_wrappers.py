@@ -78,9 +78,7 @@ class _Transparent(_Wrapper):
 class ResidualWrapper(_Transparent):
     """output = inputs + cell(inputs), or `residual_fn(inputs, outputs)`. Raises `ShapeError` if they do not fit."""
 
-    def __init__(
-        self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: Any
-    ) -> None:
+    def __init__(self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: Any) -> None:
         super().__init__(cell, **kw)
         self._residual_fn = residual_fn
 
@@ -121,16 +119,24 @@ class DropoutWrapper(_Transparent):
     and `input_size` if inputs are dropped. Raises `InvalidArgumentError` for probabilities outside (0, 1].
     """
 
-    def __init__(self, cell: Any, input_keep_prob: Any = 1.0, output_keep_prob: Any = 1.0, state_keep_prob: Any = 1.0,
-                 variational_recurrent: bool = False, input_size: Any = None, dtype: Any = None,
-                 seed: int | None = None, dropout_state_filter_visitor: Any = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        cell: Any,
+        input_keep_prob: Any = 1.0,
+        output_keep_prob: Any = 1.0,
+        state_keep_prob: Any = 1.0,
+        variational_recurrent: bool = False,
+        input_size: Any = None,
+        dtype: Any = None,
+        seed: int | None = None,
+        dropout_state_filter_visitor: Any = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(cell, **kw)
         keeps = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
         for what, keep in keeps.items():
             if not is_tensor_like(keep) and not 0.0 < float(keep) <= 1.0:
-                raise InvalidArgumentError(
-                    f"DropoutWrapper: {what}_keep_prob must be in (0, 1], got {keep}"
-                )
+                raise InvalidArgumentError(f"DropoutWrapper: {what}_keep_prob must be in (0, 1], got {keep}")
         self._keeps, self._seed = keeps, seed
         self._spare = dropout_state_filter_visitor or _spares_memory
         self._masks: dict[str, list[Any]] | None = None
@@ -154,9 +160,7 @@ class DropoutWrapper(_Transparent):
 
     def _noise(self, what: str, sizes: TensorLike, dtype: DTypeLike) -> list[Any]:
         return [
-            random_uniform(
-                [1, *as_shape(size).known()], dtype=as_dtype(dtype), seed=self._seed_for(what, k)
-            )
+            random_uniform([1, *as_shape(size).known()], dtype=as_dtype(dtype), seed=self._seed_for(what, k))
             for k, size in enumerate(nest.flatten(sizes))
             if size is not None
         ]
@@ -204,8 +208,9 @@ def linear(x: Any, size: int) -> Any:
 class InputProjectionWrapper(_Wrapper):
     """The cell on inputs @ kernel + bias, of `num_proj` columns."""
 
-    def __init__(self, cell: Any, num_proj: int, activation: Any = None, input_size: Any = None,
-                 reuse: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, cell: Any, num_proj: int, activation: Any = None, input_size: Any = None, reuse: Any = None
+    ) -> None:
         super().__init__(cell, _reuse=reuse)
         self._num_proj, self._activation = int(num_proj), activation
 
@@ -219,9 +224,7 @@ class InputProjectionWrapper(_Wrapper):
 class OutputProjectionWrapper(_Wrapper):
     """output @ kernel + bias, of `output_size` columns; the state is not projected."""
 
-    def __init__(
-        self, cell: Any, output_size: int, activation: Any = None, reuse: Any = None
-    ) -> None:
+    def __init__(self, cell: Any, output_size: int, activation: Any = None, reuse: Any = None) -> None:
         super().__init__(cell, _reuse=reuse)
         self._size, self._activation = int(output_size), activation
 
@@ -236,8 +239,9 @@ class OutputProjectionWrapper(_Wrapper):
 class EmbeddingWrapper(_Wrapper):
     """The cell on the embeddings of integer inputs [batch] or [batch, 1]."""
 
-    def __init__(self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None,
-                 reuse: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None, reuse: Any = None
+    ) -> None:
         if embedding_classes <= 0 or embedding_size <= 0:
             raise InvalidArgumentError(
                 f"EmbeddingWrapper: classes and size must be positive, got {embedding_classes}, {embedding_size}"
@@ -255,10 +259,13 @@ class EmbeddingWrapper(_Wrapper):
 
 
 _WRAPPERS: dict[str, Any] = {
-    "DropoutWrapper": DropoutWrapper, "ResidualWrapper": ResidualWrapper, "DeviceWrapper": DeviceWrapper,
-    "InputProjectionWrapper": InputProjectionWrapper, "OutputProjectionWrapper": OutputProjectionWrapper,
+    "DropoutWrapper": DropoutWrapper,
+    "ResidualWrapper": ResidualWrapper,
+    "DeviceWrapper": DeviceWrapper,
+    "InputProjectionWrapper": InputProjectionWrapper,
+    "OutputProjectionWrapper": OutputProjectionWrapper,
     "EmbeddingWrapper": EmbeddingWrapper,
-}  # fmt: skip
+}
 API: dict[str, Any] = {
     f"{place}.{name}": wrapper
     for place in ("nn.rnn_cell", "contrib.rnn", "models.rnn.rnn_cell", "python.ops.rnn_cell")

@@ -69,8 +69,7 @@ class RNNCell(Layer):
     `state_size` is an integer, a shape, or a nested tuple of them.
     """
 
-    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None,
-                 _reuse: Any = None) -> None:  # fmt: skip
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, _reuse: Any = None) -> None:
         super().__init__(name, trainable, dtype=dtype, _reuse=_reuse)
 
     def __init_subclass__(cls, **kw: Any) -> None:
@@ -87,13 +86,8 @@ class RNNCell(Layer):
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """Zeros in the structure of `state_size`, each [batch_size, *size]; the batch size may be a tensor."""
-        with graph_of([batch_size]).as_default(), get_default_graph().name_scope(
-            type(self).__name__ + "ZeroState"
-        ):
-            made = [
-                _batch_of_zeros(batch_size, size, dtype)
-                for size in nest.flatten(self.state_size)
-            ]
+        with graph_of([batch_size]).as_default(), get_default_graph().name_scope(type(self).__name__ + "ZeroState"):
+            made = [_batch_of_zeros(batch_size, size, dtype) for size in nest.flatten(self.state_size)]
             return nest.pack(self.state_size, made)
 
     def clone(self) -> RNNCell:
@@ -160,8 +154,16 @@ def _units(num_units: Any) -> int:
 class BasicRNNCell(RNNCell):
     """output = state = activation([inputs, state] @ kernel + bias)."""
 
-    def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None,
-                 dtype: Any = None, input_size: Any = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
         self._num_units, self._activation = _units(num_units), _activation(activation)
 
@@ -185,9 +187,18 @@ class GRUCell(RNNCell):
     r and u are sigmoids of [inputs, state] @ gates + bias; that bias begins at one, so that the state is kept.
     """
 
-    def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None,
-                 bias_initializer: Any = None, name: str | None = None, dtype: Any = None, input_size: Any = None,
-                 **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
         self._num_units, self._activation = _units(num_units), _activation(activation)
         self._initializers = (kernel_initializer, bias_initializer)
@@ -227,11 +238,25 @@ class LSTMCell(RNNCell):
     many parts. `input_size` is deprecated and has no effect, as in TensorFlow.
     """
 
-    def __init__(self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
-                 initializer: Any = None, num_proj: int | None = None, proj_clip: float | None = None,
-                 num_unit_shards: Any = None, num_proj_shards: Any = None, forget_bias: float = 1.0,
-                 state_is_tuple: bool = True, activation: Any = None, reuse: Any = None, name: str | None = None,
-                 dtype: Any = None, input_size: Any = None, **kw: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: Any = None,
+        num_proj_shards: Any = None,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+        **kw: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
         self._num_units, self._activation = _units(num_units), _activation(activation)
         self._use_peepholes, self._cell_clip, self._initializer = (
@@ -263,23 +288,21 @@ class LSTMCell(RNNCell):
         self._peepholes: dict[str, Any] = {}
         if self._use_peepholes:
             for gate in "fio":
-                self._peepholes[gate] = self.add_variable(
-                    f"w_{gate}_diag", [n], initializer=self._initializer
-                )
+                self._peepholes[gate] = self.add_variable(f"w_{gate}_diag", [n], initializer=self._initializer)
         if self._num_proj:
             self._projection = self.add_variable(
-                "projection/kernel", [n, self._num_proj], initializer=self._initializer,
+                "projection/kernel",
+                [n, self._num_proj],
+                initializer=self._initializer,
                 partitioner=_shards(self._proj_shards),
-            )  # fmt: skip
+            )
 
     def _peep(self, gate: str, c: Any) -> Any:
         return self._peepholes[gate] * c if self._use_peepholes else 0.0
 
     def call(self, inputs: Any, state: Any = None) -> Any:
         c, h = self._parts(state)
-        i, j, f, o = split(
-            bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias), 4, 1
-        )
+        i, j, f, o = split(bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias), 4, 1)
         if self._use_peepholes:
             f, i = f + self._peep("f", c), i + self._peep("i", c)
         new_c = SIGMOID(f + self._forget_bias) * c + SIGMOID(i) * self._activation(j)
@@ -310,11 +333,28 @@ def _clipped(x: Tensor, bound: float | None) -> Any:
 class BasicLSTMCell(LSTMCell):
     """The LSTM without peepholes, projection and clipping; see `LSTMCell`."""
 
-    def __init__(self, num_units: int, forget_bias: float = 1.0, state_is_tuple: bool = True, activation: Any = None,
-                 reuse: Any = None, name: str | None = None, dtype: Any = None, input_size: Any = None,
-                 **kw: Any) -> None:  # fmt: skip
-        super().__init__(num_units, forget_bias=forget_bias, state_is_tuple=state_is_tuple, activation=activation,
-                         reuse=reuse, name=name, dtype=dtype, **kw)  # fmt: skip
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+        **kw: Any,
+    ) -> None:
+        super().__init__(
+            num_units,
+            forget_bias=forget_bias,
+            state_is_tuple=state_is_tuple,
+            activation=activation,
+            reuse=reuse,
+            name=name,
+            dtype=dtype,
+            **kw,
+        )
 
 
 class MultiRNNCell(RNNCell):
@@ -324,25 +364,19 @@ class MultiRNNCell(RNNCell):
     times (`[cell] * 3`) makes layers with variables of their own, as in TensorFlow up to 1.0.
     """
 
-    def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True, name: str | None = None,
-                 **kw: Any) -> None:  # fmt: skip
+    def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True, name: str | None = None, **kw: Any) -> None:
         if not isinstance(cells, (list, tuple)) or not cells:
-            raise InvalidArgumentError(
-                f"MultiRNNCell needs a list of at least one cell, got {cells!r}"
-            )
+            raise InvalidArgumentError(f"MultiRNNCell needs a list of at least one cell, got {cells!r}")
         for cell in cells:
             if not like_cell(cell):
                 raise InvalidArgumentError(f"MultiRNNCell: {cell!r} is not a cell")
         super().__init__(name=name, **kw)
         self._cells = [
-            c.clone() if isinstance(c, RNNCell) and any(c is d for d in cells[:i]) else c
-            for i, c in enumerate(cells)
+            c.clone() if isinstance(c, RNNCell) and any(c is d for d in cells[:i]) else c for i, c in enumerate(cells)
         ]
         self._state_is_tuple = state_is_tuple
         if not state_is_tuple and any(isinstance(c.state_size, tuple) for c in self._cells):
-            raise InvalidArgumentError(
-                "MultiRNNCell: with state_is_tuple=False each cell's state must be one tensor"
-            )
+            raise InvalidArgumentError("MultiRNNCell: with state_is_tuple=False each cell's state must be one tensor")
 
     def clone(self) -> RNNCell:
         return type(self)([c.clone() for c in self._cells], self._state_is_tuple)
@@ -393,9 +427,14 @@ def _shards(count: int | None) -> Any:
 
 
 _CELLS: dict[str, Any] = {
-    "RNNCell": RNNCell, "BasicRNNCell": BasicRNNCell, "BasicLSTMCell": BasicLSTMCell, "LSTMCell": LSTMCell,
-    "GRUCell": GRUCell, "MultiRNNCell": MultiRNNCell, "LSTMStateTuple": LSTMStateTuple,
-}  # fmt: skip
+    "RNNCell": RNNCell,
+    "BasicRNNCell": BasicRNNCell,
+    "BasicLSTMCell": BasicLSTMCell,
+    "LSTMCell": LSTMCell,
+    "GRUCell": GRUCell,
+    "MultiRNNCell": MultiRNNCell,
+    "LSTMStateTuple": LSTMStateTuple,
+}
 API: dict[str, Any] = {
     f"{place}.{name}": cell
     for place in ("nn.rnn_cell", "contrib.rnn", "models.rnn.rnn_cell", "python.ops.rnn_cell")

@@ -35,9 +35,16 @@ __all__ = ["API", "bidirectional_dynamic_rnn", "dynamic_rnn", "raw_rnn"]
 
 
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
-    parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
+    cell: Any,
+    inputs: Any,
+    sequence_length: TensorLike | None = None,
+    initial_state: Any = None,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any]:
     """Steps `cell` through `inputs`: (outputs, last state).
 
     inputs: a tensor (or a structure of them) of shape [batch, time, ...], with `time_major` [time, batch, ...]; outputs
@@ -110,9 +117,16 @@ class _Steps:
     """The loop of `dynamic_rnn`."""
 
     def __init__(
-        self, graph: Any, cell: Any, inputs: Any, xs: list[Tensor], lengths: Any, size: Any, batch: int | None,
+        self,
+        graph: Any,
+        cell: Any,
+        inputs: Any,
+        xs: list[Tensor],
+        lengths: Any,
+        size: Any,
+        batch: int | None,
         dtype: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.graph = graph
         self.cell = cell
         self.structure = inputs
@@ -138,9 +152,12 @@ class _Steps:
         if self.lengths is not None:
             self.zero_outputs = [_zeros(self.size, s, d) for s, d in zip(sizes, dtypes, strict=True)]
         _, targets, last = while_loop(
-            lambda time, *_: time < self.limit, self.step, (self.graph.to_tensor(0), targets, state),
-            parallel_iterations=parallel_iterations, swap_memory=swap_memory,
-        )  # fmt: skip
+            lambda time, *_: time < self.limit,
+            self.step,
+            (self.graph.to_tensor(0), targets, state),
+            parallel_iterations=parallel_iterations,
+            swap_memory=swap_memory,
+        )
         outputs = [t.stack() for t in targets]
         for y, s in zip(outputs, sizes, strict=True):
             y.set_shape(Shape((self.n, self.batch, *s.as_list())))
@@ -188,10 +205,18 @@ def _zeros(batch: Any, size: Shape, dtype: DTypeLike) -> Tensor:
 
 
 def bidirectional_dynamic_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: TensorLike, sequence_length: Any = None, initial_state_fw: Any = None,
-    initial_state_bw: Any = None, dtype: Any = None, parallel_iterations: int | None = None,
-    swap_memory: bool = False, time_major: bool = False, scope: Any = None,
-) -> tuple[tuple[Any, Any], tuple[Any, Any]]:  # fmt: skip
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: TensorLike,
+    sequence_length: Any = None,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """A cell through the inputs and another through them backwards: ((outputs, outputs), (state, state)).
 
     The outputs of the second are in the order of the inputs. Arguments and errors as of `dynamic_rnn`.
@@ -228,9 +253,12 @@ def _turned(graph: GraphBuilder, structure: Any, lengths: Any, time_major: bool)
 
 
 def raw_rnn(
-    cell: Any, loop_fn: Callable[..., Any], parallel_iterations: int | None = None, swap_memory: bool = False,
+    cell: Any,
+    loop_fn: Callable[..., Any],
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
     scope: Any = None,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+) -> tuple[Any, Any, Any]:
     """A loop around `cell` that `loop_fn` steers: (tensor array(s) of what was emitted, last state, last loop state).
 
     `loop_fn(time, cell_output, cell_state, loop_state)` returns (finished [batch] bool, next input, cell state, what to
@@ -272,9 +300,12 @@ def raw_rnn(
 
         start = (time, graph.to_tensor(finished, bool_), x, arrays, state, kept)
         found = while_loop(
-            lambda time, done, *_: LOGICAL_NOT(reduce_all(done)), body, start,
-            parallel_iterations=parallel_iterations or 32, swap_memory=swap_memory,
-        )  # fmt: skip
+            lambda time, done, *_: LOGICAL_NOT(reduce_all(done)),
+            body,
+            start,
+            parallel_iterations=parallel_iterations or 32,
+            swap_memory=swap_memory,
+        )
         return pack(structure, found[3]), found[4], found[5] if has_state else None
 
 

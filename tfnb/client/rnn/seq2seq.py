@@ -38,9 +38,13 @@ __all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder", "seq
 Steps = Sequence[Any]
 
 
-def rnn_decoder(decoder_inputs: Steps, initial_state: Any, cell: Any,
-                loop_function: Callable[[Any, int], Any] | None = None,
-                scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def rnn_decoder(
+    decoder_inputs: Steps,
+    initial_state: Any,
+    cell: Any,
+    loop_function: Callable[[Any, int], Any] | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """Steps `cell` through the inputs from a state: (outputs, last state).
 
     `loop_function(previous output, step)` makes each input but the first.
@@ -63,8 +67,9 @@ def _another(cell: Any) -> Any:
     return cell.clone() if isinstance(cell, RNNCell) else copy.copy(cell)
 
 
-def basic_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, dtype: DTypeLike = float32,
-                      scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def basic_rnn_seq2seq(
+    encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, dtype: DTypeLike = float32, scope: Any = None
+) -> tuple[list[Any], Any]:
     """A decoder that begins with the encoder's last state; both are cells of one kind."""
     with variable_scope(scope or "basic_rnn_seq2seq"):
         decoder = _another(cell)
@@ -72,8 +77,14 @@ def basic_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, d
         return rnn_decoder(decoder_inputs, state, decoder)
 
 
-def tied_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, loop_function: Any = None,
-                     dtype: DTypeLike = float32, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def tied_rnn_seq2seq(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: Any,
+    loop_function: Any = None,
+    dtype: DTypeLike = float32,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """As `basic_rnn_seq2seq` with the same variables in encoder and decoder."""
     with variable_scope(scope or "combined_tied_rnn_seq2seq"):
         where = scope or "tied_rnn_seq2seq"
@@ -94,10 +105,17 @@ def _own_symbols(embedding: Any, output_projection: Any, update_embedding: bool 
     return loop
 
 
-def embedding_rnn_decoder(decoder_inputs: Steps, initial_state: Any, cell: Any, num_symbols: int,
-                          embedding_size: int, output_projection: Any = None, feed_previous: bool = False,
-                          update_embedding_for_previous: bool = True,
-                          scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def embedding_rnn_decoder(
+    decoder_inputs: Steps,
+    initial_state: Any,
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    update_embedding_for_previous: bool = True,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """`rnn_decoder` on embeddings of integer inputs [batch]; `feed_previous` feeds back its own symbols."""
     with variable_scope(scope or "embedding_rnn_decoder"):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
@@ -127,10 +145,18 @@ def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Any
     return list(outputs), state
 
 
-def embedding_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, num_encoder_symbols: int,
-                          num_decoder_symbols: int, embedding_size: int, output_projection: Any = None,
-                          feed_previous: bool = False, dtype: DTypeLike | None = None,
-                          scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def embedding_rnn_seq2seq(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: Any,
+    num_encoder_symbols: int,
+    num_decoder_symbols: int,
+    embedding_size: int,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """Encoder and decoder on embeddings of integers [batch]: (outputs, last state).
 
     Outputs are logits [batch, num_decoder_symbols], or with `output_projection=(w, b)` what is to be projected.
@@ -221,10 +247,18 @@ class _Attention:
         return made
 
 
-def attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_states: Any, cell: Any,
-                      output_size: int | None = None, num_heads: int = 1, loop_function: Any = None,
-                      dtype: DTypeLike | None = None, scope: Any = None,
-                      initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
+def attention_decoder(
+    decoder_inputs: Steps,
+    initial_state: Any,
+    attention_states: Any,
+    cell: Any,
+    output_size: int | None = None,
+    num_heads: int = 1,
+    loop_function: Any = None,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> tuple[list[Any], Any]:
     """`rnn_decoder` that reads `attention_states` [batch, length, size] by soft attention before each output.
 
     Raises `InvalidArgumentError` without inputs or heads, `ShapeError` unless length and size are known.
@@ -256,20 +290,38 @@ def attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_state
     return outputs, state
 
 
-def embedding_attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_states: Any, cell: Any,
-                                num_symbols: int, embedding_size: int, num_heads: int = 1,
-                                output_size: int | None = None, output_projection: Any = None,
-                                feed_previous: bool = False, update_embedding_for_previous: bool = True,
-                                dtype: DTypeLike | None = None, scope: Any = None,
-                                initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
+def embedding_attention_decoder(
+    decoder_inputs: Steps,
+    initial_state: Any,
+    attention_states: Any,
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    num_heads: int = 1,
+    output_size: int | None = None,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    update_embedding_for_previous: bool = True,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> tuple[list[Any], Any]:
     """`attention_decoder` on embeddings of integer inputs [batch]."""
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
         own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
         loop = own if feed_previous else None
-        return attention_decoder(inputs, initial_state, attention_states, cell, output_size, num_heads, loop,
-                                 initial_state_attention=initial_state_attention)  # fmt: skip
+        return attention_decoder(
+            inputs,
+            initial_state,
+            attention_states,
+            cell,
+            output_size,
+            num_heads,
+            loop,
+            initial_state_attention=initial_state_attention,
+        )
 
 
 def embedding_attention_seq2seq(
@@ -298,15 +350,30 @@ def embedding_attention_seq2seq(
             size = num_decoder_symbols
         return _decoded(
             lambda feed: embedding_attention_decoder(
-                decoder_inputs, state, states, decoder, num_decoder_symbols, embedding_size, num_heads, size,
-                output_projection, feed, initial_state_attention=initial_state_attention,
+                decoder_inputs,
+                state,
+                states,
+                decoder,
+                num_decoder_symbols,
+                embedding_size,
+                num_heads,
+                size,
+                output_projection,
+                feed,
+                initial_state_attention=initial_state_attention,
             ),
             feed_previous,
-        )  # fmt: skip
+        )
 
 
-def sequence_loss_by_example(logits: Steps, targets: Steps, weights: Steps, average_across_timesteps: bool = True,
-                             softmax_loss_function: Any = None, name: str | None = None) -> Any:  # fmt: skip
+def sequence_loss_by_example(
+    logits: Steps,
+    targets: Steps,
+    weights: Steps,
+    average_across_timesteps: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+) -> Any:
     """The weighted cross entropy of each sequence [batch], per step if averaged.
 
     logits: list of [batch, symbols]; targets: list of int [batch]; weights: list of float [batch].
@@ -344,23 +411,34 @@ def _called(function: Callable[..., Any], logits: Tensor, labels: Tensor) -> Any
         return function(logits, labels)
 
 
-def sequence_loss(logits: Steps, targets: Steps, weights: Steps, average_across_timesteps: bool = True,
-                  average_across_batch: bool = True, softmax_loss_function: Any = None,
-                  name: str | None = None) -> Any:  # fmt: skip
+def sequence_loss(
+    logits: Steps,
+    targets: Steps,
+    weights: Steps,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+) -> Any:
     """The sum of `sequence_loss_by_example` over the batch, or its mean: a scalar."""
     graph = graph_of([*logits, *targets, *weights])
     with graph.as_default(), graph.name_scope(name or "sequence_loss"):
-        each = sequence_loss_by_example(
-            logits, targets, weights, average_across_timesteps, softmax_loss_function
-        )
+        each = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
         cost = reduce_sum(each)
         return cost / cast(shape_of(graph.to_tensor(targets[0]))[0], cost.dtype) if average_across_batch else cost
 
 
-def model_with_buckets(encoder_inputs: Steps, decoder_inputs: Steps, targets: Steps, weights: Steps,
-                       buckets: Sequence[tuple[int, int]], seq2seq: Callable[[Any, Any], tuple[Any, Any]],
-                       softmax_loss_function: Any = None, per_example_loss: bool = False,
-                       name: str | None = None) -> tuple[list[Any], list[Any]]:  # fmt: skip
+def model_with_buckets(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    targets: Steps,
+    weights: Steps,
+    buckets: Sequence[tuple[int, int]],
+    seq2seq: Callable[[Any, Any], tuple[Any, Any]],
+    softmax_loss_function: Any = None,
+    per_example_loss: bool = False,
+    name: str | None = None,
+) -> tuple[list[Any], list[Any]]:
     """One model per bucket (encoder length, decoder length), all with the same variables: (outputs, losses).
 
     `seq2seq(encoder inputs, decoder inputs)` builds the model. Raises `InvalidArgumentError` when there are fewer
@@ -368,9 +446,11 @@ def model_with_buckets(encoder_inputs: Steps, decoder_inputs: Steps, targets: St
     """
     longest = max(b[0] for b in buckets), max(b[1] for b in buckets)
     for what, given, needed in (
-        ("encoder inputs", encoder_inputs, longest[0]), ("targets", targets, longest[1]),
-        ("weights", weights, longest[1]), ("decoder inputs", decoder_inputs, longest[1]),
-    ):  # fmt: skip
+        ("encoder inputs", encoder_inputs, longest[0]),
+        ("targets", targets, longest[1]),
+        ("weights", weights, longest[1]),
+        ("decoder inputs", decoder_inputs, longest[1]),
+    ):
         if len(given) < needed:
             raise InvalidArgumentError(f"model_with_buckets: {len(given)} {what}, the largest bucket needs {needed}")
     outputs: list[Any] = []
@@ -382,17 +462,24 @@ def model_with_buckets(encoder_inputs: Steps, decoder_inputs: Steps, targets: St
             with variable_scope(get_variable_scope(), reuse=True if j else None):
                 found, _ = seq2seq(list(encoder_inputs[:heard]), list(decoder_inputs[:said]))
                 outputs.append(found)
-                losses.append(
-                    loss(found, targets[:said], weights[:said], softmax_loss_function=softmax_loss_function)
-                )
+                losses.append(loss(found, targets[:said], weights[:said], softmax_loss_function=softmax_loss_function))
     return outputs, losses
 
 
 _FUNCTIONS = (
-    rnn_decoder, basic_rnn_seq2seq, tied_rnn_seq2seq, embedding_rnn_decoder, embedding_rnn_seq2seq,
-    embedding_tied_rnn_seq2seq, attention_decoder, embedding_attention_decoder, embedding_attention_seq2seq,
-    sequence_loss, sequence_loss_by_example, model_with_buckets,
-)  # fmt: skip
+    rnn_decoder,
+    basic_rnn_seq2seq,
+    tied_rnn_seq2seq,
+    embedding_rnn_decoder,
+    embedding_rnn_seq2seq,
+    embedding_tied_rnn_seq2seq,
+    attention_decoder,
+    embedding_attention_decoder,
+    embedding_attention_seq2seq,
+    sequence_loss,
+    sequence_loss_by_example,
+    model_with_buckets,
+)
 API: dict[str, Any] = {
     f"{place}.{function.__name__}": function
     for place in ("nn.seq2seq", "contrib.legacy_seq2seq", "models.rnn.seq2seq", "python.ops.seq2seq")

@@ -26,8 +26,14 @@ from tfnb.types import as_dtype, int32
 __all__ = ["API", "static_bidirectional_rnn", "static_rnn", "state_saving_rnn"]
 
 
-def static_rnn(cell: Any, inputs: Sequence[Any], initial_state: Any = None, dtype: Any = None,
-               sequence_length: Any = None, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def static_rnn(
+    cell: Any,
+    inputs: Sequence[Any],
+    initial_state: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """Steps `cell` through the list `inputs` of [batch, n] tensors: (list of outputs [batch, m], last state).
 
     `initial_state` in the structure of the cell's state, or `dtype` for zeros. `sequence_length` [batch] integers.
@@ -58,8 +64,7 @@ def _checked(cell: Any, inputs: Any) -> list[Any]:
         raise InvalidArgumentError(f"rnn: {cell!r} is not a cell")
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise InvalidArgumentError(
-            f"rnn: inputs must be a list of at least one tensor, got {inputs!r}; "
-            "tf.unstack makes one of a tensor"
+            f"rnn: inputs must be a list of at least one tensor, got {inputs!r}; tf.unstack makes one of a tensor"
         )
     return list(inputs)
 
@@ -94,9 +99,16 @@ def _reversed(xs: Sequence[Any], lengths: Any) -> list[Any]:
     return found
 
 
-def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Sequence[Any], initial_state_fw: Any = None,
-                             initial_state_bw: Any = None, dtype: Any = None, sequence_length: Any = None,
-                             scope: Any = None) -> tuple[list[Any], Any, Any]:  # fmt: skip
+def static_bidirectional_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Sequence[Any],
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any, Any]:
     """A cell through the inputs and another through them backwards.
 
     Gives the outputs of both side by side ([batch, forward + backward], in the order of the inputs), the last state
@@ -138,9 +150,7 @@ def state_saving_rnn(
     """
     names = nest.flatten(state_name)
     if len(names) != len(nest.flatten(cell.state_size)):
-        raise InvalidArgumentError(
-            f"state_saving_rnn: names {state_name!r} do not fit the state {cell.state_size!r}"
-        )
+        raise InvalidArgumentError(f"state_saving_rnn: names {state_name!r} do not fit the state {cell.state_size!r}")
     initial = nest.pack(cell.state_size, [state_saver.state(n) for n in names])
     outputs, state = static_rnn(cell, inputs, initial, None, sequence_length, scope)
     flat = nest.flatten(state)

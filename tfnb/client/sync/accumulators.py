@@ -35,9 +35,13 @@ class ConditionalAccumulatorBase:
         self._dtype = as_dtype(dtype)
         self._shape = as_shape(shape) if shape is not None else Shape(None)
         self._handle = op(
-            dtype=self._dtype, shape=self._shape, shared_name=shared_name or "", reduction_type=reduction_type,
-            name=name, graph=get_default_graph(),
-        )  # fmt: skip
+            dtype=self._dtype,
+            shape=self._shape,
+            shared_name=shared_name or "",
+            reduction_type=reduction_type,
+            name=name,
+            graph=get_default_graph(),
+        )
 
     @property
     def accumulator_ref(self) -> Tensor:
@@ -67,9 +71,13 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     """Sums gradients of `dtype` and `shape`; `take_grad(n)` waits for n and gives their mean (or the sum)."""
 
     def __init__(
-        self, dtype: Any, shape: Any = None, shared_name: str | None = None, name: str = "conditional_accumulator",
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(ops.DENSE, dtype, shape, shared_name, name, reduction_type)
 
     def apply_grad(self, grad: TensorLike, local_step: int = 0, name: str | None = None) -> Operation:
@@ -93,9 +101,13 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """As ConditionalAccumulator, of row-sparse gradients; each row is averaged over the gradients that had it."""
 
     def __init__(
-        self, dtype: Any, shape: Any = None, shared_name: str | None = None,
-        name: str = "sparse_conditional_accumulator", reduction_type: str = "MEAN",
-    ) -> None:  # fmt: skip
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "sparse_conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
         super().__init__(ops.SPARSE, dtype, shape, shared_name, name, reduction_type)
 
     def apply_indexed_slices_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
@@ -104,15 +116,20 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def apply_grad(
         self, grad_indices: Any, grad_values: Any, grad_shape: Any = None, local_step: Any = 0, name: str | None = None
-    ) -> Operation:  # fmt: skip
+    ) -> Operation:
         """An operation that adds the rows `grad_values` at `grad_indices`, unless `local_step` is stale."""
         graph = self._handle.graph
         values = graph.to_tensor(grad_values, None if hasattr(grad_values, "dtype") else self._dtype)
         shape = _int64([] if grad_shape is None else grad_shape, graph)
         op: Operation = ops.SPARSE_APPLY(
-            self._handle, _int64(local_step, graph), _int64(grad_indices, graph), values, shape,
-            has_known_shape=grad_shape is not None, name=name,
-        )  # fmt: skip
+            self._handle,
+            _int64(local_step, graph),
+            _int64(grad_indices, graph),
+            values,
+            shape,
+            has_known_shape=grad_shape is not None,
+            name=name,
+        )
         return op
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:

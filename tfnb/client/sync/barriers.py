@@ -23,15 +23,16 @@ class Barrier:
     types, shapes (fully known, or None): of the components. shared_name: barriers of one name and container are one.
     """
 
-    def __init__(
-        self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier"
-    ) -> None:  # fmt: skip
+    def __init__(self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier") -> None:
         self._types = type_list(types)
         self._shapes = shape_list(shapes, self._types)
         self._ref: Tensor = ops.BARRIER(
-            component_types=self._types, shapes=self._shapes, shared_name=shared_name or "", name=name,
+            component_types=self._types,
+            shapes=self._shapes,
+            shared_name=shared_name or "",
+            name=name,
             graph=get_default_graph(),
-        )  # fmt: skip
+        )
 
     @property
     def barrier_ref(self) -> Tensor:
@@ -57,7 +58,7 @@ class Barrier:
 
     def take_many(
         self, num_elements: Any, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None
-    ) -> tuple[Tensor, Tensor, list[Tensor]]:  # fmt: skip
+    ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """(indices [n], keys [n], components, each [n, ...]) of complete elements; waits for `num_elements`.
 
         allow_small_batch: give what is left, at least one, once the barrier is closed. Running it raises
@@ -66,9 +67,13 @@ class Barrier:
         """
         n = self._ref.graph.to_tensor(num_elements, int32)
         found = ops.TAKE_MANY(
-            self._ref, n, component_types=self._types, allow_small_batch=allow_small_batch,
-            timeout_ms=-1 if timeout is None else int(timeout), name=name,
-        )  # fmt: skip
+            self._ref,
+            n,
+            component_types=self._types,
+            allow_small_batch=allow_small_batch,
+            timeout_ms=-1 if timeout is None else int(timeout),
+            name=name,
+        )
         indices, keys, *values = found
         for t, shape in zip(values, self._shapes, strict=False):
             t.set_shape(Shape((None, *(shape.dims or ()))))

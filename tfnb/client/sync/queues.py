@@ -41,9 +41,7 @@ def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> t
         shapes = [shapes]
     found = tuple(as_shape(s) for s in shapes)
     if len(found) != len(dtypes):
-        raise InvalidArgumentError(
-            f"{len(found)} shapes were given for {len(dtypes)} components of an element"
-        )
+        raise InvalidArgumentError(f"{len(found)} shapes were given for {len(dtypes)} components of an element")
     for s in found:
         if s.dims is None or (not partial and not s.is_fully_defined()):
             raise ShapeError(f"the shapes of a queue must be {'of known rank' if partial else 'fully known'}, got {s}")
@@ -74,9 +72,7 @@ class QueueBase:
         if any(q._dtypes != first._dtypes or q._names != first._names for q in queues):
             raise InvalidArgumentError("the queues do not have the same dtypes and names")
         chosen = gather(stack([q._queue_ref for q in queues]), index)
-        shapes = [
-            s if all(q._shapes[i] == s for q in queues) else Shape(None) for i, s in enumerate(first._shapes)
-        ]
+        shapes = [s if all(q._shapes[i] == s for q in queues) else Shape(None) for i, s in enumerate(first._shapes)]
         return QueueBase(first._dtypes, shapes, first._names, chosen)
 
     @property
@@ -119,18 +115,14 @@ class QueueBase:
         counts = {n for c in components for n in (c.shape.dims or ())[:1] if n is not None}
         if len(counts) > 1:
             raise ShapeError(f"enqueue_many: the components have unlike numbers of rows: {sorted(counts)}")
-        return ops.ENQUEUE_MANY(
-            self._queue_ref, components, name=name or f"{self._short}_EnqueueMany"
-        )
+        return ops.ENQUEUE_MANY(self._queue_ref, components, name=name or f"{self._short}_EnqueueMany")
 
     def dequeue(self, name: str | None = None) -> Any:
         """An element: a tensor, a list of tensors, or a dict if the queue has names.
 
         It waits while the queue is empty. Running it raises `OutOfRangeError` when the queue is closed and empty.
         """
-        found = ops.DEQUEUE(
-            self._queue_ref, component_types=self._dtypes, name=name or f"{self._short}_Dequeue"
-        )
+        found = ops.DEQUEUE(self._queue_ref, component_types=self._dtypes, name=name or f"{self._short}_Dequeue")
         return self._result(found, lambda s: s)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
@@ -147,9 +139,7 @@ class QueueBase:
         What waits to enqueue is let in before, or fails with `CancelledError` if `cancel_pending_enqueues`.
         """
         cancel = bool(cancel_pending_enqueues)
-        return ops.CLOSE(
-            self._queue_ref, cancel_pending_enqueues=cancel, name=name or f"{self._short}_Close"
-        )
+        return ops.CLOSE(self._queue_ref, cancel_pending_enqueues=cancel, name=name or f"{self._short}_Close")
 
     def size(self, name: str | None = None) -> Any:
         """The number of elements, an int32 scalar."""
@@ -179,9 +169,7 @@ class QueueBase:
         if len(vals) != len(self._dtypes) and len(self._dtypes) == 1:
             vals = [vals]  # a list that is the value of the only component
         if len(vals) != len(self._dtypes):
-            raise InvalidArgumentError(
-                f"an element has {len(self._dtypes)} components, got {len(vals)}"
-            )
+            raise InvalidArgumentError(f"an element has {len(self._dtypes)} components, got {len(vals)}")
         graph = self._queue_ref.graph
         return [_value(graph, v, d) for v, d in zip(vals, self._dtypes, strict=True)]
 
@@ -190,9 +178,7 @@ class QueueBase:
         found = op(self._queue_ref, rows, component_types=self._dtypes, name=name)
         count = constant_value(rows) if exact else None
         first = None if count is None else int(count)
-        return self._result(
-            found, lambda s: s if s.dims is None else Shape((first, *s.dims))
-        )
+        return self._result(found, lambda s: s if s.dims is None else Shape((first, *s.dims)))
 
     def _result(self, found: list[Tensor], shape: Any) -> Any:
         for t, s in zip(found, self._shapes, strict=True):
@@ -218,23 +204,31 @@ class FIFOQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None,
-        shared_name: str | None = None, name: str = "fifo_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
         types = type_list(dtypes)
         known = shape_list(shapes, types)
-        super().__init__(
-            types, known, names, _make(ops.FIFO_QUEUE, types, known, capacity, shared_name, name)
-        )
+        super().__init__(types, known, names, _make(ops.FIFO_QUEUE, types, known, capacity, shared_name, name))
 
 
 class PaddingFIFOQueue(QueueBase):
     """First in, first out; where `shapes` leaves a dimension None, `dequeue_many` pads with zeros to the largest."""
 
     def __init__(
-        self, capacity: int, dtypes: Any, shapes: Any, names: Any = None,
-        shared_name: str | None = None, name: str = "padding_fifo_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
         types = type_list(dtypes)
         known = shape_list(shapes, types, partial=True)
         handle = _make(ops.PADDING_FIFO_QUEUE, types, known, capacity, shared_name, name)
@@ -248,16 +242,29 @@ class RandomShuffleQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, min_after_dequeue: int, dtypes: Any, shapes: Any = None, names: Any = None,
-        seed: int | None = None, shared_name: str | None = None, name: str = "random_shuffle_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
         types = type_list(dtypes)
         known = shape_list(shapes, types)
         seeds = seeds_for(get_default_graph(), seed)
         handle = _make(
-            ops.RANDOM_SHUFFLE_QUEUE, types, known, capacity, shared_name, name,
-            min_after_dequeue=int(min_after_dequeue), **seeds,
-        )  # fmt: skip
+            ops.RANDOM_SHUFFLE_QUEUE,
+            types,
+            known,
+            capacity,
+            shared_name,
+            name,
+            min_after_dequeue=int(min_after_dequeue),
+            **seeds,
+        )
         super().__init__(types, known, names, handle)
 
 
@@ -268,9 +275,14 @@ class PriorityQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, types: Any, shapes: Any = None, names: Any = None,
-        shared_name: str | None = None, name: str = "priority_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
         kinds = type_list(types)
         known = shape_list(shapes, kinds)
         handle = _make(ops.PRIORITY_QUEUE, kinds, known, capacity, shared_name, name)
@@ -278,13 +290,16 @@ class PriorityQueue(QueueBase):
         super().__init__((int64, *kinds), scalar_first, names, handle)
 
 
-def _make(
-    op: Any, types: Any, shapes: Any, capacity: int, shared: str | None, name: str, **attrs: Any
-) -> Tensor:
+def _make(op: Any, types: Any, shapes: Any, capacity: int, shared: str | None, name: str, **attrs: Any) -> Tensor:
     made: Tensor = op(
-        component_types=types, shapes=shapes, capacity=int(capacity), shared_name=shared or "", name=name,
-        graph=get_default_graph(), **attrs,
-    )  # fmt: skip
+        component_types=types,
+        shapes=shapes,
+        capacity=int(capacity),
+        shared_name=shared or "",
+        name=name,
+        graph=get_default_graph(),
+        **attrs,
+    )
     return made
 
 

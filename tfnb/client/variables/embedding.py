@@ -37,8 +37,14 @@ from tfnb.types import int32
 __all__ = ["API", "embedding_lookup", "embedding_lookup_sparse"]
 
 
-def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None,
-                     validate_indices: bool = True, max_norm: float | None = None) -> Tensor:  # fmt: skip
+def embedding_lookup(
+    params: TensorLike,
+    ids: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Tensor:
     """The rows `ids` of `params`: shape of ids, then the shape of a row.
 
     `params`: a tensor or variable, or a list of shards or a partitioned variable, over which rows are dealt out in turn
@@ -49,9 +55,7 @@ def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: st
     if not shards:
         raise InvalidArgumentError("embedding_lookup needs at least one tensor of parameters")
     if partition_strategy not in ("mod", "div"):
-        raise InvalidArgumentError(
-            f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'"
-        )
+        raise InvalidArgumentError(f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'")
     graph = graph_of([*shards, ids])
     with graph.as_default(), graph.name_scope(name or "embedding_lookup"):
         wanted = graph.to_tensor(ids)
@@ -68,9 +72,7 @@ def _rows(graph: GraphBuilder, shard: Any, ids: Tensor) -> Tensor:
         return gather(shard, ids)
 
 
-def _sharded(
-    graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None
-) -> Tensor:
+def _sharded(graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None) -> Tensor:
     n = len(shards)
     flat = RESHAPE(ids, [-1])
     if strategy == "mod":
@@ -118,9 +120,14 @@ _COMBINED: dict[str, Any] = {
 
 
 def embedding_lookup_sparse(
-    params: TensorLike, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
-    combiner: str | None = None, max_norm: float | None = None,
-) -> Any:  # fmt: skip
+    params: TensorLike,
+    sp_ids: Any,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: float | None = None,
+) -> Any:
     """One row per example: the rows of `params` that its ids name, combined.
 
     `sp_ids`: a SparseTensor (examples, any), without empty examples between. `sp_weights`: None, or a
@@ -130,9 +137,7 @@ def embedding_lookup_sparse(
     """
     kind = combiner or "mean"
     if kind not in _COMBINED:
-        raise InvalidArgumentError(
-            f"embedding_lookup_sparse: combiner {combiner!r}; needed {sorted(_COMBINED)}"
-        )
+        raise InvalidArgumentError(f"embedding_lookup_sparse: combiner {combiner!r}; needed {sorted(_COMBINED)}")
     ids = SparseTensor.from_value(sp_ids)
     graph = ids.graph
     with graph.as_default(), graph.name_scope(name or "embedding_lookup_sparse"):
@@ -158,9 +163,15 @@ def _weighted(rows: Any, weights: Any, examples: Tensor, kind: str) -> Any:
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any, sparse_ids: Any, sparse_weights: Any = None, combiner: str = "mean", default_id: Any = None,
-    name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
-) -> Any:  # fmt: skip
+    embedding_weights: Any,
+    sparse_ids: Any,
+    sparse_weights: Any = None,
+    combiner: str = "mean",
+    default_id: Any = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
+    max_norm: float | None = None,
+) -> Any:
     """As `embedding_lookup_sparse`, for ids that may be missing or invalid.
 
     Negative ids, and those with a weight that is not positive, are dropped; an example without ids gets the row

@@ -73,17 +73,16 @@ class Constant(Initializer):
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         array = np.asarray(self.value)
         if self.verify_shape and list(array.shape) != shape:
-            raise ShapeError(
-                f"the constant initializer's value has shape {array.shape}, the variable {tuple(shape)}"
-            )
+            raise ShapeError(f"the constant initializer's value has shape {array.shape}, the variable {tuple(shape)}")
         return constant(self.value, dtype, shape)
 
 
 class RandomUniform(Initializer):
     """Uniform in [minval, maxval)."""
 
-    def __init__(self, minval: float = 0, maxval: float | None = None, seed: int | None = None,
-                 dtype: Any = float32) -> None:  # fmt: skip
+    def __init__(
+        self, minval: float = 0, maxval: float | None = None, seed: int | None = None, dtype: Any = float32
+    ) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, as_dtype(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -104,9 +103,7 @@ class RandomNormal(Initializer):
 
     sample = staticmethod(random_normal)
 
-    def __init__(
-        self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32
-    ) -> None:
+    def __init__(self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -125,23 +122,26 @@ class VarianceScaling(Initializer):
     `mode` says what n is: fan_in, fan_out or fan_avg; `distribution`: normal (truncated) or uniform.
     """
 
-    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "normal",
-                 seed: int | None = None, dtype: Any = float32, exact: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "normal",
+        seed: int | None = None,
+        dtype: Any = float32,
+        exact: bool = True,
+    ) -> None:
         if scale <= 0:
             raise InvalidArgumentError(f"variance_scaling: scale must be positive, got {scale}")
         if mode.lower() not in ("fan_in", "fan_out", "fan_avg"):
-            raise InvalidArgumentError(
-                f"variance_scaling: mode {mode!r}; needed fan_in, fan_out or fan_avg"
-            )
+            raise InvalidArgumentError(f"variance_scaling: mode {mode!r}; needed fan_in, fan_out or fan_avg")
         if distribution.lower() not in (
             "normal",
             "uniform",
             "truncated_normal",
             "untruncated_normal",
         ):
-            raise InvalidArgumentError(
-                f"variance_scaling: distribution {distribution!r}; needed normal or uniform"
-            )
+            raise InvalidArgumentError(f"variance_scaling: distribution {distribution!r}; needed normal or uniform")
         self.scale, self.mode, self.distribution = scale, mode.lower(), distribution.lower()
         self.seed, self.dtype, self.exact = seed, _float(dtype), exact
 
@@ -220,9 +220,7 @@ class Orthogonal(Initializer):
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         if len(shape) < 2:
-            raise ShapeError(
-                f"the orthogonal initializer needs rank 2 or more, got shape {tuple(shape)}"
-            )
+            raise ShapeError(f"the orthogonal initializer needs rank 2 or more, got shape {tuple(shape)}")
         rows, cols = math.prod(shape[:-1]), shape[-1]
         wide = dtype if dtype.size > 2 else float32
         q, r = qr(random_normal([max(rows, cols), min(rows, cols)], dtype=wide, seed=self.seed))
@@ -261,15 +259,18 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
-def xavier_initializer(
-    uniform: bool = True, seed: int | None = None, dtype: DTypeLike = float32
-) -> VarianceScaling:
+def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
     """Glorot's initialiser by its other name; `uniform` False draws from a truncated normal."""
     return glorot_uniform(seed, dtype) if uniform else glorot_normal(seed, dtype)
 
 
-def variance_scaling_initializer(factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False,
-                                 seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:  # fmt: skip
+def variance_scaling_initializer(
+    factor: float = 2.0,
+    mode: str = "FAN_IN",
+    uniform: bool = False,
+    seed: int | None = None,
+    dtype: DTypeLike = float32,
+) -> VarianceScaling:
     """`tf.contrib.layers`' form of `VarianceScaling`."""
     return VarianceScaling(factor, mode, "uniform" if uniform else "normal", seed, dtype)
 
@@ -297,9 +298,15 @@ API: dict[str, Any] = {
     "initializers.he_uniform": he_uniform,
 }
 for _name, _make in {
-    "zeros": Zeros, "ones": Ones, "constant": Constant, "random_uniform": RandomUniform,
-    "random_normal": RandomNormal, "truncated_normal": TruncatedNormal, "variance_scaling": VarianceScaling,
-    "orthogonal": Orthogonal, "identity": Identity,
-}.items():  # fmt: skip
+    "zeros": Zeros,
+    "ones": Ones,
+    "constant": Constant,
+    "random_uniform": RandomUniform,
+    "random_normal": RandomNormal,
+    "truncated_normal": TruncatedNormal,
+    "variance_scaling": VarianceScaling,
+    "orthogonal": Orthogonal,
+    "identity": Identity,
+}.items():
     API[f"{_name}_initializer"] = _make
     API[f"initializers.{_name}"] = _make

@@ -85,9 +85,15 @@ def _along(axis: int, parts: int, rank: int) -> list[int]:
 
 
 def create_partitioned_variables(
-    shape: Sequence[int], slicing: Sequence[int], initializer: Any, dtype: DTypeLike = float32, trainable: bool = True,
-    collections: Sequence[str] | str | None = None, name: str | None = None, reuse: bool | None = None,
-) -> list[Any]:  # fmt: skip
+    shape: Sequence[int],
+    slicing: Sequence[int],
+    initializer: Any,
+    dtype: DTypeLike = float32,
+    trainable: bool = True,
+    collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> list[Any]:
     """The parts of a variable of `shape`, cut as `slicing` says; `get_variable` with a partitioner came later.
 
     initializer: a value of the whole shape, or a callable that is called for each part. Raises `InvalidArgumentError`
@@ -102,9 +108,14 @@ def create_partitioned_variables(
                 "create_partitioned_variables does not call custom getters: use get_variable with a partitioner"
             )
         whole = scope.get_variable(
-            "", shape=list(shape), dtype=dtype, initializer=initializer, trainable=trainable, collections=collections,
+            "",
+            shape=list(shape),
+            dtype=dtype,
+            initializer=initializer,
+            trainable=trainable,
+            collections=collections,
             partitioner=lambda **_: list(slicing),
-        )  # fmt: skip
+        )
         return list(whole)
 
 

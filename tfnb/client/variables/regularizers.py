@@ -54,18 +54,12 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     return l2
 
 
-def l1_l2_regularizer(
-    scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
-) -> Regularizer:
+def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None) -> Regularizer:
     """The sum of both penalties."""
-    return sum_regularizer(
-        [l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope or "l1_l2_regularizer"
-    )
+    return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope or "l1_l2_regularizer")
 
 
-def sum_regularizer(
-    regularizer_list: Sequence[Regularizer | None], scope: str | None = None
-) -> Regularizer:
+def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str | None = None) -> Regularizer:
     """The sum of several regularisers."""
     found = [r for r in regularizer_list if r is not None]
 
@@ -80,9 +74,7 @@ def sum_regularizer(
 def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Any:
     """The summed penalty of `weights_list` (default: the collection WEIGHTS), added to REGULARIZATION_LOSSES."""
     graph = get_default_graph()
-    weights = (
-        graph.get_collection(GraphKeys.WEIGHTS) if weights_list is None else list(weights_list)
-    )
+    weights = graph.get_collection(GraphKeys.WEIGHTS) if weights_list is None else list(weights_list)
     if not weights:
         raise InvalidArgumentError("apply_regularization got no weights")
     with graph.name_scope("get_regularization_penalty"):

@@ -21,10 +21,14 @@ class SaveSliceInfo:
     """
 
     def __init__(
-        self, full_name: str | None = None, full_shape: Sequence[int] | None = None,
-        var_offset: Sequence[int] | None = None, var_shape: Sequence[int] | None = None,
-        save_slice_info_def: Any = None, import_scope: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        full_name: str | None = None,
+        full_shape: Sequence[int] | None = None,
+        var_offset: Sequence[int] | None = None,
+        var_shape: Sequence[int] | None = None,
+        save_slice_info_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
         told = save_slice_info_def
         if told is not None:
             full_name = f"{import_scope}/{told.full_name}" if import_scope else told.full_name
@@ -49,6 +53,8 @@ class SaveSliceInfo:
         """The SaveSliceInfoDef message, without the prefix `export_scope` of the name."""
         scope = f"{export_scope}/" if export_scope else ""
         return proto("variable").SaveSliceInfoDef(
-            full_name=self.full_name.removeprefix(scope), full_shape=self.full_shape, var_offset=self.var_offset,
+            full_name=self.full_name.removeprefix(scope),
+            full_shape=self.full_shape,
+            var_offset=self.var_offset,
             var_shape=self.var_shape,
-        )  # fmt: skip
+        )

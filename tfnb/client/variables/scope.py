@@ -75,15 +75,32 @@ class VariableScope:
     """The handle of an open or captured variable scope."""
 
     def __init__(
-        self, reuse: Any = None, name: str = "", initializer: Any = None, regularizer: Any = None,
-        caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None, name_scope: str = "",
-        dtype: Any = float32, use_resource: bool | None = None, constraint: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        reuse: Any = None,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+    ) -> None:
         self._graph = get_default_graph()
         self._d = _Defaults(
-            name, reuse or False, initializer, regularizer, caching_device, partitioner, custom_getter, constraint,
-            as_dtype(dtype), name_scope,
-        )  # fmt: skip
+            name,
+            reuse or False,
+            initializer,
+            regularizer,
+            caching_device,
+            partitioner,
+            custom_getter,
+            constraint,
+            as_dtype(dtype),
+            name_scope,
+        )
 
     @classmethod
     def _of(cls, graph: Any, defaults: _Defaults) -> VariableScope:
@@ -249,11 +266,16 @@ def variable_scope(
         base = outer._d
         full = f"{outer.name}/{inner_name}" if outer.name else inner_name
     changes: dict[str, Any] = {
-        "name": full, "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device,
-        "partitioner": partitioner, "dtype": None if dtype is None else as_dtype(dtype),
-        "custom_getter": _compose(custom_getter, base.custom_getter), "constraint": constraint,
+        "name": full,
+        "initializer": initializer,
+        "regularizer": regularizer,
+        "caching_device": caching_device,
+        "partitioner": partitioner,
+        "dtype": None if dtype is None else as_dtype(dtype),
+        "custom_getter": _compose(custom_getter, base.custom_getter),
+        "constraint": constraint,
         "reuse": reuse or base.reuse,
-    }  # fmt: skip
+    }
     defaults = replace(base, **{k: v for k, v in changes.items() if v is not None})
     with (
         graph.as_default(),
@@ -273,9 +295,7 @@ def _chosen_name(opened: _Open, name: Any, default_name: str | None, reuse: Any)
     if not default_name:
         raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")
     if reuse is True:
-        raise InvalidArgumentError(
-            "variable_scope: reuse=True needs a name, not only a default_name"
-        )
+        raise InvalidArgumentError("variable_scope: reuse=True needs a name, not only a default_name")
     return opened.unique(default_name)
 
 
@@ -287,24 +307,31 @@ def _compose(inner: Any, outer: Any) -> Any:
     """A scope's getter wraps that of the scope around it."""
     if inner is None or outer is None:
         return inner
-    return lambda getter, *args, **kwargs: inner(
-        lambda *a, **k: outer(getter, *a, **k), *args, **kwargs
-    )
+    return lambda getter, *args, **kwargs: inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
 
 
 @contextmanager
-def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any
-) -> Iterator[Any]:
+def variable_op_scope(values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any) -> Iterator[Any]:
     """The 0.x order of arguments of `variable_scope`."""
     with variable_scope(name_or_scope, default_name, values, **kwargs) as scope:
         yield scope
 
 
-def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-                 trainable: bool = True, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
-                 validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
-                 constraint: Any = None) -> Any:  # fmt: skip
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+) -> Any:
     """The variable `name` of the current scope: made, or shared under reuse.
 
     `shape`: fully defined unless `initializer` is a tensor or value; `initializer`: a callable
@@ -314,20 +341,29 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
     """
     scope = get_variable_scope()
     kwargs = {
-        "shape": shape, "dtype": dtype, "initializer": initializer, "regularizer": regularizer,
-        "trainable": trainable, "collections": collections, "validate_shape": validate_shape, "constraint": constraint,
-        "caching_device": caching_device, "partitioner": partitioner, "use_resource": use_resource,
-    }  # fmt: skip
-    defaults = scope._d if custom_getter is None else replace(
-        scope._d, custom_getter=_compose(custom_getter, scope._d.custom_getter))  # fmt: skip
+        "shape": shape,
+        "dtype": dtype,
+        "initializer": initializer,
+        "regularizer": regularizer,
+        "trainable": trainable,
+        "collections": collections,
+        "validate_shape": validate_shape,
+        "constraint": constraint,
+        "caching_device": caching_device,
+        "partitioner": partitioner,
+        "use_resource": use_resource,
+    }
+    defaults = (
+        scope._d
+        if custom_getter is None
+        else replace(scope._d, custom_getter=_compose(custom_getter, scope._d.custom_getter))
+    )
     return _get(get_default_graph(), defaults, name, **kwargs)
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
     """As `get_variable`, for a variable of this process only: in LOCAL_VARIABLES and not trained."""
-    return get_variable(
-        name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs}
-    )
+    return get_variable(name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs})
 
 
 def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Any:
@@ -347,20 +383,35 @@ def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Any:
 
 
 def _shared_or_new(
-    graph: Any, scope: _Defaults, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None,
-    regularizer: Any = None, trainable: bool = True, collections: Any = None, validate_shape: bool = True,
-    constraint: Any = None, partitioner: Any = None, caching_device: Any = None, use_resource: bool | None = None,
+    graph: Any,
+    scope: _Defaults,
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Any = None,
+    validate_shape: bool = True,
+    constraint: Any = None,
+    partitioner: Any = None,
+    caching_device: Any = None,
+    use_resource: bool | None = None,
     partition_info: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     full = _full(scope, name)
     store = _store(graph)
     wanted = as_dtype(dtype) if dtype is not None else None
     cut = partitioner if partitioner is not None else scope.partitioner
     if (cut is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
         rest = {
-            "regularizer": regularizer, "trainable": trainable, "collections": collections,
-            "validate_shape": validate_shape, "constraint": constraint, "caching_device": caching_device,
-        }  # fmt: skip
+            "regularizer": regularizer,
+            "trainable": trainable,
+            "collections": collections,
+            "validate_shape": validate_shape,
+            "constraint": constraint,
+            "caching_device": caching_device,
+        }
         return _partitioned(graph, scope, full, shape, wanted, initializer, cut, rest)
     found = store.variables.get(full)
     if found is not None:
@@ -375,11 +426,15 @@ def _shared_or_new(
     initial = _initial(full, scope, shape, wanted or scope.dtype, initializer, partition_info)
     with graph.control_dependencies(None), graph.name_scope(None):
         variable = Variable(
-            initial, trainable=trainable, collections=collections, name=full, validate_shape=validate_shape,
+            initial,
+            trainable=trainable,
+            collections=collections,
+            name=full,
+            validate_shape=validate_shape,
             dtype=(wanted or scope.dtype) if callable(initial) else wanted,
             constraint=constraint if constraint is not None else scope.constraint,
             caching_device=caching_device if caching_device is not None else scope.caching_device,
-        )  # fmt: skip
+        )
     store.variables[full] = variable
     regularizer = regularizer if regularizer is not None else scope.regularizer
     if regularizer is not None:
@@ -413,9 +468,15 @@ def _value_shape(value: Any) -> Shape:
 
 
 def _partitioned(
-    graph: Any, scope: _Defaults, full: str, shape: Any, dtype: DType | None, initializer: Any, cut: Any,
+    graph: Any,
+    scope: _Defaults,
+    full: str,
+    shape: Any,
+    dtype: DType | None,
+    initializer: Any,
+    cut: Any,
     rest: dict[str, Any],
-) -> PartitionedVariable:  # fmt: skip
+) -> PartitionedVariable:
     """The partitioned variable `full`: made, or shared under reuse."""
     store = _store(graph)
     found, dims = store.partitioned.get(full), as_shape(shape)
@@ -448,13 +509,9 @@ def _partitioned(
 
 def _checked(found: Any, full: str, shape: Any, dtype: DType | None) -> Any:
     if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
-        raise ShapeError(
-            f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}"
-        )
+        raise ShapeError(f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}")
     if dtype is not None and dtype is not found.dtype:
-        raise DTypeError(
-            f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}"
-        )
+        raise DTypeError(f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}")
     return found
 
 
@@ -466,14 +523,8 @@ def _initial(full: str, scope: _Defaults, shape: Any, dtype: DType, initializer:
     if isinstance(init, type):
         init = init()
     if not callable(init):
-        if (
-            shape is not None
-            and hasattr(init, "shape")
-            and not as_shape(shape).is_compatible_with(init.shape)
-        ):
-            raise ShapeError(
-                f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}"
-            )
+        if shape is not None and hasattr(init, "shape") and not as_shape(shape).is_compatible_with(init.shape):
+            raise ShapeError(f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}")
         return init
     dims = as_shape(shape)
     if not dims.is_fully_defined():

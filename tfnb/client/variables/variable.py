@@ -101,9 +101,7 @@ class Variable:
                     )
                 if expected_shape is not None:
                     shape = shape.merge_with(as_shape(expected_shape))
-                self._ref = VARIABLE_V2(
-                    shape=shape, dtype=self._initial.dtype, name=scope, graph=graph
-                )
+                self._ref = VARIABLE_V2(shape=shape, dtype=self._initial.dtype, name=scope, graph=graph)
             with graph.name_scope(scope), graph.colocate_with(self._ref.op):
                 self._initializer: Operation = ASSIGN(
                     self._ref, self._initial, validate_shape=validate_shape, name="Assign"
@@ -148,9 +146,7 @@ class Variable:
             raise DTypeError(f"{self._ref.name} is not a variable", self._ref.op)
         self._initializer = graph.get_operation_by_name(scope + message.initializer_name)
         initial = message.initial_value_name
-        self._initial = (
-            graph.get_tensor_by_name(scope + initial) if initial else self._initializer.inputs[-1]
-        )
+        self._initial = graph.get_tensor_by_name(scope + initial) if initial else self._initializer.inputs[-1]
         self._snapshot = self._first_read(graph.get_tensor_by_name(scope + message.snapshot_name))
         trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
         self.trainable = message.trainable or any(v._ref == self._ref for v in trainable)
@@ -192,9 +188,7 @@ class Variable:
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
         if dtype is not None and dtype is not self.dtype:
-            raise DTypeError(
-                f"{self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op
-            )
+            raise DTypeError(f"{self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op)
         return self._ref if as_ref else self.value()
 
     def _first_read(self, snapshot: Tensor) -> Tensor:
@@ -286,9 +280,7 @@ def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> 
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         found: Tensor = graph.to_tensor(value)
         if dtype is not None and found.dtype is not dtype:
-            raise DTypeError(
-                f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op
-            )
+            raise DTypeError(f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op)
         return found
     with graph.name_scope("initial_value"):
         return graph.to_tensor(value, dtype)
@@ -393,9 +385,7 @@ def _passed(t: Tensor) -> Any:
     return None if t is None else IDENTITY(t)
 
 
-def report_uninitialized_variables(
-    var_list: Any = None, name: str = "report_uninitialized_variables"
-) -> Tensor:
+def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
     """The names of the variables without a value, as a string vector."""
     found = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()

@@ -65,8 +65,7 @@ def read_data_sets(
     test_images, test_labels = _read_pair(folder, FILES[2], FILES[3], one_hot)
     if not 0 <= validation_size <= len(images):
         raise InvalidArgumentError(
-            f"validation_size must lie between 0 and the {len(images)} training digits, "
-            f"not {validation_size}"
+            f"validation_size must lie between 0 and the {len(images)} training digits, not {validation_size}"
         )
 
     def part(images: np.ndarray, labels: np.ndarray) -> DataSet:
@@ -138,18 +137,13 @@ def _refuse_other_data(folder: Path, source_url: str | None) -> None:
         )
 
 
-def _read_pair(
-    folder: Path, image_name: str, label_name: str, one_hot: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def _read_pair(folder: Path, image_name: str, label_name: str, one_hot: bool) -> tuple[np.ndarray, np.ndarray]:
     images, labels = read_idx(folder / image_name, 3), read_idx(folder / label_name, 1)
     if len(images) != len(labels):
         raise DataLossError(
-            f"{folder / image_name} holds {len(images)} images, {folder / label_name} "
-            f"{len(labels)} labels"
+            f"{folder / image_name} holds {len(images)} images, {folder / label_name} {len(labels)} labels"
         )
     if labels.size and labels.max() >= CLASSES:
         at = int(np.argmax(labels >= CLASSES))
-        raise DataLossError(
-            f"{folder / label_name}: label {at} is {labels[at]}, but there are {CLASSES} digits"
-        )
+        raise DataLossError(f"{folder / label_name}: label {at} is {labels[at]}, but there are {CLASSES} digits")
     return images[..., np.newaxis], dense_to_one_hot(labels, CLASSES) if one_hot else labels

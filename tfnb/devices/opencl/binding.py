@@ -71,9 +71,7 @@ class Binding:
     `consts` are the program's constants there, which the caller keeps as long as the kernels are in use.
     """
 
-    def __init__(
-        self, device: Any, program: Program, consts: Sequence[DeviceTensor], queue: Any, inline: bool
-    ) -> None:
+    def __init__(self, device: Any, program: Program, consts: Sequence[DeviceTensor], queue: Any, inline: bool) -> None:
         self._device = device
         self._program = program
         self._queue = queue
@@ -126,9 +124,16 @@ class Binding:
         self._add(kernel, built, "copy", (groups,), (1,), "copy", step.nodes, 2 * step.nbytes)
 
     def _add(
-        self, kernel: Any, built: Built, entry: str, sizes: tuple[int, ...], local: tuple[int, ...],
-        label: str, nodes: tuple[int, ...], nbytes: int,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Any,
+        built: Built,
+        entry: str,
+        sizes: tuple[int, ...],
+        local: tuple[int, ...],
+        label: str,
+        nodes: tuple[int, ...],
+        nbytes: int,
+    ) -> None:
         call = (self._queue, kernel, sizes, local)
         self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes))
 
@@ -160,8 +165,6 @@ class Binding:
             return p.variables[slot.index].info.nbytes
         return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
 
-    def _table(
-        self, kind: str, infos: Sequence[TensorInfo]
-    ) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
+    def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
         found = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
         return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, found, strict=True)]

@@ -56,9 +56,7 @@ def kernels_root() -> Path:
     for folder in (package / "kernels_cl", package.parent / "kernels_cl"):
         if folder.is_dir():
             return folder
-    raise InternalError(
-        f"the OpenCL sources are missing: no kernels_cl in {package} or {package.parent}"
-    )
+    raise InternalError(f"the OpenCL sources are missing: no kernels_cl in {package} or {package.parent}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +207,7 @@ class ProgramLibrary:
             try:
                 source = (kernels_root() / module.file).read_text(encoding="utf-8")
             except OSError as e:
-                raise KernelBuildError(
-                    f"cannot read the library kernels {module.file}: {e}"
-                ) from None
+                raise KernelBuildError(f"cannot read the library kernels {module.file}: {e}") from None
         return self._with_includes(source) if " " in str(kernels_root()) else source
 
     def _with_includes(self, source: str) -> str:
@@ -274,9 +270,7 @@ class ProgramLibrary:
 
     def _keep_source(self, module: Module, key: str) -> None:
         if self._settings.keep_source and not module.file:
-            write_atomically(
-                Path(self._settings.keep_source) / f"{key[:16]}.cl", module.source.encode()
-            )
+            write_atomically(Path(self._settings.keep_source) / f"{key[:16]}.cl", module.source.encode())
 
     def _failure(self, module: Module, source: str, log: str, key: str) -> KernelBuildError:
         path = self._settings.cache_path / "failed" / f"{key[:16]}.cl"

@@ -60,10 +60,7 @@ class _Ticket:
             self._before = None
 
     def poll(self) -> bool:
-        if (
-            not self.done
-            and self._event.command_execution_status <= cl.command_execution_status.COMPLETE
-        ):
+        if not self.done and self._event.command_execution_status <= cl.command_execution_status.COMPLETE:
             self.wait()
         return self.done
 
@@ -268,9 +265,7 @@ def list_devices(settings: Settings) -> list[dict[str, Any]]:
     counts = {"cpu": 0, "gpu": 0}
     found = []
     for unit in units(settings):
-        found.append(
-            {"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()}
-        )
+        found.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
         counts[unit.kind] += 1
     return found
 
@@ -311,9 +306,5 @@ def make_devices(
             limit = memory_limit
             if kind == "gpu" and gpu_memory_fraction > 0 and not limit:
                 limit = int(gpu_memory_fraction * unit.device.global_mem_size)
-            made.append(
-                OpenCLDevice(
-                    f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit
-                )
-            )
+            made.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
     return made

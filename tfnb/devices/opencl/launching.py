@@ -78,8 +78,7 @@ class Launcher:
             if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
                 call[0].finish()
                 library.launched(
-                    (x.built, x.entry, x.call[2], x.call[3])
-                    for x in self._launches[i - i % _WATCH : i + 1]
+                    (x.built, x.entry, x.call[2], x.call[3]) for x in self._launches[i - i % _WATCH : i + 1]
                 )
         _, caught = _all_of(starmap(setattr, changes))
         self._has_run = True
@@ -108,9 +107,7 @@ class Launcher:
         recorder.later(partial(self._report, recorder, events, done, before, recorder.now_us()))
         return done, interrupt
 
-    def _report(
-        self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float
-    ) -> None:  # fmt: skip
+    def _report(self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float) -> None:
         """Gives a recorder the times of a run's launches, which were enqueued between `before` and `after`."""
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]

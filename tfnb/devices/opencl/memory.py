@@ -208,9 +208,7 @@ class BufferMemory:
         array = np.empty(tensor.shape, tensor.info.dtype.np)
         if array.nbytes:
             with self._device.lock:
-                cl.enqueue_copy(
-                    self._queue, array.reshape(-1).view(np.uint8), tensor.arg, is_blocking=True
-                )
+                cl.enqueue_copy(self._queue, array.reshape(-1).view(np.uint8), tensor.arg, is_blocking=True)
         return array
 
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
@@ -236,9 +234,7 @@ class BufferMemory:
 
     def stats(self) -> MemoryStats:
         pool = self._pool
-        return MemoryStats(
-            pool.active_bytes, self._peak, pool.managed_bytes - pool.active_bytes, self._limit
-        )
+        return MemoryStats(pool.active_bytes, self._peak, pool.managed_bytes - pool.active_bytes, self._limit)
 
     def trim(self) -> None:
         self._pool.free_held()

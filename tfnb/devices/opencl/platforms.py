@@ -140,9 +140,7 @@ def _all(cache: str) -> tuple[Unit, ...]:
         names = ", ".join(p.name for p in _platforms()) or "none"
         told = os.environ.get("POCL_DEVICES")
         note = f" POCL_DEVICES is {told!r}." if told is not None else ""
-        raise DeviceNotFoundError(
-            f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}"
-        )
+        raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}")
     return tuple(found)
 
 
@@ -196,9 +194,7 @@ def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
         matching = [u for u in found if part in _names(u)]
         if not matching:
             known = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
-            raise DeviceNotFoundError(
-                f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}"
-            )
+            raise DeviceNotFoundError(f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}")
         chosen.update(dict.fromkeys(matching))
     # Something must take the nodes that were not placed on a GPU and have no kernel there.
     if default is not None and not any(u.kind == "cpu" for u in chosen):

@@ -20,8 +20,15 @@ from typing import Any
 from tfnb.devices.opencl.kernel_folder import KernelFolder
 
 __all__ = [
-    "INLINE_NAMES", "Pins", "environment", "is_pocl", "is_renamed", "kernel_folder", "teach_avx512", "used_folder",
-]  # fmt: skip
+    "INLINE_NAMES",
+    "Pins",
+    "environment",
+    "is_pocl",
+    "is_renamed",
+    "kernel_folder",
+    "teach_avx512",
+    "used_folder",
+]
 
 # The driver that runs kernels in the caller's thread, by its names before and since PoCL 4.
 INLINE_NAMES = ("basic", "cpu-minimal")
@@ -120,11 +127,7 @@ def teach_avx512(device: Any) -> bool:
     through a file so that a wrong guess cannot crash. Returns whether the name was changed; before any build.
     """
     target = _TARGET.search(device.version.strip())
-    if (
-        target is None
-        or not _KNOWS_NO_AVX512.fullmatch(target.group(2))
-        or not _cpu_flags() >= _AVX512
-    ):
+    if target is None or not _KNOWS_NO_AVX512.fullmatch(target.group(2)) or not _cpu_flags() >= _AVX512:
         return False
     triple, cpu = (text.encode() + b"\0" for text in target.groups())
     try:

@@ -76,9 +76,7 @@ class OpenCLProgram:
     ) -> Sequence[DeviceTensor | np.ndarray]:
         device = self._device
         # Before the lock: fetching from another device may take that one's lock.
-        values = [
-            v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs
-        ]
+        values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
         with device.lock:
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
@@ -168,16 +166,12 @@ class OpenCLProgram:
         device = self._device
         moved, more = _spread((offset for _, offset, _ in self._arena_uses), device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + more, self.program.name)
-        self._bind_further(
-            arena, ((use, moved[offset], nbytes) for use, offset, nbytes in self._arena_uses)
-        )
+        self._bind_further(arena, ((use, moved[offset], nbytes) for use, offset, nbytes in self._arena_uses))
         self._arena = arena
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
         if rng is None or len(rng) < len(self.program.random):
-            raise InternalError(
-                f"{self.program.name} needs {len(self.program.random)} random states"
-            )
+            raise InternalError(f"{self.program.name} needs {len(self.program.random)} random states")
         tensor, rows = self._device.memory.rows(rng)
         for (set_arg, place), index in self._rows:
             set_arg(place, rows[index])
@@ -191,9 +185,7 @@ class OpenCLProgram:
             if tensor is not None and (tensor.arg, tensor.info) == self._bound_cells[i]:
                 continue
             use = self.program.variables[i]
-            if use.writes and (
-                tensor is None or (tensor.info is not use.info and tensor.info != use.info)
-            ):
+            if use.writes and (tensor is None or (tensor.info is not use.info and tensor.info != use.info)):
                 tensor = self._fresh(cell, use.info, use.reads)
                 changes.append((cell, "tensor", tensor))
             if tensor is None:
@@ -236,6 +228,7 @@ class OpenCLProgram:
                 cell.tensor.ticket = ticket  # type: ignore[union-attr]
         if interrupt is not None:
             raise interrupt
+
 
 def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
     """Moves offsets up to multiples of `align`; how far the last one went.

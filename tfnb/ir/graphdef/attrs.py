@@ -27,9 +27,15 @@ from tfnb.ir.protos import proto
 from tfnb.types import DType, Shape, as_shape
 
 __all__ = [
-    "decode_attrs", "default_attrs", "encode_attrs", "encode_value", "is_sendable", "numbers_of", "output_places",
+    "decode_attrs",
+    "default_attrs",
+    "encode_attrs",
+    "encode_value",
+    "is_sendable",
+    "numbers_of",
+    "output_places",
     "type_lists_of",
-]  # fmt: skip
+]
 
 _KINDS = {bool: "b", int: "i", float: "f", str: "s", bytes: "s", Shape: "shape", DType: "type", np.ndarray: "tensor"}
 

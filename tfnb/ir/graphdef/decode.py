@@ -153,8 +153,7 @@ class _Import:
         if opdef.body is not None and opdef.body.refined is not None:
             opdef = opdef.body.refined(tuple(t.shape for g in groups for t in g)).opdef
         values: list[Any] = [
-            g if a.number is not None or a.type_list else g[0]
-            for a, g in zip(opdef.input_args, groups, strict=True)
+            g if a.number is not None or a.type_list else g[0] for a, g in zip(opdef.input_args, groups, strict=True)
         ]
         bound = bind(opdef, values, node.attrs, self.graph.to_tensor)
         for name, given in node.attrs.items():

@@ -23,8 +23,15 @@ from tfnb.ir.graphdef.tensor_proto import MAX_REPEATED, decode_dtype, repeated_b
 from tfnb.ir.opdef import Kind, OpDef
 
 __all__ = [
-    "MAX_OUTPUTS", "MAX_OUTPUTS_IN_ALL", "Link", "ParsedNode", "blamed", "in_order", "parse_link", "parse_nodes",
-]  # fmt: skip
+    "MAX_OUTPUTS",
+    "MAX_OUTPUTS_IN_ALL",
+    "Link",
+    "ParsedNode",
+    "blamed",
+    "in_order",
+    "parse_link",
+    "parse_nodes",
+]
 
 MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not make tensors without end
 # Outputs of all nodes of a graph together: these, and some for each node.
@@ -121,9 +128,15 @@ def _parse(node: Any, opdef: OpDef) -> ParsedNode:
     if node.device:
         DeviceSpec.from_string(node.device)
     return ParsedNode(
-        node.name, opdef, groups, tuple(dict.fromkeys(x.name for x in links[len(data) :])), attrs, node.device,
-        _colocation(node), _text(node, "_gradient_op_type"),
-    )  # fmt: skip
+        node.name,
+        opdef,
+        groups,
+        tuple(dict.fromkeys(x.name for x in links[len(data) :])),
+        attrs,
+        node.device,
+        _colocation(node),
+        _text(node, "_gradient_op_type"),
+    )
 
 
 def _grouped(opdef: OpDef, data: Sequence[Link], attrs: dict[str, Any]) -> tuple[tuple[Link, ...], ...]:

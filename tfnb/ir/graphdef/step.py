@@ -41,9 +41,7 @@ def encode_step_graph(graph: Graph) -> Any:
 
 def _encode(node: Node, into: Any) -> None:
     if not is_sendable(node.attrs):
-        raise UnimplementedError(
-            f"{node.type} holds an object of this process and cannot run on another task", node
-        )
+        raise UnimplementedError(f"{node.type} holds an object of this process and cannot run on another task", node)
     into.name, into.op, into.device = str(node.id), node.type, node.device
     into.input.extend(f"{e.id}:{e.port}" for e in node.inputs)
     into.input.extend(f"^{c}" for c in node.control)
@@ -91,9 +89,7 @@ def _decode(given: Any, find: Callable[[str], OpDef]) -> Node:
         where = [s.decode() for s in own["_origin"].list.s] if "_origin" in own else None
         origin = None if where is None else Origin(where[0], int(where[1]), where[2])
         name = own["_name"].s.decode()
-        return Node(
-            int(given.name), name, opdef, inputs, control, attrs, types, specs, given.device, origin
-        )
+        return Node(int(given.name), name, opdef, inputs, control, attrs, types, specs, given.device, origin)
     except (ValueError, TypeError, IndexError) as e:
         raise InvalidArgumentError(f"node {given.name[:40]!r} of a step's graph is malformed: {e}") from e
 

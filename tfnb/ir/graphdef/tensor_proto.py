@@ -38,11 +38,23 @@ MAX_REPEATED = 1 << 25
 
 # dtype -> the field that lists its elements; 16-bit floats as the integers of their bits
 _FIELDS = {
-    "float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val", "int16": "int_val",
-    "int8": "int_val", "uint16": "int_val", "string": "string_val", "complex64": "scomplex_val",
-    "int64": "int64_val", "bool": "bool_val", "bfloat16": "half_val", "float16": "half_val",
-    "complex128": "dcomplex_val", "uint32": "uint32_val", "uint64": "uint64_val",
-}  # fmt: skip
+    "float32": "float_val",
+    "float64": "double_val",
+    "int32": "int_val",
+    "uint8": "int_val",
+    "int16": "int_val",
+    "int8": "int_val",
+    "uint16": "int_val",
+    "string": "string_val",
+    "complex64": "scomplex_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+    "bfloat16": "half_val",
+    "float16": "half_val",
+    "complex128": "dcomplex_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+}
 
 
 def decode_dtype(enum: int) -> DType:

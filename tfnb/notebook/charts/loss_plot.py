@@ -61,9 +61,7 @@ class LossPlot(ClosedAtEnd):
     notebook the newest values are written as text. Raises `InvalidArgumentError` for another `smoothing`.
     """
 
-    def __init__(
-        self, smoothing: float = 0.9, log: bool = False, stream: TextIO | None = None
-    ) -> None:
+    def __init__(self, smoothing: float = 0.9, log: bool = False, stream: TextIO | None = None) -> None:
         if not 0 <= smoothing < 1:
             raise InvalidArgumentError(f"smoothing must lie in [0, 1), not {smoothing}")
         self._smoothing, self._log = smoothing, log

@@ -64,9 +64,7 @@ def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
         at = tree.parent[at]
 
 
-def bundles(
-    tree: Tree, data: EdgeEnds, tensor: np.ndarray, spec: np.ndarray, control: EdgeEnds
-) -> Bundles:
+def bundles(tree: Tree, data: EdgeEnds, tensor: np.ndarray, spec: np.ndarray, control: EdgeEnds) -> Bundles:
     """EdgeEnds edges with the same ends as one; `tensor` and `spec` tell what each data edge carries."""
     n = len(tree.parent)
     crossing = data.start != data.stop

@@ -22,9 +22,7 @@ HUB, BOOKKEEPING, ATTACHED = (EXTRACTED[why] for why in ("hub", "bookkeeping", "
 # A hub has at least so many neighbours, and two fifths of its scope; what most of the nodes are in is none.
 CROWDED = 8
 INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
-_SAVES = frozenset(
-    {"Save", "SaveV2", "SaveSlices", "Restore", "RestoreV2", "RestoreSlice", "MergeV2Checkpoints"}
-)
+_SAVES = frozenset({"Save", "SaveV2", "SaveSlices", "Restore", "RestoreV2", "RestoreSlice", "MergeV2Checkpoints"})
 _CONSTANTS = frozenset({"Const", "HostConst"})
 
 
@@ -56,9 +54,7 @@ class _Rules:
         self.before: list[list[int]] = [[] for _ in range(n)]
         self.after: list[list[int]] = [[] for _ in range(n)]
         self.waits: set[int] = set()
-        for a, b, data in zip(
-            edges.start.tolist(), edges.stop.tolist(), edges.edges.tolist(), strict=True
-        ):
+        for a, b, data in zip(edges.start.tolist(), edges.stop.tolist(), edges.edges.tolist(), strict=True):
             self.after[a].append(b)
             self.before[b].append(a)
             if not data:
@@ -123,9 +119,7 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
             break
         out.update(dict.fromkeys(found, ATTACHED))
     left = [box for box in parts if box not in out]
-    degree = {
-        box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left
-    }
+    degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left}
     most = sum(int(rules.inside[box]) for box in parts) / 4
     while left:
         hub = max((box for box in left if rules.inside[box] <= most), key=degree.__getitem__, default=-1)

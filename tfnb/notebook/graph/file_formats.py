@@ -62,9 +62,7 @@ def _saved_model() -> Any:
         name="tfnb/saved_model.proto", package="tfnb", syntax="proto3", dependency=[inner.file.name]
     )
     message, field = file.message_type.add(name="SavedModel"), descriptors.FieldDescriptorProto
-    message.field.add(
-        name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL
-    )
+    message.field.add(name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL)
     message.field.add(
         name="meta_graphs",
         number=2,

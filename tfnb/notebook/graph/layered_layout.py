@@ -232,16 +232,12 @@ def _finish(
         points += [spots[i] for i in chain[1:-1]]
         points.append((spots[b][0] + enter, spots[b][1] - plan.sizes[b][1] / 2))
         routes[pair] = points if pair == (a, b) else points[::-1]
-    corners = [
-        (x - w / 2, y - h / 2) for (x, y), (w, h) in zip(spots[:n], plan.sizes, strict=False)
-    ]
+    corners = [(x - w / 2, y - h / 2) for (x, y), (w, h) in zip(spots[:n], plan.sizes, strict=False)]
     width = max(x + w / 2 for (x, _), (w, _) in zip(spots, plan.sizes, strict=True))
     return Layout(corners, routes, (width, top - gap))
 
 
-def _anchor(
-    plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]
-) -> tuple[float, float]:
+def _anchor(plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
     """Where edges enter and leave a box, measured from its middle."""
     if box not in anchors:
         return 0.0, 0.0

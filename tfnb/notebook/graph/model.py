@@ -89,9 +89,7 @@ class GraphModel:
     def card(self, box: int) -> GraphCard:
         """The details of a selected box that its columns do not contain: `rows` of texts, and `code` to unfold."""
         if not 0 <= box < len(self.tree.parent):
-            raise InvalidArgumentError(
-                f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}"
-            )
+            raise InvalidArgumentError(f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}")
         rows: list[tuple[str, str]] = []
         code: list[tuple[str, str]] = []
         node = int(self.tree.node[box])
@@ -112,31 +110,53 @@ class GraphModel:
         outputs = np.array([o[0] if o else -1 for o in self.table.outputs], np.int32)
         leaf, t, b = self.tree.leaf, self.table, self.bundles
         columns: dict[IntColumn, np.ndarray] = {
-            "parent": self.tree.parent, "label": label, "kind": self.kind, "main": self.tree.main,
-            "type": _of_boxes(self.tree, kind), "device": _of_boxes(self.tree, device),
-            "spec": _of_boxes(self.tree, outputs), "nodes": self.nodes, "extracted": self.extracted,
-            "group": self.group, "inlet": self.inlet, "outlet": self.outlet, "start": b.start, "stop": b.stop,
-            "tensors": b.tensors, "controls": b.controls, "carried": b.spec, "source": leaf[t.source],
-            "target": leaf[t.target], "before": leaf[t.before], "after": leaf[t.after],
-        }  # fmt: skip
+            "parent": self.tree.parent,
+            "label": label,
+            "kind": self.kind,
+            "main": self.tree.main,
+            "type": _of_boxes(self.tree, kind),
+            "device": _of_boxes(self.tree, device),
+            "spec": _of_boxes(self.tree, outputs),
+            "nodes": self.nodes,
+            "extracted": self.extracted,
+            "group": self.group,
+            "inlet": self.inlet,
+            "outlet": self.outlet,
+            "start": b.start,
+            "stop": b.stop,
+            "tensors": b.tensors,
+            "controls": b.controls,
+            "carried": b.spec,
+            "source": leaf[t.source],
+            "target": leaf[t.target],
+            "before": leaf[t.before],
+            "after": leaf[t.after],
+        }
         measured: dict[FloatColumn, np.ndarray | None] = {
-            "parameters": self.parameters, "time": self.time_us, "bytes": self.nbytes,
-        }  # fmt: skip
+            "parameters": self.parameters,
+            "time": self.time_us,
+            "bytes": self.nbytes,
+        }
         lengths: FloatLengths = {}
         for name, column in measured.items():
             if column is not None:
                 lengths[name] = len(column)
         head: GraphHead = {
-            "version": 1, "labels": labels, "types": types, "devices": devices, "specs": t.specs, "kinds": list(KINDS),
-            "missing": t.missing, "ints": {k: len(v) for k, v in columns.items()}, "floats": lengths,
-        }  # fmt: skip
+            "version": 1,
+            "labels": labels,
+            "types": types,
+            "devices": devices,
+            "specs": t.specs,
+            "kinds": list(KINDS),
+            "missing": t.missing,
+            "ints": {k: len(v) for k, v in columns.items()},
+            "floats": lengths,
+        }
         text = json.dumps(head, ensure_ascii=True).encode()
         text += b" " * (-(len(text) + 4) % 8)
         ints = b"".join(np.ascontiguousarray(v, "<i4").tobytes() for v in columns.values())
         ints += bytes(-len(ints) % 8)
-        floats = b"".join(
-            np.ascontiguousarray(v, "<f8").tobytes() for v in measured.values() if v is not None
-        )
+        floats = b"".join(np.ascontiguousarray(v, "<f8").tobytes() for v in measured.values() if v is not None)
         return zlib.compress(struct.pack("<I", len(text)) + text + ints + floats, 1)
 
 
@@ -151,18 +171,24 @@ def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
     data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
     nodes = _sums(tree, np.ones(len(table.names)))
-    why = extract_nodes(
-        tree, table.types, joined, nodes, border(tree, tree.leaf[table.source], data.start)
-    )
+    why = extract_nodes(tree, table.types, joined, nodes, border(tree, tree.leaf[table.source], data.start))
     inlet, outlet = _borders(tree, table, data, why)
     extract_unconnected(tree, table.types, joined, why, inlet + outlet)
     inlet, outlet = _borders(tree, table, data, why)
     known = _sums(tree, np.maximum(table.sizes, 0))
     unknown = _sums(tree, (table.sizes < 0).astype(np.float64))
     model = GraphModel(
-        table, tree, joined, _kinds(tree, table.types), nodes.astype(np.int64), np.where(unknown > 0, -1, known), why,
-        groups(tree, alike, nodes), inlet, outlet,
-    )  # fmt: skip
+        table,
+        tree,
+        joined,
+        _kinds(tree, table.types),
+        nodes.astype(np.int64),
+        np.where(unknown > 0, -1, known),
+        why,
+        groups(tree, alike, nodes),
+        inlet,
+        outlet,
+    )
     if run_metadata is not None:
         _measure(model, run_metadata)
     return model
@@ -182,9 +208,7 @@ def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
     old = old[np.argsort(new[old])]
     after: list[list[int]] = [[] for _ in plan.parent]
     drawn = (why[joined.start] == 0) & (why[joined.stop] == 0)
-    for a, b in zip(
-        old[joined.start[drawn]].tolist(), old[joined.stop[drawn]].tolist(), strict=True
-    ):
+    for a, b in zip(old[joined.start[drawn]].tolist(), old[joined.stop[drawn]].tolist(), strict=True):
         after[a].append(b)
     fold(plan, alike, after)
     final, renumbered = number(plan)
@@ -205,18 +229,14 @@ def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
     """A number for the tensor of each data edge, and its spec (-1: not known)."""
     width = int(table.port.max(initial=0)) + 1
     specs = np.full(len(table.source), -1, np.int64)
-    for i, (source, port) in enumerate(
-        zip(table.source.tolist(), table.port.tolist(), strict=True)
-    ):
+    for i, (source, port) in enumerate(zip(table.source.tolist(), table.port.tolist(), strict=True)):
         outputs = table.outputs[source]
         if port < len(outputs):
             specs[i] = outputs[port]
     return table.source * width + table.port, specs
 
 
-def _borders(
-    tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _borders(tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Drawn data edges into and out of each box. What is a stub where its ends meet is one all the way."""
     drawn = (why[data.start] == 0) & (why[data.stop] == 0)
     outlet = border(tree, tree.leaf[table.source[drawn]], data.start[drawn])
@@ -281,9 +301,7 @@ def _measure(model: GraphModel, run_metadata: Any) -> None:
             time[box + 1] += event.took_us / len(names)
             memory[box + 1] += event.nbytes / len(names)
     starts = np.arange(len(tree.parent))
-    model.time_us, model.nbytes = (
-        np.cumsum(column)[tree.end] - np.cumsum(column)[starts] for column in (time, memory)
-    )
+    model.time_us, model.nbytes = (np.cumsum(column)[tree.end] - np.cumsum(column)[starts] for column in (time, memory))
 
 
 def _nearest(model: GraphModel, leaf: Mapping[str, int], name: str) -> int:

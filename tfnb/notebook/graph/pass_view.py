@@ -105,8 +105,10 @@ class PassView:
             if not c.launches:
                 inner += "<p>It is compiled for the shapes of its inputs when it first runs: look again then.</p>"
             inner += "".join(_fold("generated OpenCL", s) for s in c.sources)
-            parts.append(f"<details><summary>cluster {escape(c.name)} on {escape(c.device)}</summary>"
-                         f"<div style='margin-left:1.2em'>{inner}</div></details>")  # fmt: skip
+            parts.append(
+                f"<details><summary>cluster {escape(c.name)} on {escape(c.device)}</summary>"
+                f"<div style='margin-left:1.2em'>{inner}</div></details>"
+            )
         if self.singles:
             parts.append(_fold(f"{len(self.singles):,} nodes on the host", "\n".join(self.singles)))
         return f"<div class='tfnb-passes'>{''.join(parts)}</div>"
@@ -159,11 +161,14 @@ def show_passes(session: Session, fetches: Any, feeds: Sequence[Any] = ()) -> Pa
         steps = [s for p in programs[-1:] for s in p.steps]
         clusters.append(
             ClusterText(
-                c.name, c.device, tuple(_line(g, n) for n in c.nodes if n.id in g.nodes),
+                c.name,
+                c.device,
+                tuple(_line(g, n) for n in c.nodes if n.id in g.nodes),
                 tuple(m.source for m in modules if m.source),
-                tuple(_launch(s, modules) for s in steps), tuple(str(w) for p in programs[-1:] for w in p.info),
+                tuple(_launch(s, modules) for s in steps),
+                tuple(str(w) for p in programs[-1:] for w in p.info),
             )
-        )  # fmt: skip
+        )
     singles = tuple(_line(part.graph, part.graph.nodes[i]) for part in fresh.clustered for i in part.singles)
     graphs = tuple((_stage_name(name, g), g) for name, g in stages if isinstance(g, Graph))
     return PassView(graphs, tuple(clusters), singles, fresh.clustered)

@@ -53,9 +53,7 @@ class _Drawn:
     lines: tuple[str, str] = ("", "")
     parts: list[_Drawn] = field(default_factory=list)
     layout: Layout | None = None
-    edges: list[tuple[int, int, int]] = field(
-        default_factory=list
-    )  # from, to (numbers of parts), bundle or -1
+    edges: list[tuple[int, int, int]] = field(default_factory=list)  # from, to (numbers of parts), bundle or -1
     anchors: tuple[float, float] | None = None  # where edges enter and leave, from the left side
 
 
@@ -78,9 +76,7 @@ class _Draft:
             width = max(len(lines[0]) * CHAR, len(lines[1]) * SMALL_CHAR) + 2 * PAD
             return _Drawn(box, (width, (2 if lines[1] else 1) * LINE + PAD), lines)
         shown = self.shown(box)
-        drawn = _Drawn(
-            box, (0, 0), (_short(self.model.tree.label[box]), ""), [self.measure(p) for p in shown]
-        )
+        drawn = _Drawn(box, (0, 0), (_short(self.model.tree.label[box]), ""), [self.measure(p) for p in shown])
         self._connect(drawn, shown)
         return drawn
 
@@ -102,9 +98,7 @@ class _Draft:
             sizes.append(PORT)
             drawn.edges += [(i, outlet, -1) for i, b in enumerate(shown) if model.outlet[b]]
         anchors = {i: part.anchors for i, part in enumerate(drawn.parts) if part.anchors}
-        layout = drawn.layout = layered(
-            sizes, [(a, b) for a, b, _ in drawn.edges], inlet, outlet, anchors
-        )
+        layout = drawn.layout = layered(sizes, [(a, b) for a, b, _ in drawn.edges], inlet, outlet, anchors)
         drawn.size = layout.size
         if box:
             width, height = layout.size
@@ -112,8 +106,7 @@ class _Draft:
             drawn.size = (full, height + 2 * TITLE)
             shift = (full - width) / 2
             enter, leave = (
-                full / 2 if port is None else layout.corners[port][0] + PORT[0] / 2 + shift
-                for port in (inlet, outlet)
+                full / 2 if port is None else layout.corners[port][0] + PORT[0] / 2 + shift for port in (inlet, outlet)
             )
             drawn.anchors = (enter, leave)
 
@@ -149,9 +142,7 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
         if shown > ROOM:
             break
         opened.add(smallest)
-        closed = [b for b in closed if b != smallest] + [
-            b for b in parts if KINDS[model.kind[b]] == "scope"
-        ]
+        closed = [b for b in closed if b != smallest] + [b for b in parts if KINDS[model.kind[b]] == "scope"]
     return opened
 
 
@@ -166,10 +157,7 @@ def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str
     extracted = [b for b in model.tree.parts(0) if model.extracted[b] not in (0, ATTACHED)]
     if extracted and len(extracted) < len(model.tree.parts(0)):
         extracted.sort(key=lambda b: -model.nodes[b])
-        names = [
-            f"{_short(model.tree.label[b])} ({_amount(int(model.nodes[b]))})"
-            for b in extracted[:MOST_EXTRACTED]
-        ]
+        names = [f"{_short(model.tree.label[b])} ({_amount(int(model.nodes[b]))})" for b in extracted[:MOST_EXTRACTED]]
         names += [f"{len(extracted) - MOST_EXTRACTED:,} more"] * (len(extracted) > MOST_EXTRACTED)
         told.append(f"auxiliary nodes: {', '.join(names)}")
     return (
@@ -202,9 +190,7 @@ def _lines(model: GraphModel, box: int) -> tuple[str, str]:
         "input",
         "constant",
     )
-    return _short(label), _short(
-        f"{'' if plain else op} {shape}".strip()
-    ) if shape or not plain else ""
+    return _short(label), _short(f"{'' if plain else op} {shape}".strip()) if shape or not plain else ""
 
 
 def _svg(model: GraphModel, root: _Drawn) -> str:
@@ -259,13 +245,7 @@ def _edge(model: GraphModel, points: list[Point], bundle: int, arrow: str) -> st
     if bundle >= 0:
         spec = int(model.bundles.spec[bundle])
         shape = model.table.specs[spec] if spec >= 0 else ""
-        told = (
-            "control edge"
-            if not tensors
-            else shape
-            if tensors == 1
-            else f"{tensors:,} tensors {shape}".strip()
-        )
+        told = "control edge" if not tensors else shape if tensors == 1 else f"{tensors:,} tensors {shape}".strip()
     width = 1.2 + 0.5 * min(max(tensors, 1).bit_length() - 1, 7)
     return (
         f'<path d="{_curve(points)}" fill="none" stroke="currentColor" stroke-opacity=".5" '
@@ -352,11 +332,7 @@ def _leaves(drawn: _Drawn) -> Any:
 
 
 def _legend(model: GraphModel, boxes: Sequence[int]) -> tuple[str, float]:
-    rows = [
-        (COLOURS[kind], kind)
-        for kind in COLOURS
-        if any(KINDS[model.kind[b]] == kind for b in boxes)
-    ]
+    rows = [(COLOURS[kind], kind) for kind in COLOURS if any(KINDS[model.kind[b]] == kind for b in boxes)]
     groups: dict[int, list[int]] = {}
     for b in boxes:
         if KINDS[model.kind[b]] == "scope" and model.group[b] >= 0:

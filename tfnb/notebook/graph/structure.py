@@ -28,15 +28,11 @@ def structure(tree: Tree, types: Sequence[str], edges: Bundles, initial: np.ndar
     """A number of 64 bits for each box. `initial`: boxes that only give others a first value, which do not count."""
     n = len(tree.parent)
     own = np.full(n, 1, np.uint64)
-    known = {
-        t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)
-    }
+    known = {t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)}
     of_node = np.array([known[t] for t in types], np.uint64)
     leaves = tree.end == np.arange(n) + 1
     nodes = tree.node[leaves]
-    own[leaves] = (
-        np.where(nodes >= 0, of_node[nodes], np.uint64(1)) if len(of_node) else np.uint64(1)
-    )
+    own[leaves] = np.where(nodes >= 0, of_node[nodes], np.uint64(1)) if len(of_node) else np.uint64(1)
     named = np.flatnonzero((tree.main >= 0) & ~leaves)
     states = [b for b in named.tolist() if is_variable(types[tree.node[b]])]
     level = np.where(initial[edges.start] | initial[edges.stop], -1, tree.depth[edges.start])
@@ -72,13 +68,9 @@ def _mix(x: np.ndarray) -> np.ndarray:
 def groups(tree: Tree, alike: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """The group of each scope that has its like, or -1; group 0 holds the most nodes."""
     found = np.full(len(tree.parent), -1, np.int64)
-    scopes = np.flatnonzero(
-        (tree.end > np.arange(len(tree.parent)) + 1) & (nodes >= SMALLEST) & ~tree.series
-    )
+    scopes = np.flatnonzero((tree.end > np.arange(len(tree.parent)) + 1) & (nodes >= SMALLEST) & ~tree.series)
     scopes = scopes[scopes > 0]
-    _, first, at, count = np.unique(
-        alike[scopes], return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, at, count = np.unique(alike[scopes], return_index=True, return_inverse=True, return_counts=True)
     weight = np.where(count > 1, count * nodes[scopes][first], 0)
     order = np.lexsort((first, -weight))
     rank = np.empty(len(order), np.int64)

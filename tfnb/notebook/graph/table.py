@@ -65,9 +65,7 @@ def graph_table(found: Any) -> GraphTable:
     if hasattr(found, "graph_def") and hasattr(found, "SerializeToString"):  # a MetaGraphDef
         found = found.graph_def
     if not (isinstance(found, (bytes, bytearray)) or hasattr(found, "SerializeToString")):
-        raise DTypeError(
-            f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(found).__name__}"
-        )
+        raise DTypeError(f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(found).__name__}")
     return _of_message(as_message("graph", "GraphDef", found))
 
 
@@ -111,34 +109,62 @@ def _of_stage(graph: Graph) -> GraphTable:
 
 
 def table_of_nodes(
-    nodes: Sequence[Any], edges: Sequence[tuple[int, int, int]], control: Sequence[tuple[int, int]],
-    names: list[str] | None = None, notes: dict[str, list[tuple[str, str]]] | None = None,
-) -> GraphTable:  # fmt: skip
+    nodes: Sequence[Any],
+    edges: Sequence[tuple[int, int, int]],
+    control: Sequence[tuple[int, int]],
+    names: list[str] | None = None,
+    notes: dict[str, list[tuple[str, str]]] | None = None,
+) -> GraphTable:
     """Of operations or step-side nodes: `edges` are (row, port, row), `names` what they are called here."""
     specs = _Specs()
     outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
     sizes = [_size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes]
     table = _table(
-        names or [n.name for n in nodes], [n.type for n in nodes], [n.device or "" for n in nodes], list(specs.texts),
-        outputs, sizes, edges, control, lambda i: _told(nodes[i]),
-    )  # fmt: skip
+        names or [n.name for n in nodes],
+        [n.type for n in nodes],
+        [n.device or "" for n in nodes],
+        list(specs.texts),
+        outputs,
+        sizes,
+        edges,
+        control,
+        lambda i: _told(nodes[i]),
+    )
     table.notes.update(notes or {})
     return table
 
 
 def _table(
-    names: list[str], types: list[str], devices: list[str], specs: list[str], outputs: list[tuple[int, ...]],
-    sizes: Iterable[int], edges: Sequence[tuple[int, int, int]], control: Sequence[tuple[int, int]],
-    details: Callable[[int], list[tuple[str, str]]], missing: int = 0,
-) -> GraphTable:  # fmt: skip
+    names: list[str],
+    types: list[str],
+    devices: list[str],
+    specs: list[str],
+    outputs: list[tuple[int, ...]],
+    sizes: Iterable[int],
+    edges: Sequence[tuple[int, int, int]],
+    control: Sequence[tuple[int, int]],
+    details: Callable[[int], list[tuple[str, str]]],
+    missing: int = 0,
+) -> GraphTable:
     data = np.array(edges, np.int64).reshape(-1, 3)
     order = np.array(control, np.int64).reshape(-1, 2)
     held = np.array(list(sizes), np.float64)
     held[_slots(types, edges)] = 0
     return GraphTable(
-        names, types, devices, specs, outputs, held, data[:, 0], data[:, 1], data[:, 2],
-        order[:, 0], order[:, 1], details, missing,
-    )  # fmt: skip
+        names,
+        types,
+        devices,
+        specs,
+        outputs,
+        held,
+        data[:, 0],
+        data[:, 1],
+        data[:, 2],
+        order[:, 0],
+        order[:, 1],
+        details,
+        missing,
+    )
 
 
 def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[int]:
@@ -219,9 +245,17 @@ def _of_message(message: Any) -> GraphTable:
     outputs = [_outputs(node, specs) for node in nodes]
     sizes = [_size(_declared(node)) if is_variable(node.op) else 0 for node in nodes]
     return _table(
-        [n.name for n in nodes], [n.op for n in nodes], [n.device for n in nodes], list(specs.texts), outputs, sizes,
-        edges, control, lambda i: _told_of_file(nodes[i]), missing,
-    )  # fmt: skip
+        [n.name for n in nodes],
+        [n.op for n in nodes],
+        [n.device for n in nodes],
+        list(specs.texts),
+        outputs,
+        sizes,
+        edges,
+        control,
+        lambda i: _told_of_file(nodes[i]),
+        missing,
+    )
 
 
 def _outputs(node: Any, specs: _Specs) -> tuple[int, ...]:
@@ -284,9 +318,7 @@ def _told_of_file(node: Any) -> list[tuple[str, str]]:
     if "value" in node.attr and node.attr["value"].WhichOneof("value") == "tensor":
         rows.append(("value", _tensor_text(node.attr["value"].tensor)))
     if "_class" in node.attr:
-        rows.append(
-            ("colocated with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace")))
-        )
+        rows.append(("colocated with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace"))))
     return rows
 
 

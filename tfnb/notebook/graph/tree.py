@@ -161,10 +161,15 @@ def number(found: Draft) -> tuple[Tree, np.ndarray]:
     main = np.array(found.main, np.int64)[old]
     main[main >= 0] = new[main[main >= 0]]
     return Tree(
-        parent, np.arange(len(old)) + np.array(sizes), np.array(deep), np.array(found.node, np.int64)[old], main,
-        np.array(found.series, bool)[old], new[np.array(found.leaf, np.int64)] if found.leaf else np.zeros(0, np.int64),
+        parent,
+        np.arange(len(old)) + np.array(sizes),
+        np.array(deep),
+        np.array(found.node, np.int64)[old],
+        main,
+        np.array(found.series, bool)[old],
+        new[np.array(found.leaf, np.int64)] if found.leaf else np.zeros(0, np.int64),
         [found.label[b] for b in order],
-    ), new  # fmt: skip
+    ), new
 
 
 # ---- folding -----------------------------------------------------------------------------------------
@@ -191,9 +196,7 @@ def fold(found: Draft, alike: list[int], after: list[list[int]]) -> None:
             _fold_runs(found, box)
 
 
-def _fold_series(
-    found: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]
-) -> None:
+def _fold_series(found: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]) -> None:
     stems: dict[tuple[str, int], list[int]] = {}
     for part in found.parts[box]:
         match = _NUMBER.match(found.label[part])

@@ -151,12 +151,8 @@ class GraphView:
         if colour is not None and colour_by is None:
             raise InvalidArgumentError(f"needed a colour of {', '.join(COLOURS)}, got {colour!r}")
         if not LEAST_HEIGHT <= height <= MOST_HEIGHT:
-            raise InvalidArgumentError(
-                f"needed a height from {LEAST_HEIGHT} to {MOST_HEIGHT}, got {height}"
-            )
-        self.model: GraphModel = graph_model(
-            get_default_graph() if graph is None else graph, run_metadata
-        )
+            raise InvalidArgumentError(f"needed a height from {LEAST_HEIGHT} to {MOST_HEIGHT}, got {height}")
+        self.model: GraphModel = graph_model(get_default_graph() if graph is None else graph, run_metadata)
         for path in open or ():
             self.model.box(path)
         if colour is None and self.model.time_us is not None:
@@ -170,10 +166,7 @@ class GraphView:
         m = self.model
         parts = m.tree.parts(0)
         lines = [f"<tf.show_graph: {m.nodes[0]:,} operations>"]
-        lines += [
-            f"{m.nodes[b]:10,}  {m.tree.label[b]}"
-            for b in sorted(parts, key=lambda b: -m.nodes[b])[:20]
-        ]
+        lines += [f"{m.nodes[b]:10,}  {m.tree.label[b]}" for b in sorted(parts, key=lambda b: -m.nodes[b])[:20]]
         return "\n".join(lines + ["       ..."] * (len(parts) > 20))
 
     def close(self) -> None:

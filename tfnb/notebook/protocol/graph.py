@@ -9,13 +9,28 @@ from __future__ import annotations
 from typing import Literal, TypedDict, get_args
 
 IntColumn = Literal[
-    "parent", "label", "kind", "main",
-    "type", "device", "spec",
-    "nodes", "extracted", "group",
-    "inlet", "outlet",
-    "start", "stop", "tensors", "controls", "carried",
-    "source", "target", "before", "after",
-]  # fmt: skip
+    "parent",
+    "label",
+    "kind",
+    "main",
+    "type",
+    "device",
+    "spec",
+    "nodes",
+    "extracted",
+    "group",
+    "inlet",
+    "outlet",
+    "start",
+    "stop",
+    "tensors",
+    "controls",
+    "carried",
+    "source",
+    "target",
+    "before",
+    "after",
+]
 """Of each box: the box around it, its `labels`, `kinds`, and the part that stands for its own node (or -1); in `types`,
 `devices` and `specs`, or -1 (`spec` is that of the first output); nodes inside, 0 or why it is extracted (EXTRACTED),
 the group of boxes of one structure, or -1; data edges from and to outside of the box around it.

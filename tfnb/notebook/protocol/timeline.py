@@ -9,9 +9,15 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 # The type of each column. `cause` is the event waited for, or -1; `critical` is 1 on the critical path of a step.
 COLUMNS = {
-    "start": "float64", "end": "float64", "row": "int32", "label": "int32", "kind": "uint8", "step": "int32",
-    "cause": "int32", "critical": "uint8",
-}  # fmt: skip
+    "start": "float64",
+    "end": "float64",
+    "row": "int32",
+    "label": "int32",
+    "kind": "uint8",
+    "step": "int32",
+    "cause": "int32",
+    "critical": "uint8",
+}
 
 
 class Lane(TypedDict):

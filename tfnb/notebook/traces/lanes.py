@@ -17,9 +17,17 @@ import numpy as np
 from tfnb.session.config import NodeStats
 
 __all__ = [
-    "MOST_LANES", "MOST_ROWS", "Lane", "host_beside", "is_host", "is_sent", "lane_to", "lay_out",
-    "short_name", "task_of",
-]  # fmt: skip
+    "MOST_LANES",
+    "MOST_ROWS",
+    "Lane",
+    "host_beside",
+    "is_host",
+    "is_sent",
+    "lane_to",
+    "lay_out",
+    "short_name",
+    "task_of",
+]
 
 MOST_LANES, MOST_ROWS = 400, 60
 HOST, TRANSFERS = "host", "transfers"
@@ -73,9 +81,7 @@ def host_beside(device: str, hosts: Container[str]) -> str:
     return own if own in hosts else HOST
 
 
-def lay_out(
-    events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray
-) -> tuple[list[Lane], np.ndarray, int]:
+def lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> tuple[list[Lane], np.ndarray, int]:
     """The lanes, the row of each event, given by start, and how many found no place (their row is -1)."""
     members: dict[tuple[str, str], list[int]] = {}
     for i, t in enumerate(events):

@@ -69,9 +69,11 @@ class TraceModel:
         """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
         every = [s.account for s in self.steps]
         return [
-            ("kernels", sum(a.kernels_us for a in every)), ("host kernels", sum(a.host_us for a in every)),
-            ("launching", sum(a.launch_us for a in every)), ("other", sum(a.other_us for a in every)),
-        ]  # fmt: skip
+            ("kernels", sum(a.kernels_us for a in every)),
+            ("host kernels", sum(a.host_us for a in every)),
+            ("launching", sum(a.launch_us for a in every)),
+            ("other", sum(a.other_us for a in every)),
+        ]
 
     def table(self) -> list[CostRow]:
         """What kernels and host kernels cost, the most expensive first: per label, how often, and microseconds."""
@@ -89,10 +91,19 @@ class TraceModel:
                 continue
             i = example[k]
             found.append(
-                {"label": k, "name": self.labels[k], "op": self._op(i), "source": self._source(i),
-                 "kind": self.events[i].kind, "count": int(count[k]), "total_us": float(total[k]),
-                 "mean_us": float(total[k] / count[k]), "max_us": float(longest[k]), "share": float(total[k] / every)}
-            )  # fmt: skip
+                {
+                    "label": k,
+                    "name": self.labels[k],
+                    "op": self._op(i),
+                    "source": self._source(i),
+                    "kind": self.events[i].kind,
+                    "count": int(count[k]),
+                    "total_us": float(total[k]),
+                    "mean_us": float(total[k] / count[k]),
+                    "max_us": float(longest[k]),
+                    "share": float(total[k] / every),
+                }
+            )
         return found
 
     def _op(self, i: int) -> str:
@@ -114,18 +125,26 @@ class TraceModel:
         """What is known of an event: op, shapes, bytes, the user's line."""
         t = self.events[i]
         return {
-            "op": self._op(i), "kind": t.kind, "device": t.device,
-            "lane": t.lane, "nbytes": t.nbytes, "detail": t.detail, "woken_by": t.woken_by,
-            "nodes": [self._node_card(name) for name in t.nodes[:20]], "more": max(len(t.nodes) - 20, 0),
-        }  # fmt: skip
+            "op": self._op(i),
+            "kind": t.kind,
+            "device": t.device,
+            "lane": t.lane,
+            "nbytes": t.nbytes,
+            "detail": t.detail,
+            "woken_by": t.woken_by,
+            "nodes": [self._node_card(name) for name in t.nodes[:20]],
+            "more": max(len(t.nodes) - 20, 0),
+        }
 
     def _node_card(self, name: str) -> NodeCard:
         node, forward = self.graph_nodes.get(name), self._forward(name)
         return {
-            "name": name, "op": "" if node is None else node.type, "source": _source_of(forward or node),
+            "name": name,
+            "op": "" if node is None else node.type,
+            "source": _source_of(forward or node),
             "shapes": [] if node is None else [f"{s.dtype.name} {s.shape}" for s in node.specs],
             "gradient_of": "" if forward is None else forward.name,
-        }  # fmt: skip
+        }
 
 
 def _source_of(node: Any) -> str:

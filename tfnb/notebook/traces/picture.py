@@ -18,9 +18,14 @@ __all__ = ["COLOURS", "time_text", "timeline_html"]
 
 # Okabe and Ito's colours, as in labextension/src/views/timeline/palette.ts: apart for any colour vision.
 COLOURS = {
-    "kernel": "#0072b2", "host": "#d55e00", "launch": "#e69f00", "compile": "#cc79a7", "transfer": "#009e73",
-    "schedule": "#6f6f6f", "wait": "#b8b8b8",
-}  # fmt: skip
+    "kernel": "#0072b2",
+    "host": "#d55e00",
+    "launch": "#e69f00",
+    "compile": "#cc79a7",
+    "transfer": "#009e73",
+    "schedule": "#6f6f6f",
+    "wait": "#b8b8b8",
+}
 _DARK_INK = ("launch", "compile")
 _WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
 

@@ -179,17 +179,29 @@ class Timeline:
             for lane in m.lanes
         ]
         return {
-            "kinds": list(KINDS), "lanes": lanes, "labels": m.labels, "span_us": m.span_us, "summary": self.summary,
-            "steps": [(s.begin_us, s.wall_us) for s in m.steps], "table": m.table()[:500],
-            "n_rows": sum(lane.rows for lane in m.lanes), "account": self.account,
-        }  # fmt: skip
+            "kinds": list(KINDS),
+            "lanes": lanes,
+            "labels": m.labels,
+            "span_us": m.span_us,
+            "summary": self.summary,
+            "steps": [(s.begin_us, s.wall_us) for s in m.steps],
+            "table": m.table()[:500],
+            "n_rows": sum(lane.rows for lane in m.lanes),
+            "account": self.account,
+        }
 
     def _columns(self) -> list[bytes]:
         m = self.model
         columns = {
-            "start": m.start, "end": m.end, "row": m.row, "label": m.label, "kind": m.kind, "step": m.step,
-            "cause": self._causes, "critical": self._critical,
-        }  # fmt: skip
+            "start": m.start,
+            "end": m.end,
+            "row": m.row,
+            "label": m.label,
+            "kind": m.kind,
+            "step": m.step,
+            "cause": self._causes,
+            "critical": self._critical,
+        }
         return [columns[name].astype(dtype, copy=False).tobytes() for name, dtype in COLUMNS.items()]
 
 

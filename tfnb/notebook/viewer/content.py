@@ -205,5 +205,9 @@ _histogram = _guarded(_histogram_of)
 _image, _text, _tensor = _guarded(image_item), _guarded(text_item), _guarded(tensor_item)
 _audio = _guarded(audio_item, 32)
 ITEM_MAKERS: dict[ItemKind, Callable[[Item], Any]] = {
-    "histogram": _histogram, "image": _image, "audio": _audio, "text": _text, "tensor": _tensor,
-}  # fmt: skip
+    "histogram": _histogram,
+    "image": _image,
+    "audio": _audio,
+    "text": _text,
+    "tensor": _tensor,
+}

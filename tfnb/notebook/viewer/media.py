@@ -27,6 +27,7 @@ MOST_CHARACTERS = 8_000
 MOST_NUMBERS, SHOWN_NUMBERS = 1 << 22, 200  # of a tensor
 FORMATS = ("PNG", "JPEG", "GIF")
 
+
 def array_of(tensor: Any, most: int) -> np.ndarray:
     """The array of a TensorProto. Raises `ValueError` when its shape says that it has more than `most` elements."""
     dims = [dim.size for dim in tensor.tensor_shape.dim]
@@ -86,8 +87,13 @@ def audio_item(value: Any, time: ItemTime) -> AudioItem:
         again.writeframes(samples)
     seconds = len(samples) // (channels * width) / rate
     return {
-        **time, "wav": out.getvalue(), "rate": rate, "channels": channels, "seconds": seconds, "of": frames / rate,
-    }  # fmt: skip
+        **time,
+        "wav": out.getvalue(),
+        "rate": rate,
+        "channels": channels,
+        "seconds": seconds,
+        "of": frames / rate,
+    }
 
 
 def _cut(text: str, time: ItemTime) -> TextItem:

@@ -46,9 +46,7 @@ class Source:
 class FolderSource(Source):
     """The event files below a folder that `admits` lets pass, which another process may be writing."""
 
-    def __init__(
-        self, folder: Any, prefix: str = "", admits: Callable[[str], bool] | None = None
-    ) -> None:
+    def __init__(self, folder: Any, prefix: str = "", admits: Callable[[str], bool] | None = None) -> None:
         super().__init__()
         self._reader = LogReader(folder, MAX_POINTS, MAX_ITEMS, admits)
         self._prefix = prefix

@@ -146,9 +146,7 @@ class ViewState:
 
     def _form_now(self) -> Any:
         sizes = tuple((len(r.scalars), len(r.items), len(r.items.get("", ()))) for r in self.runs)
-        graphs = tuple(
-            len(s.graph.get_operations()) for s in self.sources if isinstance(s, GraphSource)
-        )
+        graphs = tuple(len(s.graph.get_operations()) for s in self.sources if isinstance(s, GraphSource))
         return sizes, graphs, self._notes()
 
     def _notes(self) -> list[str]:
@@ -258,12 +256,8 @@ class ViewState:
 
     def _version(self, kind: str, tag: str, shown: Iterable[tuple[int, Run]]) -> Any:
         if kind == "scalar":
-            return tuple(
-                (n, s.total, len(s)) for n, r in shown if (s := r.scalars.get(tag)) is not None
-            )
-        return tuple(
-            (n, len(i), i[-1].step, i[-1].wall_time) for n, r in shown if (i := r.items.get(tag))
-        )
+            return tuple((n, s.total, len(s)) for n, r in shown if (s := r.scalars.get(tag)) is not None)
+        return tuple((n, len(i), i[-1].step, i[-1].wall_time) for n, r in shown if (i := r.items.get(tag)))
 
     def table(self, numbers: Iterable[int] | None = None) -> EventTable:
         """The scalars of all runs, or of some, under the names they have here.

@@ -89,9 +89,7 @@ def _lines(axis: str, scale: str) -> Any:
     raw = _source("raw", *columns)
     plot.multi_line("xs", "ys", source=raw, line_color="colour", line_alpha=0.3)
     smooth = _source("smooth", *columns)
-    plot.multi_line(
-        "xs", "ys", source=smooth, line_color="colour", line_width=2, line_dash="dash", line_join="round"
-    )
+    plot.multi_line("xs", "ys", source=smooth, line_color="colour", line_width=2, line_dash="dash", line_join="round")
     dots = _source("dots", "x", "y", "colour")
     plot.scatter("x", "y", source=dots, color="colour", size=5)
     near = _source("near", "x", "y", "colour")
@@ -107,9 +105,7 @@ def _bands() -> Any:
     source = _source("bands", "x", *(f"l{k}" for k in range(9)))
     colour = COLOURS[0]
     for low, alpha in ((0, 0.12), (1, 0.16), (2, 0.22), (3, 0.3)):
-        plot.varea(
-            "x", f"l{low}", f"l{8 - low}", source=source, fill_color=colour, fill_alpha=alpha
-        )
+        plot.varea("x", f"l{low}", f"l{8 - low}", source=source, fill_color=colour, fill_alpha=alpha)
         for edge in (low, 8 - low):
             plot.line("x", f"l{edge}", source=source, line_color=colour, line_alpha=alpha + 0.1)
     plot.line("x", "l4", source=source, line_color=colour, line_width=2)
@@ -120,9 +116,7 @@ def _ridges() -> Any:
     """One hill of counts per step, the newest in front; the vertical axis is the step."""
     plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="step")
     source = _source("ridges", "xs", "ys", "fill", "alpha")
-    plot.patches(
-        "xs", "ys", source=source, fill_color="fill", fill_alpha="alpha", line_color=GREY, line_width=0.7
-    )
+    plot.patches("xs", "ys", source=source, fill_color="fill", fill_alpha="alpha", line_color=GREY, line_width=0.7)
     return plot
 
 

@@ -229,8 +229,11 @@ class View(LiveView):
             elif new.curves:
                 self._appended = time.monotonic()
                 message: AppendPoints = {
-                    "op": "append", "tags": new.tags, "curves": new.curves, "pause": self._limiter.pause,
-                }  # fmt: skip
+                    "op": "append",
+                    "tags": new.tags,
+                    "curves": new.curves,
+                    "pause": self._limiter.pause,
+                }
                 self._channel.send(message, [new.numbers])
 
     def _send_whole(self, everything: bool) -> None:

@@ -229,14 +229,28 @@ def to_complex128(x: TensorLike, name: str | None = None) -> Any:
 
 OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
-    "eye": eye, "trace": trace, "scalar_mul": scalar_mul, "log_sigmoid": log_sigmoid, "batch_gather": batch_gather,
-    "confusion_matrix": confusion_matrix, "contrib.metrics.confusion_matrix": confusion_matrix, "repeat": repeat,
-    "where_v2": where_v2, "lbeta": lbeta, "to_complex64": to_complex64, "to_complex128": to_complex128,
-    "is_tensor": is_tensor_like, "contrib.framework.is_tensor": is_tensor_like, "math.polyval": polyval,
-    "math.reciprocal_no_nan": reciprocal_no_nan, "math.reduce_variance": reduce_variance,
-    "math.reduce_std": reduce_std, "math.reduce_euclidean_norm": reduce_euclidean_norm, "linalg.eye": eye,
+    "eye": eye,
+    "trace": trace,
+    "scalar_mul": scalar_mul,
+    "log_sigmoid": log_sigmoid,
+    "batch_gather": batch_gather,
+    "confusion_matrix": confusion_matrix,
+    "contrib.metrics.confusion_matrix": confusion_matrix,
+    "repeat": repeat,
+    "where_v2": where_v2,
+    "lbeta": lbeta,
+    "to_complex64": to_complex64,
+    "to_complex128": to_complex128,
+    "is_tensor": is_tensor_like,
+    "contrib.framework.is_tensor": is_tensor_like,
+    "math.polyval": polyval,
+    "math.reciprocal_no_nan": reciprocal_no_nan,
+    "math.reduce_variance": reduce_variance,
+    "math.reduce_std": reduce_std,
+    "math.reduce_euclidean_norm": reduce_euclidean_norm,
+    "linalg.eye": eye,
     "linalg.trace": trace,
-}  # fmt: skip
+}
 
 _MATH = (
     "abs accumulate_n acos acosh add add_n argmax argmin asin asinh atan atan2 atanh ceil "
@@ -252,17 +266,34 @@ _MATH = (
 ).split()
 _NN_MATH = "l2_normalize log_softmax softmax softplus softsign in_top_k top_k zero_fraction".split()
 _RENAMED = {
-    "reverse_v2": "reverse", "manip.reverse": "reverse", "manip.gather_nd": "gather_nd", "manip.reshape": "reshape",
-    "manip.scatter_nd": "scatter_nd", "manip.tile": "tile", "manip.batch_to_space_nd": "batch_to_space_nd",
-    "manip.space_to_batch_nd": "space_to_batch_nd", "math.divide_no_nan": "div_no_nan", "math.ceil": "ceil",
-    "linalg.diag": "matrix_diag", "linalg.diag_part": "matrix_diag_part", "linalg.tensor_diag": "diag",
-    "linalg.tensor_diag_part": "diag_part", "linalg.matrix_transpose": "matrix_transpose", "linalg.matmul": "matmul",
-    "linalg.norm": "norm", "linalg.tensordot": "tensordot", "linalg.l2_normalize": "nn.l2_normalize",
-    "linalg.global_norm": "global_norm", "sparse.placeholder": "sparse_placeholder",
-    "sparse.sparse_dense_matmul": "sparse_tensor_dense_matmul", "sparse.segment_sum": "sparse_segment_sum",
-    "sparse.segment_mean": "sparse_segment_mean", "sparse.segment_sqrt_n": "sparse_segment_sqrt_n",
-    "tensor_scatter_nd_max": "tensor_scatter_max", "tensor_scatter_nd_min": "tensor_scatter_min",
-}  # fmt: skip
+    "reverse_v2": "reverse",
+    "manip.reverse": "reverse",
+    "manip.gather_nd": "gather_nd",
+    "manip.reshape": "reshape",
+    "manip.scatter_nd": "scatter_nd",
+    "manip.tile": "tile",
+    "manip.batch_to_space_nd": "batch_to_space_nd",
+    "manip.space_to_batch_nd": "space_to_batch_nd",
+    "math.divide_no_nan": "div_no_nan",
+    "math.ceil": "ceil",
+    "linalg.diag": "matrix_diag",
+    "linalg.diag_part": "matrix_diag_part",
+    "linalg.tensor_diag": "diag",
+    "linalg.tensor_diag_part": "diag_part",
+    "linalg.matrix_transpose": "matrix_transpose",
+    "linalg.matmul": "matmul",
+    "linalg.norm": "norm",
+    "linalg.tensordot": "tensordot",
+    "linalg.l2_normalize": "nn.l2_normalize",
+    "linalg.global_norm": "global_norm",
+    "sparse.placeholder": "sparse_placeholder",
+    "sparse.sparse_dense_matmul": "sparse_tensor_dense_matmul",
+    "sparse.segment_sum": "sparse_segment_sum",
+    "sparse.segment_mean": "sparse_segment_mean",
+    "sparse.segment_sqrt_n": "sparse_segment_sqrt_n",
+    "tensor_scatter_nd_max": "tensor_scatter_max",
+    "tensor_scatter_nd_min": "tensor_scatter_min",
+}
 
 
 def with_aliases(api: Mapping[str, Any]) -> dict[str, Any]:

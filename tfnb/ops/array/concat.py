@@ -60,9 +60,7 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
         try:
             rest = rest.merge_with(Shape((*dims[:a], None, *dims[a + 1 :])))
         except ShapeError:
-            raise ShapeError(
-                f"{c.op_name}: shapes {', '.join(map(str, parts))} differ in more than axis {a}"
-            ) from None
+            raise ShapeError(f"{c.op_name}: shapes {', '.join(map(str, parts))} differ in more than axis {a}") from None
     others = rest.as_list()
     return Shape((*others[:a], total, *others[a + 1 :]))
 
@@ -112,14 +110,10 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: Any) -> list[Any]:
     if known_axis is not None:
         sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
         if None not in sizes:
-            return SPLIT_V(
-                dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts)
-            )
+            return SPLIT_V(dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts))
     at = axis if known_axis is None else known_axis
     counts = [SHAPE(p, out_type=int32)[at] for p in parts]
-    return SPLIT_V(
-        dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts)
-    )
+    return SPLIT_V(dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts))
 
 
 CONCAT = OpDef(
@@ -187,9 +181,7 @@ def _split_shapes(c: Infer) -> tuple[Shape, ...]:
 
 def _host_split(call: HostCall, axis: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, ...]:
     try:
-        return tuple(
-            np.split(value, call.attrs.num_split, normalize_axis(int(axis.reshape(())), value.ndim))
-        )
+        return tuple(np.split(value, call.attrs.num_split, normalize_axis(int(axis.reshape(())), value.ndim)))
     except ValueError as e:
         raise InvalidArgumentError(f"Split: {e}", call.op) from None
 
@@ -240,9 +232,7 @@ def _splitv_shapes(c: Infer) -> tuple[Shape, ...]:
     return tuple(Shape((*x.dims[:a], p, *x.dims[a + 1 :])) for p in parts)
 
 
-def _host_splitv(
-    call: HostCall, x: np.ndarray, sizes: np.ndarray, axis: np.ndarray
-) -> tuple[np.ndarray, ...]:
+def _host_splitv(call: HostCall, x: np.ndarray, sizes: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, ...]:
     a = normalize_axis(int(axis.reshape(())), x.ndim)
     parts = _sizes(x.shape[a], sizes)
     return tuple(np.split(x, np.cumsum(parts)[:-1].astype(int), a))  # type: ignore[arg-type]
@@ -273,9 +263,7 @@ SPLIT_V = OpDef(
 )
 
 
-def concat(
-    values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: Any = None
-) -> Any:
+def concat(values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: Any = None) -> Any:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
     values: a list of tensors of one dtype and rank, equal in all other dimensions. axis: an integer (or int32
@@ -302,11 +290,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     Errors: the shapes differ, axis out of range.
     """
     if is_tensor_like(values):
-        return (
-            graph_of((values,)).to_tensor(values)
-            if axis == 0
-            else PACK(list(values), axis=axis, name=name)
-        )
+        return graph_of((values,)).to_tensor(values) if axis == 0 else PACK(list(values), axis=axis, name=name)
     return PACK(list(values), axis=axis, name=name)
 
 
@@ -325,9 +309,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
         dims = x.shape.dims
         num = None if dims is None else dims[normalize_axis(axis, len(dims), "unstack: axis")]
     if num is None:
-        raise InvalidArgumentError(
-            f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num"
-        )
+        raise InvalidArgumentError(f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num")
     return UNPACK(x, num=num, axis=axis, name=name)
 
 

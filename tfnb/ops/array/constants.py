@@ -123,9 +123,7 @@ def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
     if step == 0:
         raise InvalidArgumentError("Range: delta must not be 0")
     if (step > 0) != (last > first) and last != first:
-        raise InvalidArgumentError(
-            f"Range: start {first} and limit {last} do not fit the step {step}"
-        )
+        raise InvalidArgumentError(f"Range: start {first} and limit {last} do not fit the step {step}")
     if not isinstance(step, float):
         return max(0, -((first - last) // step))
     count = (last - first) / step
@@ -141,9 +139,7 @@ def _range_shape(c: Infer) -> Shape:
     return Shape((range_size(*values),))
 
 
-def _host_range(
-    call: HostCall, start: np.ndarray, limit: np.ndarray, delta: np.ndarray
-) -> np.ndarray:
+def _host_range(call: HostCall, start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> np.ndarray:
     n = range_size(start, limit, delta)
     return (start + np.arange(n).astype(start.dtype) * delta).astype(start.dtype)
 
@@ -264,9 +260,7 @@ def convert_to_tensor(
         return graph.constant(to_numpy(value, wanted), name)
     t = graph.to_tensor(value, wanted)
     if wanted is not None and t.dtype is not wanted:
-        raise InvalidArgumentError(
-            f"the tensor {t.name} is {t.dtype.name}, needed {wanted.name}; use tf.cast"
-        )
+        raise InvalidArgumentError(f"the tensor {t.name} is {t.dtype.name}, needed {wanted.name}; use tf.cast")
     return t
 
 
@@ -320,23 +314,17 @@ def _like(tensor: Any, dtype: Any, name: str | None, fill: int, optimize: bool) 
     return FILL(shape_of(x), value, name=name or default)
 
 
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Any:
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
     """Zeros of the shape of `tensor`, of its dtype or of `dtype`."""
     return _like(tensor, dtype, name, 0, optimize)
 
 
-def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Any:
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
     """Ones of the shape of `tensor`, of its dtype or of `dtype`."""
     return _like(tensor, dtype, name, 1, optimize)
 
 
-def range_(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
-) -> Any:
+def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
     """start, start + delta, ... up to but without limit; `range(n)` counts from 0.
 
     The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`)
@@ -348,16 +336,11 @@ def range_(
     parts = (start, limit, delta)
     graph = graph_of(parts)
     if dtype is None:
-        found = [
-            v.dtype.base_dtype if is_tensor_like(v) else as_dtype(to_numpy(v).dtype) for v in parts
-        ]
+        found = [v.dtype.base_dtype if is_tensor_like(v) else as_dtype(to_numpy(v).dtype) for v in parts]
         wanted = max(found, key=(int32, int64, float32, float64).index)
     else:
         wanted = as_dtype(dtype)
-    same = [
-        cast_to(graph.to_tensor(v), wanted) if is_tensor_like(v) else graph.to_tensor(v, wanted)
-        for v in parts
-    ]
+    same = [cast_to(graph.to_tensor(v), wanted) if is_tensor_like(v) else graph.to_tensor(v, wanted) for v in parts]
     return RANGE(*same, name=name)
 
 

@@ -163,15 +163,11 @@ def _grad_gather(op: Any, dy: Any) -> Any:
     a = normalize_axis(int(known.reshape(())), rank)
     if a == 0:
         return _rows_gradient(params, indices, dy), None, None
-    k = (
-        indices.shape.ndims
-    )  # bring the gathered axes to the front, sum the rows, and bring the axis back
+    k = indices.shape.ndims  # bring the gathered axes to the front, sum the rows, and bring the axis back
     front = [*range(a, a + k), *range(a), *range(a + k, rank + k - 1)]
     rows = TRANSPOSE(dy, np.asarray(front, np.int32))
     size = params.shape.dims[a]
-    total = UNSORTED_SEGMENT_SUM(
-        rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size)
-    )
+    total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size))
     back = [*range(1, a + 1), 0, *range(a + 1, rank)]
     return TRANSPOSE(total, np.asarray(back, np.int32)), None, None
 
@@ -216,21 +212,15 @@ def segmented_shape(c: Infer) -> Shape:
     if data.dims is None or ids.dims is None:
         return unknown_shape
     if not Shape(data.dims[: len(ids.dims)]).is_compatible_with(ids):
-        raise ShapeError(
-            f"{c.op_name}: data of shape {data} must begin with the shape {ids} of segment_ids"
-        )
+        raise ShapeError(f"{c.op_name}: data of shape {data} must begin with the shape {ids} of segment_ids")
     return Shape((n, *data.dims[len(ids.dims) :]))
 
 
-def _host_segment_sum(
-    call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray
-) -> np.ndarray:
+def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray) -> np.ndarray:
     n, rest = int(num.reshape(())), data.shape[ids.ndim :]
     flat = ids.reshape(-1)
     if flat.size and flat.max() >= n:
-        raise InvalidArgumentError(
-            f"segment id {flat.max()} is not below the number of segments, {n}", call.op
-        )
+        raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
     wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
     out = np.zeros((n, *rest), wide)
     keep = flat >= 0
@@ -286,9 +276,7 @@ def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: 
     runs = [RANGE(a, a + k, one), RANGE(zero, a, one), RANGE(a + k, rank + k - one, one)]
     rows = TRANSPOSE(dy, CONCAT(zero, runs))
     total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a])
-    return TRANSPOSE(
-        total, CONCAT(zero, [RANGE(one, a + one, one), PACK([zero * a]), RANGE(a + one, rank, one)])
-    )
+    return TRANSPOSE(total, CONCAT(zero, [RANGE(one, a + one, one), PACK([zero * a]), RANGE(a + one, rank, one)]))
 
 
 UNSORTED_SEGMENT_SUM = OpDef(
@@ -315,9 +303,7 @@ UNSORTED_SEGMENT_SUM = OpDef(
 def densify(slices: IndexedSlices) -> Any:
     """The dense tensor of indexed slices."""
     if slices.dense_shape is None:
-        raise InvalidArgumentError(
-            "indexed slices without a dense shape cannot become a tensor", slices.values.op
-        )
+        raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
     shape = slices.graph.to_tensor(slices.dense_shape)
     rows = constant_shape(shape).dims
     known = rows[0] if rows else None

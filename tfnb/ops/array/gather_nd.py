@@ -29,8 +29,15 @@ from tfnb.ops.math.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, int32, unknown_shape
 
 __all__ = [
-    "GATHER_ND", "OPS", "SCATTER_ND", "SCATTER_ROWS", "SPARSE_TO_DENSE", "check_updates", "nd_bounds", "row_numbers",
-]  # fmt: skip
+    "GATHER_ND",
+    "OPS",
+    "SCATTER_ND",
+    "SCATTER_ROWS",
+    "SPARSE_TO_DENSE",
+    "check_updates",
+    "nd_bounds",
+    "row_numbers",
+]
 
 
 def _nd_shape(c: Infer) -> Shape:
@@ -39,9 +46,7 @@ def _nd_shape(c: Infer) -> Shape:
         return unknown_shape
     k = indices.dims[-1]
     if k > len(params.dims):
-        raise ShapeError(
-            f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}"
-        )
+        raise ShapeError(f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}")
     return Shape((*indices.dims[:-1], *params.dims[k:]))
 
 
@@ -50,9 +55,7 @@ def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> 
     bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
     if bad.any():
         where = indices[bad.any(-1)].reshape(-1, k)[0]
-        raise InvalidArgumentError(
-            f"the index {where.tolist()} is not inside shape {params.shape}", call.op
-        )
+        raise InvalidArgumentError(f"the index {where.tolist()} is not inside shape {params.shape}", call.op)
     return (
         params[tuple(np.moveaxis(indices, -1, 0))]
         if k
@@ -133,12 +136,8 @@ def _scattered_shape(c: Infer) -> Shape:
     return shape
 
 
-def _host_scatter_nd(
-    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
-    check_updates(
-        "ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist()))
-    )
+def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    check_updates("ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist())))
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
         raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
@@ -170,9 +169,7 @@ def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: A
     sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
     number = row_numbers(indices, sizes[:k])
     flat = SCATTER_ROWS(indices, updates, shape)
-    sums = UNSORTED_SEGMENT_SUM(
-        flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
-    )
+    sums = UNSORTED_SEGMENT_SUM(flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k]))
     return RESHAPE(sums, shape)
 
 
@@ -185,9 +182,7 @@ def _rows_shape(c: Infer) -> Shape:
     return Shape((count, width))
 
 
-def _host_rows(
-    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
+def _host_rows(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
     dims = tuple(shape.tolist())
     check_updates("ScatterRows", Shape(indices.shape), Shape(updates.shape), Shape(dims))
     return updates.reshape(math.prod(indices.shape[:-1]), math.prod(dims[indices.shape[-1] :]))
@@ -246,9 +241,7 @@ class SparseToDenseAttrs:
 def _dense_shape(c: Infer) -> Shape:
     indices = c.shapes[0]
     if indices.dims is not None and len(indices.dims) > 2:
-        raise ShapeError(
-            f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}"
-        )
+        raise ShapeError(f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}")
     shape = c.as_shape(1)
     _check_dense(indices, shape, c.shapes[2])
     return shape
@@ -260,9 +253,7 @@ def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
         return
     length = indices.dims[1] if len(indices.dims) == 2 else 1
     if shape.dims is not None and length not in (None, len(shape.dims)):
-        raise ShapeError(
-            f"SparseToDense: indices of {length} numbers for {len(shape.dims)} dimensions"
-        )
+        raise ShapeError(f"SparseToDense: indices of {length} numbers for {len(shape.dims)} dimensions")
     count = indices.dims[0] if indices.dims else 1
     if values.dims != () and not values.is_compatible_with(Shape((count,))):
         raise ShapeError(f"SparseToDense: {count} indices, but values of shape {values}")

@@ -54,9 +54,7 @@ def _passed(name: str, doc: str) -> OpDef:
 
 
 SNAPSHOT = _passed("Snapshot", "The input's value of now; here every value is one.")
-GUARANTEE_CONST = _passed(
-    "GuaranteeConst", "The input, promised never to change; the promise is not used."
-)
+GUARANTEE_CONST = _passed("GuaranteeConst", "The input, promised never to change; the promise is not used.")
 
 
 @record

@@ -28,9 +28,7 @@ def _pick(choices: Sequence[Expr], at: Expr) -> Expr:
     if len(choices) == 1:
         return choices[0]
     half = len(choices) // 2
-    return s.where(
-        s.lt(at, half), _pick(choices[:half], at), _pick(choices[half:], s.sub(at, half))
-    )
+    return s.where(s.lt(at, half), _pick(choices[:half], at), _pick(choices[half:], s.sub(at, half)))
 
 
 @record
@@ -112,9 +110,7 @@ def _unpacked(c: Infer) -> tuple[Shape, ...]:
 def _host_unpack(call: HostCall, value: np.ndarray) -> tuple[np.ndarray, ...]:
     a, num = normalize_axis(call.attrs.axis, value.ndim), call.attrs.num
     if value.shape[a] != num:
-        raise InvalidArgumentError(
-            f"Unpack: dimension {a} of shape {value.shape} is not {num}", call.op
-        )
+        raise InvalidArgumentError(f"Unpack: dimension {a} of shape {value.shape} is not {num}", call.op)
     return tuple(np.take(value, i, a) for i in range(num))
 
 
@@ -143,10 +139,7 @@ def pack_nested(value: Any, dtype: DType | None, graph: Any) -> Any:
     """A tensor of nested lists that hold tensors: each level is stacked."""
     if dtype is None:
         dtype = next((leaf.dtype for leaf in _tensors(value)), None)
-    parts = [
-        pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype)
-        for v in value
-    ]
+    parts = [pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype) for v in value]
     return PACK(parts)
 
 

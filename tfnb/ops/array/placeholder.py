@@ -69,9 +69,7 @@ def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | N
 
     `shape`: its static shape; None leaves it open, None dimensions (a batch) too.
     """
-    return PLACEHOLDER(
-        shape=as_shape(shape), dtype=as_dtype(dtype), name=name, graph=get_default_graph()
-    )
+    return PLACEHOLDER(shape=as_shape(shape), dtype=as_dtype(dtype), name=name, graph=get_default_graph())
 
 
 def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:

@@ -450,9 +450,17 @@ def identity(input: TensorLike, name: str | None = None) -> Any:
 
 
 OPS: tuple[OpDef, ...] = (
-    SHAPE, SIZE, RANK, RESHAPE, EXPAND_DIMS, SQUEEZE, IDENTITY, STOP_GRADIENT, PREVENT_GRADIENT,
+    SHAPE,
+    SIZE,
+    RANK,
+    RESHAPE,
+    EXPAND_DIMS,
+    SQUEEZE,
+    IDENTITY,
+    STOP_GRADIENT,
+    PREVENT_GRADIENT,
     BROADCAST_GRADIENT_ARGS,
-)  # fmt: skip
+)
 API: dict[str, Any] = {
     "shape": shape,
     "size": size,

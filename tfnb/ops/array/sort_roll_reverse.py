@@ -54,18 +54,14 @@ def _reversed_shape(c: Infer) -> Shape:
         return x
     _, batch = _sequence_axes(c.attrs, len(x.dims))
     if not lengths.is_compatible_with(Shape((x.dims[batch],))):
-        raise ShapeError(
-            f"ReverseSequence: lengths of shape {lengths} for axis {batch} of shape {x}"
-        )
+        raise ShapeError(f"ReverseSequence: lengths of shape {lengths} for axis {batch} of shape {x}")
     return x
 
 
 def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     seq, batch = _sequence_axes(call.attrs, x.ndim)
     if lengths.size and (lengths.min() < 0 or lengths.max() > x.shape[seq]):
-        raise InvalidArgumentError(
-            f"a length is not in [0, {x.shape[seq]}]: {lengths.tolist()}", call.op
-        )
+        raise InvalidArgumentError(f"a length is not in [0, {x.shape[seq]}]: {lengths.tolist()}", call.op)
     at = np.arange(x.shape[seq])
     n = lengths[:, None]
     order = np.where(at < n, n - 1 - at, at)  # (batch, sequence)
@@ -113,9 +109,7 @@ REVERSE_SEQUENCE = OpDef(
 def _pairs(shift: np.ndarray, axis: np.ndarray, rank: int) -> list[tuple[int, int]]:
     """(axis, which shift) of each rotation."""
     if shift.shape != axis.shape or axis.ndim > 1:
-        raise ShapeError(
-            f"Roll: shift of shape {shift.shape} and axis of shape {axis.shape} must be alike"
-        )
+        raise ShapeError(f"Roll: shift of shape {shift.shape} and axis of shape {axis.shape} must be alike")
     return [(normalize_axis(int(a), rank, "Roll: axis"), k) for k, a in enumerate(axis.reshape(-1))]
 
 
@@ -235,9 +229,7 @@ def _falling(x: Tensor) -> Any:
 
 def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> Any:
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise InvalidArgumentError(
-            f"{name}: direction {direction!r}; needed ASCENDING or DESCENDING"
-        )
+        raise InvalidArgumentError(f"{name}: direction {direction!r}; needed ASCENDING or DESCENDING")
     graph = graph_of((values,))
     with graph.as_default(), graph.name_scope(name):
         x = graph.to_tensor(values)
@@ -252,9 +244,7 @@ def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> A
         rising = direction == "ASCENDING"
         keys = _falling(x) if rising else x
         size = x.shape.dims[-1]
-        found = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[
-            which
-        ]
+        found = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
         found = _falling(found) if rising and which == 0 else found
         return found if a == rank - 1 else TRANSPOSE(found, perm)
 

@@ -39,9 +39,7 @@ def _depth_axes(attrs: Any, name: str) -> tuple[int, int, int]:
     if attrs.block_size < 2:
         raise InvalidArgumentError(f"{name}: block_size must be at least 2, got {attrs.block_size}")
     if attrs.data_format not in ("NHWC", "NCHW"):
-        raise InvalidArgumentError(
-            f"{name}: data_format {attrs.data_format!r}; needed NHWC or NCHW"
-        )
+        raise InvalidArgumentError(f"{name}: data_format {attrs.data_format!r}; needed NHWC or NCHW")
     return (1, 2, 3) if attrs.data_format == "NHWC" else (2, 3, 1)
 
 
@@ -59,9 +57,7 @@ def _depth_shape(c: Infer, deeper: bool) -> Shape:
             continue
         divide = deeper == (axis != axes[2])
         if divide and d % factor:
-            raise ShapeError(
-                f"{c.op_name}: dimension {axis} of shape {x} is not a multiple of {factor}"
-            )
+            raise ShapeError(f"{c.op_name}: dimension {axis} of shape {x} is not a multiple of {factor}")
         dims[axis] = d // factor if divide else d * factor
     return Shape(tuple(dims))
 
@@ -70,11 +66,7 @@ def _host_space_to_depth(call: HostCall, x: np.ndarray) -> np.ndarray:
     n, last = call.attrs.block_size, call.attrs.data_format == "NHWC"
     v = x if last else np.moveaxis(x, 1, 3)
     b, h, w, c = v.shape
-    v = (
-        v.reshape(b, h // n, n, w // n, n, c)
-        .transpose(0, 1, 3, 2, 4, 5)
-        .reshape(b, h // n, w // n, n * n * c)
-    )
+    v = v.reshape(b, h // n, n, w // n, n, c).transpose(0, 1, 3, 2, 4, 5).reshape(b, h // n, w // n, n * n * c)
     return np.ascontiguousarray(v if last else np.moveaxis(v, 3, 1))
 
 
@@ -82,11 +74,7 @@ def _host_depth_to_space(call: HostCall, x: np.ndarray) -> np.ndarray:
     n, last = call.attrs.block_size, call.attrs.data_format == "NHWC"
     v = x if last else np.moveaxis(x, 1, 3)
     b, h, w, c = v.shape
-    v = (
-        v.reshape(b, h, w, n, n, c // n // n)
-        .transpose(0, 1, 3, 2, 4, 5)
-        .reshape(b, h * n, w * n, c // n // n)
-    )
+    v = v.reshape(b, h, w, n, n, c // n // n).transpose(0, 1, 3, 2, 4, 5).reshape(b, h * n, w * n, c // n // n)
     return np.ascontiguousarray(v if last else np.moveaxis(v, 3, 1))
 
 
@@ -152,40 +140,28 @@ def _margins(name: str, block: Any, pairs: Any) -> tuple[list[int], list[list[in
     """The block's edges and the (before, after) of each. Raises when they do not fit or are out of range."""
     sizes, margins = [int(b) for b in block], [[int(a), int(b)] for a, b in pairs.reshape(-1, 2)]
     if len(sizes) != len(margins) or pairs.ndim != 2:
-        raise ShapeError(
-            f"{name}: {len(sizes)} block sizes need as many pairs of margins, got shape {pairs.shape}"
-        )
+        raise ShapeError(f"{name}: {len(sizes)} block sizes need as many pairs of margins, got shape {pairs.shape}")
     if any(b < 1 for b in sizes) or any(m < 0 for pair in margins for m in pair):
-        raise InvalidArgumentError(
-            f"{name}: block sizes must be >= 1 and margins >= 0, got {sizes}, {margins}"
-        )
+        raise InvalidArgumentError(f"{name}: block sizes must be >= 1 and margins >= 0, got {sizes}, {margins}")
     return sizes, margins
 
 
-def _batched(
-    name: str, x: Sequence[int | None], block: Sequence[int], pairs: Any, into: bool
-) -> tuple[Any, ...]:
+def _batched(name: str, x: Sequence[int | None], block: Sequence[int], pairs: Any, into: bool) -> tuple[Any, ...]:
     """The output's dimensions of SpaceToBatchND (`into`) or BatchToSpaceND."""
     m, count = len(block), math.prod(block)
     if len(x) < m + 1:
-        raise ShapeError(
-            f"{name}: {m} block sizes need a tensor of rank >= {m + 1}, got shape {tuple(x)}"
-        )
+        raise ShapeError(f"{name}: {m} block sizes need a tensor of rank >= {m + 1}, got shape {tuple(x)}")
     dims = list(x)
     if dims[0] is not None:
         if not into and dims[0] % count:
-            raise ShapeError(
-                f"{name}: the batch of {dims[0]} is not a multiple of the block's {count} elements"
-            )
+            raise ShapeError(f"{name}: the batch of {dims[0]} is not a multiple of the block's {count} elements")
         dims[0] = dims[0] * count if into else dims[0] // count
     for i, (b, (before, after)) in enumerate(zip(block, pairs, strict=True), 1):
         d = dims[i]
         if d is None:
             continue
         if into and (d + before + after) % b:
-            raise ShapeError(
-                f"{name}: padded dimension {i} of {d + before + after} is not a multiple of {b}"
-            )
+            raise ShapeError(f"{name}: padded dimension {i} of {d + before + after} is not a multiple of {b}")
         dims[i] = (d + before + after) // b if into else d * b - before - after
         if dims[i] < 0:  # type: ignore[operator]
             raise InvalidArgumentError(f"{name}: cropping {before} + {after} of {d * b} elements")
@@ -204,9 +180,7 @@ def _nd_shape(c: Infer, into: bool) -> Shape:
     return Shape(_batched(c.op_name, x.dims, *_margins(c.op_name, block, pairs), into))
 
 
-def _host_into_batch(
-    call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np.ndarray
-) -> np.ndarray:
+def _host_into_batch(call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     sizes, margins = _margins("SpaceToBatchND", block, pairs)
     out = _batched("SpaceToBatchND", x.shape, sizes, margins, True)
     m, rest = len(sizes), x.ndim - len(sizes) - 1
@@ -219,9 +193,7 @@ def _host_into_batch(
     return np.ascontiguousarray(v.transpose(order).reshape(out))
 
 
-def _host_into_space(
-    call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np.ndarray
-) -> np.ndarray:
+def _host_into_space(call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     sizes, margins = _margins("BatchToSpaceND", block, pairs)
     out = _batched("BatchToSpaceND", x.shape, sizes, margins, False)
     m = len(sizes)
@@ -230,12 +202,8 @@ def _host_into_space(
     for i in range(m):
         order += [m + 1 + i, i]
     v = v.transpose([*order, *range(2 * m + 1, v.ndim)])
-    v = v.reshape(
-        out[0], *(d * b for d, b in zip(x.shape[1 : m + 1], sizes, strict=True)), *x.shape[m + 1 :]
-    )
-    kept = tuple(
-        slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True)
-    )
+    v = v.reshape(out[0], *(d * b for d, b in zip(x.shape[1 : m + 1], sizes, strict=True)), *x.shape[m + 1 :])
+    kept = tuple(slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True))
     cropped: Any = (slice(None), *kept)
     return np.ascontiguousarray(v[cropped])
 
@@ -362,16 +330,12 @@ BATCH_TO_SPACE: OpDef = OpDef(
 )
 
 
-def space_to_depth(
-    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Any:
+def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
     """Each block of block_size x block_size pixels becomes one pixel with that many times the channels."""
     return SPACE_TO_DEPTH(input, block_size=block_size, data_format=data_format, name=name)
 
 
-def depth_to_space(
-    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Any:
+def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
     """Each pixel becomes a block of block_size x block_size pixels with that fraction of the channels."""
     return DEPTH_TO_SPACE(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -410,9 +374,7 @@ def required_space_to_batch_paddings(
     with graph.as_default(), graph.name_scope(name or "required_space_to_batch_paddings"):
         size, block = graph.to_tensor(input_shape), graph.to_tensor(block_shape)
         count = block.shape.known()[0]
-        base = graph.to_tensor(
-            np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings
-        )
+        base = graph.to_tensor(np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings)
         start, end = base[:, 0], base[:, 1]
         extra = (block - (size + start + end) % block) % block
         zero = extra * 0
@@ -420,8 +382,13 @@ def required_space_to_batch_paddings(
 
 
 OPS: tuple[OpDef, ...] = (
-    SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND, SPACE_TO_BATCH, BATCH_TO_SPACE,
-)  # fmt: skip
+    SPACE_TO_DEPTH,
+    DEPTH_TO_SPACE,
+    SPACE_TO_BATCH_ND,
+    BATCH_TO_SPACE_ND,
+    SPACE_TO_BATCH,
+    BATCH_TO_SPACE,
+)
 API: dict[str, Any] = {
     "space_to_depth": space_to_depth,
     "depth_to_space": depth_to_space,

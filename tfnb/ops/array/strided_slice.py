@@ -73,25 +73,19 @@ class _Entry:
 Numbers = Sequence["int | None"]
 
 
-def entries(
-    dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any
-) -> list[_Entry]:
+def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any) -> list[_Entry]:
     """The index, entry by entry, against a tensor of shape `dims`.
 
     Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
     """
     count = len(begin)
-    new = [
-        i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1
-    ]
+    new = [i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1]
     dots = [i for i in range(count) if attrs.ellipsis_mask >> i & 1]
     if attrs.ellipsis_mask & (attrs.ellipsis_mask - 1):  # more than one bit
         raise InvalidArgumentError("an index may hold only one ellipsis")
     rest = len(dims) - (count - len(new) - len(dots))
     if rest < 0:
-        raise ShapeError(
-            f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}"
-        )
+        raise ShapeError(f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}")
     found: list[_Entry] = []
     axis = 0
     for i in range(count):
@@ -124,29 +118,18 @@ def _entry(
                 f"the stride of axis {axis}, which a single index takes away, must not be negative"
             )
         if begin is not None and dim is not None and not -dim <= begin < dim:
-            raise InvalidArgumentError(
-                f"index {begin} is out of range for axis {axis} of size {dim}"
-            )
+            raise InvalidArgumentError(f"index {begin} is out of range for axis {axis} of size {dim}")
         at = begin
         if begin is not None and begin < 0:
             at = None if dim is None else begin + dim
         return _Entry(axis, at, 1, 1, True)
     open_begin, open_end = attrs.begin_mask >> bit & 1, attrs.end_mask >> bit & 1
-    if (
-        stride is None
-        or dim is None
-        or (begin is None and not open_begin)
-        or (end is None and not open_end)
-    ):
+    if stride is None or dim is None or (begin is None and not open_begin) or (end is None and not open_end):
         if open_begin and open_end and stride in (1, -1):
             return _Entry(axis, None, stride, dim)
         return _Entry(axis, None, stride, None)
-    first, _, step = slice(
-        None if open_begin else begin, None if open_end else end, stride
-    ).indices(dim)
-    length = len(
-        range(*slice(None if open_begin else begin, None if open_end else end, stride).indices(dim))
-    )
+    first, _, step = slice(None if open_begin else begin, None if open_end else end, stride).indices(dim)
+    length = len(range(*slice(None if open_begin else begin, None if open_end else end, stride).indices(dim)))
     return _Entry(axis, first, step, length)
 
 
@@ -273,9 +256,7 @@ def _host_strided_grad(
     out = np.zeros(dims, dy.dtype)
     wanted = [e.length if e.axis is not None else 1 for e in found if not e.shrink]
     if list(dy.shape) != wanted:
-        raise ShapeError(
-            f"StridedSliceGrad: the slice has shape {wanted}, the gradient {dy.shape}", call.op
-        )
+        raise ShapeError(f"StridedSliceGrad: the slice has shape {wanted}, the gradient {dy.shape}", call.op)
     out[slice_parts(found)] = dy.reshape([e.length for e in found if e.axis is not None])
     return out
 
@@ -341,10 +322,7 @@ class _Key:
 
     def plus(self, begin: TensorLike, end: Any, stride: Any, **flags: bool) -> _Key:
         bit = 1 << len(self.begin)
-        masks = tuple(
-            m | bit if flags.get(n) else m
-            for m, n in zip(self.masks, MASKS, strict=True)
-        )
+        masks = tuple(m | bit if flags.get(n) else m for m, n in zip(self.masks, MASKS, strict=True))
         return replace(
             self,
             begin=(*self.begin, begin),
@@ -366,9 +344,7 @@ def _number(value: Any, what: str) -> Any:
     try:
         return value.__index__()
     except AttributeError:
-        raise DTypeError(
-            f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}"
-        ) from None
+        raise DTypeError(f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}") from None
 
 
 def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
@@ -389,9 +365,7 @@ def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
         else:
             i = _number(p, "an index")
             if isinstance(i, int):
-                parsed = parsed.plus(
-                    i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1
-                )
+                parsed = parsed.plus(i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1)
                 continue
             parsed = parsed.plus(0, 0, 1, begin_mask=True, end_mask=True)
             late.append((axis, i))
@@ -433,21 +407,11 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     parsed, late = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
     names = dict(zip(MASKS, parsed.masks, strict=True))
-    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(
-        parsed.begin
-    )
-    out = (
-        x.graph.to_tensor(x)
-        if whole
-        else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
-    )
+    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(parsed.begin)
+    out = x.graph.to_tensor(x) if whole else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
     for axis, i in sorted(late, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
-        size = (
-            SHAPE(out, out_type=i.dtype)[axis]
-            if out.shape.dims is None or out.shape.dims[axis] is None
-            else None
-        )
+        size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.dims is None or out.shape.dims[axis] is None else None
         size = i.dtype.np.type(out.shape.dims[axis]) if size is None else size
         out = GATHER_V2(out, SELECT(i < 0, i + size, i), np.int32(axis))
     return out

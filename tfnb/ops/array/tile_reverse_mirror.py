@@ -41,25 +41,19 @@ class MirrorPadAttrs:
 def _mirrored(c: Infer) -> Shape:
     shape, value = padded(c), c.value(1)
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
-        raise InvalidArgumentError(
-            f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}"
-        )
+        raise InvalidArgumentError(f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
     if value is not None and c.shapes[0].dims is not None:
         most = 1 if c.attrs.mode == "REFLECT" else 0
         for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):
             if d is not None and max(pair) > max(d - most, 0):
-                raise ShapeError(
-                    f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})"
-                )
+                raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})")
     return shape
 
 
 def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     skip = 1 if site.attrs.mode == "REFLECT" else 0
     own = []
-    for i, d, (before, after) in zip(
-        idx, site.inputs[0].shape, margin_pairs(site.value(1), len(idx)), strict=True
-    ):
+    for i, d, (before, after) in zip(idx, site.inputs[0].shape, margin_pairs(site.value(1), len(idx)), strict=True):
         at = s.sub(i, before)
         if before:
             at = s.where(s.lt(at, 0), s.sub(skip - 1, at), at)
@@ -113,9 +107,7 @@ MIRROR_PAD = OpDef(
     doc=PAD_DOC.format(fill="that mirror the tensor", first="input")
     + " A margin is wider than the tensor (less one element for REFLECT).",
     infer=_mirrored,
-    host=lambda call, x, paddings: np.pad(
-        x, margin_pairs(paddings, x.ndim), call.attrs.mode.lower()
-    ),
+    host=lambda call, x, paddings: np.pad(x, margin_pairs(paddings, x.ndim), call.attrs.mode.lower()),
     lower=_lower_mirror,
     grad=_grad_mirror,
     shape_inputs=(1,),
@@ -150,22 +142,15 @@ def _tiled(c: Infer) -> Shape:
     if value is None:
         return Shape((None,) * len(x.dims))
     if value.shape != (len(x.dims),) or (value < 0).any():
-        raise ShapeError(
-            f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}"
-        )
-    return Shape(
-        tuple(None if d is None else d * int(m) for d, m in zip(x.dims, value, strict=True))
-    )
+        raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
+    return Shape(tuple(None if d is None else d * int(m) for d, m in zip(x.dims, value, strict=True)))
 
 
 def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     dims, out = site.inputs[0].shape, site.outputs[0].shape
     return site.load(
         0,
-        tuple(
-            i if d == n else s.floormod(i, max(d, 1))
-            for i, d, n in zip(idx, dims, out, strict=True)
-        ),
+        tuple(i if d == n else s.floormod(i, max(d, 1)) for i, d, n in zip(idx, dims, out, strict=True)),
     )
 
 
@@ -179,9 +164,7 @@ def _grad_tile(op: Operation, dy: Tensor) -> Any:
         parts = RESHAPE(PACK([multiples, SHAPE(x, out_type=multiples.dtype)], axis=1), [-1])
         rank = x.shape.ndims
         axes = (
-            RANGE(np.int32(0), 2 * RANK(x), np.int32(2))
-            if rank is None
-            else np.arange(0, 2 * rank, 2, dtype=np.int32)
+            RANGE(np.int32(0), 2 * RANK(x), np.int32(2)) if rank is None else np.arange(0, 2 * rank, 2, dtype=np.int32)
         )
     return RESHAPE(SUM(RESHAPE(dy, parts), axes), shape_of(x)), None
 
@@ -204,9 +187,7 @@ TILE = OpDef(
 )
 
 
-def _reversal(
-    name: str, second: str, doc: str, axes: Callable[[np.ndarray, int], Sequence[int]]
-) -> OpDef:
+def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int], Sequence[int]]) -> OpDef:
     def host(call: HostCall, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         return np.flip(x, tuple(axes(which, x.ndim)))
 
@@ -215,10 +196,7 @@ def _reversal(
         dims = site.inputs[0].shape
         return site.load(
             0,
-            tuple(
-                s.sub(d - 1, i) if k in gone else i
-                for k, (i, d) in enumerate(zip(idx, dims, strict=True))
-            ),
+            tuple(s.sub(d - 1, i) if k in gone else i for k, (i, d) in enumerate(zip(idx, dims, strict=True))),
         )
 
     def infer(c: Infer) -> Shape:
@@ -228,33 +206,43 @@ def _reversal(
 
     types: dict[str, tuple[DType, ...]] = {"T": ALL} | ({"Tidx": INDEX} if "Tidx" in second else {})
     return OpDef(
-        name, f"tensor: T, {second}", "output: T", doc, types, infer=infer, host=host, lower=lower,
-        grad=lambda op, dy: (op.opdef(dy, op.inputs[1]), None), shape_inputs=(1,),
-    )  # fmt: skip
+        name,
+        f"tensor: T, {second}",
+        "output: T",
+        doc,
+        types,
+        infer=infer,
+        host=host,
+        lower=lower,
+        grad=lambda op, dy: (op.opdef(dy, op.inputs[1]), None),
+        shape_inputs=(1,),
+    )
 
 
 def _flagged(flags: np.ndarray, rank: int) -> list[int]:
     if flags.shape != (rank,):
-        raise InvalidArgumentError(
-            f"Reverse: needs a bool for each of {rank} axes, got {flags.tolist()}"
-        )
+        raise InvalidArgumentError(f"Reverse: needs a bool for each of {rank} axes, got {flags.tolist()}")
     return [int(i) for i in np.flatnonzero(flags)]
 
 
 REVERSE = _reversal(
-    "Reverse", "dims: bool",
+    "Reverse",
+    "dims: bool",
     """Reverses the order of elements along some axes.
 
     tensor: any dtype, rank n. dims: n truth values, which axes. output: dtype and shape of tensor. Errors: dims
-    of another length.""", _flagged,
-)  # fmt: skip
+    of another length.""",
+    _flagged,
+)
 REVERSE_V2 = _reversal(
-    "ReverseV2", "axis: Tidx",
+    "ReverseV2",
+    "axis: Tidx",
     """Reverses the order of elements along some axes.
 
     tensor: any dtype. axis: an integer vector of axes (negative from the end). output: dtype and shape of
-    tensor. Errors: an axis is out of range.""", normalize_axes,
-)  # fmt: skip
+    tensor. Errors: an axis is out of range.""",
+    normalize_axes,
+)
 
 
 def reverse(tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: Any = None) -> Any:

@@ -58,9 +58,7 @@ def _top_shapes(c: Infer, k: int | None) -> tuple[Shape, Shape]:
 
 def _host_top(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     if x.ndim == 0 or k > x.shape[-1]:
-        raise InvalidArgumentError(
-            f"needs a last dimension of at least k = {k}, got shape {x.shape}"
-        )
+        raise InvalidArgumentError(f"needs a last dimension of at least k = {k}, got shape {x.shape}")
     keys = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
     # descending, the lower index first among equals
     flipped = -keys if keys.dtype.kind == "f" else np.invert(keys)
@@ -87,12 +85,8 @@ def _grad_top(op: Operation, dy: Tensor, d_indices: Tensor) -> Any:
     last, width = flat_shape[-1], SHAPE(places, out_type=int32)[-1]
     rows = RESHAPE(places, PACK([product(flat_shape[:-1]), width]))
     starts = RANGE(np.int32(0), SHAPE(rows, out_type=int32)[0], np.int32(1)) * last
-    number = RESHAPE(
-        rows + RESHAPE(starts, np.asarray([-1, 1], np.int32)), np.asarray([-1], np.int32)
-    )
-    total = UNSORTED_SEGMENT_SUM(
-        RESHAPE(dy, np.asarray([-1], np.int32)), number, product(flat_shape)
-    )
+    number = RESHAPE(rows + RESHAPE(starts, np.asarray([-1, 1], np.int32)), np.asarray([-1], np.int32))
+    total = UNSORTED_SEGMENT_SUM(RESHAPE(dy, np.asarray([-1], np.int32)), number, product(flat_shape))
     gradient = RESHAPE(total, shape_of(x))
     return gradient if len(op.inputs) == 1 else (gradient, None)
 
@@ -164,9 +158,7 @@ def _in_top_mask(predictions: Tensor, targets: Tensor, k: Any) -> Any:
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),
         cast_to(RANGE(np.int32(0), n, np.int32(1)), targets.dtype),
     )
-    own = SUM(
-        SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True
-    )
+    own = SUM(SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True)
     better = SUM(cast_to(GREATER(predictions, own), int32), np.asarray([1], np.int32))
     fine = ALL_OF(IS_FINITE(predictions), np.asarray([1], np.int32))
     valid = LOGICAL_AND(fine, ANY_OF(hot, np.asarray([1], np.int32)))
@@ -191,9 +183,7 @@ IN_TOP_K = OpDef(
 )
 
 
-def _host_in_top_k(
-    call: HostCall, predictions: np.ndarray, targets: np.ndarray, k: np.ndarray
-) -> np.ndarray:
+def _host_in_top_k(call: HostCall, predictions: np.ndarray, targets: np.ndarray, k: np.ndarray) -> np.ndarray:
     return _in_top(predictions, targets, int(k))
 
 
@@ -205,9 +195,7 @@ IN_TOP_K_V2 = OpDef(
     doc="""`InTopK` with a scalar input `k`. Shapes, dtypes and errors are those of `InTopK`.""",
     infer=_in_top_shape,
     host=_host_in_top_k,
-    expand=lambda op, predictions, targets, k: _in_top_mask(
-        predictions, targets, cast_to(k, int32)
-    ),
+    expand=lambda op, predictions, targets, k: _in_top_mask(predictions, targets, cast_to(k, int32)),
     grad=NOT_DIFFERENTIABLE,
 )
 

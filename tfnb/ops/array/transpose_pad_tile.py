@@ -48,9 +48,7 @@ def _permutation(op: str, value: np.ndarray, rank: int, lowest: int = 0) -> list
     perm = [int(p) for p in value.reshape(-1)]
     found = [p + rank if lowest <= p < 0 else p for p in perm]
     if sorted(found) != list(range(rank)):
-        raise InvalidArgumentError(
-            f"{op}: {perm} is not a permutation of the axes of a tensor of rank {rank}"
-        )
+        raise InvalidArgumentError(f"{op}: {perm} is not a permutation of the axes of a tensor of rank {rank}")
     return found
 
 
@@ -127,20 +125,14 @@ def _sliced(c: Infer) -> Shape:
     if x.dims is None:
         return target
     if len(x.dims) != len(size) or (begin is not None and len(begin) != len(size)):
-        raise ShapeError(
-            f"Slice: begin and size need one number per axis of shape {x}, got {size.tolist()}"
-        )
+        raise ShapeError(f"Slice: begin and size need one number per axis of shape {x}, got {size.tolist()}")
     dims: list[int | None] = []
     for i, (d, n) in enumerate(zip(x.dims, size.tolist(), strict=True)):
         b = None if begin is None else int(begin[i])
         if n == -1:
             n = None if d is None or b is None else d - b
-        if (b is not None and b < 0) or (
-            n is not None and (n < 0 or (d is not None and (b or 0) + n > d))
-        ):
-            raise ShapeError(
-                f"Slice: {n} elements from {b} on do not lie inside axis {i} of shape {x}"
-            )
+        if (b is not None and b < 0) or (n is not None and (n < 0 or (d is not None and (b or 0) + n > d))):
+            raise ShapeError(f"Slice: {n} elements from {b} on do not lie inside axis {i} of shape {x}")
         dims.append(n)
     return Shape(tuple(dims))
 
@@ -220,9 +212,7 @@ def slice_(input_: Any, begin: TensorLike, size: TensorLike, name: str | None = 
 
 def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
     if value.shape != (rank, 2) or (value < 0).any():
-        raise InvalidArgumentError(
-            f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}"
-        )
+        raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
     return [(int(b), int(a)) for b, a in value]
 
 
@@ -234,14 +224,10 @@ def padded(c: Infer) -> Shape:
     if value is None:
         return Shape((None,) * len(x.dims))
     margins = margin_pairs(value, len(x.dims))
-    return Shape(
-        tuple(None if d is None else b + d + a for d, (b, a) in zip(x.dims, margins, strict=True))
-    )
+    return Shape(tuple(None if d is None else b + d + a for d, (b, a) in zip(x.dims, margins, strict=True)))
 
 
-def _host_pad(
-    call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.ndarray | None = None
-) -> np.ndarray:
+def _host_pad(call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.ndarray | None = None) -> np.ndarray:
     margins = margin_pairs(paddings, x.ndim)
     fill = (b"" if x.dtype == object else 0) if value is None else value.reshape(())
     out = np.full([b + d + a for d, (b, a) in zip(x.shape, margins, strict=True)], fill, x.dtype)
@@ -274,11 +260,7 @@ def _grad_pad(op: Operation, dy: Tensor) -> Any:
         begin = RESHAPE(SLICE(paddings, [0, 0], [-1, 1]), [-1])
     size = shape_of(x)
     if begin.dtype != size.dtype:
-        size = (
-            size.astype(begin.dtype)
-            if isinstance(size, np.ndarray)
-            else SHAPE(x, out_type=begin.dtype)
-        )
+        size = size.astype(begin.dtype) if isinstance(size, np.ndarray) else SHAPE(x, out_type=begin.dtype)
     return (SLICE(dy, begin, size), *(None,) * (len(op.inputs) - 1))
 
 

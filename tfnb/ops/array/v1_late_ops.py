@@ -79,9 +79,7 @@ def _wider(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     pairs = zip([1] * (n - a.size) + a.tolist(), [1] * (n - b.size) + b.tolist(), strict=True)
     found = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
     if not all(fits for _, fits in found):
-        raise InvalidArgumentError(
-            f"BroadcastArgs: shapes {a.tolist()} and {b.tolist()} cannot be broadcast together"
-        )
+        raise InvalidArgumentError(f"BroadcastArgs: shapes {a.tolist()} and {b.tolist()} cannot be broadcast together")
     return tuple(size for size, _ in found)
 
 
@@ -102,9 +100,7 @@ BROADCAST_ARGS = OpDef(
     infer=_wider_size,
     partial=lambda c: broadcast_shapes(c.as_shape(0), c.as_shape(1)),
     host=lambda call, a, b: np.asarray(_wider(a, b), a.dtype),
-    lower=lambda site, idx, port: constant_lookup(
-        _wider(site.value(0), site.value(1)), idx[0], site.outputs[0].dtype
-    ),
+    lower=lambda site, idx, port: constant_lookup(_wider(site.value(0), site.value(1)), idx[0], site.outputs[0].dtype),
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(0, 1),
 )

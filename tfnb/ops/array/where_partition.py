@@ -319,9 +319,7 @@ def _grid_shape(vectors: Sequence[Any]) -> Any:
 PARALLEL_DYNAMIC_STITCH = replace(
     DYNAMIC_STITCH,
     name="ParallelDynamicStitch",
-    doc=DYNAMIC_STITCH.doc.replace(
-        "a later one wins", "of two for one place, here the later one wins"
-    ),
+    doc=DYNAMIC_STITCH.doc.replace("a later one wins", "of two for one place, here the later one wins"),
     api="",
 )
 

@@ -40,8 +40,13 @@ from tfnb.ops.lazy_library import library
 from tfnb.types import DType, as_dtype
 
 __all__ = [
-    "Checkpoint", "Item", "merge_checkpoints", "remove_own_checkpoint", "sweep", "write_checkpoint",
-]  # fmt: skip
+    "Checkpoint",
+    "Item",
+    "merge_checkpoints",
+    "remove_own_checkpoint",
+    "sweep",
+    "write_checkpoint",
+]
 
 _PATIENCE = 2.0  # seconds that a save waits for another one that replaces an index of the same folder
 _ATTEMPTS = 50  # to read a checkpoint that saves replace meanwhile
@@ -62,8 +67,7 @@ def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> A
     try:
         full = tuple(int(d) for d in dims)
         ranges = [
-            (0, d) if r == "-" else tuple(map(int, r.split(",")))
-            for d, r in zip(full, spec.split(":"), strict=True)
+            (0, d) if r == "-" else tuple(map(int, r.split(","))) for d, r in zip(full, spec.split(":"), strict=True)
         ]
         start, shape = tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
     except (ValueError, IndexError):

@@ -23,9 +23,21 @@ from tfnb.ops.lazy_library import library
 from tfnb.types import ALL, DType
 
 __all__ = [
-    "MAX_DIMENSIONS", "MAX_INDEX_BYTES", "MAX_PARTS", "MAX_SHARDS", "Entry", "Index", "Part", "Text", "index_path",
-    "parse_index", "read_bounded", "read_index", "shard_name", "shards_of",
-]  # fmt: skip
+    "MAX_DIMENSIONS",
+    "MAX_INDEX_BYTES",
+    "MAX_PARTS",
+    "MAX_SHARDS",
+    "Entry",
+    "Index",
+    "Part",
+    "Text",
+    "index_path",
+    "parse_index",
+    "read_bounded",
+    "read_index",
+    "shard_name",
+    "shards_of",
+]
 
 MAX_INDEX_BYTES = 1 << 26  # of the index file, and of the header of a shard
 MAX_PARTS = 1 << 16  # parts of tensors, and tensors, in one checkpoint: a part takes half a kilobyte of memory
@@ -80,17 +92,22 @@ class Index:
                 "shape": list(e.shape),
                 "parts": [
                     {
-                        "start": list(p.start), "shape": list(p.shape), "shard": p.shard, "key": p.key,
+                        "start": list(p.start),
+                        "shape": list(p.shape),
+                        "shard": p.shard,
+                        "key": p.key,
                         "crc32c": p.crc32c,
                     }
                     for p in e.parts
                 ],
             }
             for name, e in self.entries.items()
-        }  # fmt: skip
+        }
         return {
-            "format": _FORMAT, "shards": [{"file": f, "bytes": n} for f, n in self.shards], "tensors": tensors,
-        }  # fmt: skip
+            "format": _FORMAT,
+            "shards": [{"file": f, "bytes": n} for f, n in self.shards],
+            "tensors": tensors,
+        }
 
     def to_bytes(self) -> bytes:
         """The content of the file. Raises `InvalidArgumentError` for one that would be too large to be read back."""

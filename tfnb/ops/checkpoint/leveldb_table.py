@@ -17,9 +17,18 @@ from tfnb.ops.lazy_library import library
 from tfnb.types import DType
 
 __all__ = [
-    "MAGIC", "MAX_FIELDS", "DamagedError", "Message", "crc", "shape_of", "slice_key", "slice_of", "table", "text_of",
+    "MAGIC",
+    "MAX_FIELDS",
+    "DamagedError",
+    "Message",
+    "crc",
+    "shape_of",
+    "slice_key",
+    "slice_of",
+    "table",
+    "text_of",
     "varint",
-]  # fmt: skip
+]
 
 MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)  # the last bytes of such a table
 _FOOTER = 48

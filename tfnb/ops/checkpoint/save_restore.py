@@ -47,9 +47,7 @@ def _prefix(call: HostCall, array: np.ndarray) -> str:
     return str(array.reshape(-1)[0].decode())
 
 
-def _save(
-    call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray
-) -> tuple[()]:
+def _save(call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray) -> tuple[()]:
     where = _prefix(call, prefix)
     given = _texts(call, "tensor_names", names, len(tensors))
     specs = _texts(call, "shape_and_slices", slices, len(tensors))
@@ -58,9 +56,7 @@ def _save(
     return ()
 
 
-def _restore(
-    call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray
-) -> tuple[np.ndarray, ...]:
+def _restore(call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray) -> tuple[np.ndarray, ...]:
     dtypes = call.types["dtypes"]
     checkpoint = open_checkpoint(_prefix(call, prefix))
     given = _texts(call, "tensor_names", names, len(dtypes))
@@ -68,9 +64,7 @@ def _restore(
     for name, dtype in zip(given, dtypes, strict=True):
         found = checkpoint.entry(name).dtype
         if found is not dtype:
-            raise InvalidArgumentError(
-                f"{name} is {found.name} in {checkpoint.prefix}, needed {dtype.name}", call.op
-            )
+            raise InvalidArgumentError(f"{name} is {found.name} in {checkpoint.prefix}, needed {dtype.name}", call.op)
     return tuple(checkpoint.read(n, s) for n, s in zip(given, specs, strict=True))
 
 
@@ -90,9 +84,7 @@ def _merge(call: HostCall, prefixes: np.ndarray, destination: np.ndarray) -> tup
     return ()
 
 
-def _sharded(
-    call: HostCall, basename: np.ndarray, shard: np.ndarray, num_shards: np.ndarray
-) -> np.ndarray:
+def _sharded(call: HostCall, basename: np.ndarray, shard: np.ndarray, num_shards: np.ndarray) -> np.ndarray:
     name = f"{basename.item().decode()}-{int(shard):05d}-of-{int(num_shards):05d}"
     return np.array(name.encode(), object)
 

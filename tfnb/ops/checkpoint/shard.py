@@ -29,9 +29,19 @@ __all__ = ["Shards", "from_stored", "read_at", "to_stored", "write_shard"]
 _PIECE = 1 << 22  # bytes written or read at once
 _KEPT_OPEN = 256  # shards of one checkpoint: a process may have about 1,000 files open
 _TYPES = {
-    "f8": "F64", "f4": "F32", "f2": "F16", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8", "u8": "U64", "u4": "U32",
-    "u2": "U16", "u1": "U8", "b1": "BOOL",
-}  # fmt: skip
+    "f8": "F64",
+    "f4": "F32",
+    "f2": "F16",
+    "i8": "I64",
+    "i4": "I32",
+    "i2": "I16",
+    "i1": "I8",
+    "u8": "U64",
+    "u4": "U32",
+    "u2": "U16",
+    "u1": "U8",
+    "b1": "BOOL",
+}
 _Place = tuple[str, tuple[int, ...], int, int]  # dtype, shape, first byte and the byte behind the last, in the file
 
 

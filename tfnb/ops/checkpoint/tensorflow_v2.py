@@ -141,9 +141,7 @@ class TensorFlowCheckpoint(Checkpoint):
 
     def entry(self, name: str) -> Entry:
         if name in self._strange:
-            raise UnimplementedError(
-                f"{name} of TensorFlow's checkpoint {self.prefix} is of an unknown dtype"
-            )
+            raise UnimplementedError(f"{name} of TensorFlow's checkpoint {self.prefix} is of an unknown dtype")
         return super().entry(name)
 
     def files(self) -> list[str]:

@@ -110,22 +110,34 @@ def _raw(
 _TYPES = {"T": (float32, float64)}
 
 LOOP_PRODUCTS = _raw(
-    "LoopProducts", "", "handle: resource",
+    "LoopProducts",
+    "",
+    "handle: resource",
     "A new sum of products for one run of a loop.\n\nhandle: a scalar. Host only.",
-    lambda call: (make_handle(_Products()),), lambda c: scalar,
-)  # fmt: skip
+    lambda call: (make_handle(_Products()),),
+    lambda c: scalar,
+)
 LOOP_PRODUCTS_ADD = _raw(
-    "LoopProductsAdd", "handle: resource, flow_in: float32, left: T, right: T", "flow_out: float32",
+    "LoopProductsAdd",
+    "handle: resource, flow_in: float32, left: T, right: T",
+    "flow_out: float32",
     "Adds left^T right to the sum where it lies on the device, at once or, of few rows, with what other iterations add."
     "\n\nleft: [n, k]; right: [n, m], float32 "
     "or float64; flow_in, flow_out: a scalar that orders the additions. Errors: InvalidArgumentError for other shapes.",
-    _add, lambda c: scalar, types=_TYPES,
-)  # fmt: skip
+    _add,
+    lambda c: scalar,
+    types=_TYPES,
+)
 LOOP_PRODUCTS_SUM = _raw(
-    "LoopProductsSum", "handle: resource, flow_in: float32, shape: int32", "sum: T",
+    "LoopProductsSum",
+    "handle: resource, flow_in: float32, shape: int32",
+    "sum: T",
     "The sum of all that was added; zeros of `shape`, [k, m], when that was nothing. Host only.",
-    _sum, _sum_shape, types=_TYPES, attrs=SumAttrs,
-)  # fmt: skip
+    _sum,
+    _sum_shape,
+    types=_TYPES,
+    attrs=SumAttrs,
+)
 
 OPS: tuple[OpDef, ...] = (LOOP_PRODUCTS, LOOP_PRODUCTS_ADD, LOOP_PRODUCTS_SUM)
 API: dict[str, Any] = {}

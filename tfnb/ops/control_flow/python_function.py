@@ -48,9 +48,7 @@ def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.nd
     if array.dtype == dtype.np:
         return array
     plain = not isinstance(value, (np.ndarray, np.generic))
-    if dtype.is_string or not (
-        (plain and array.size == 0) or np.can_cast(array.dtype, dtype.np, "same_kind")
-    ):
+    if dtype.is_string or not ((plain and array.size == 0) or np.can_cast(array.dtype, dtype.np, "same_kind")):
         raise InvalidArgumentError(
             f"py_func {call.attrs.token}: result {i} is {array.dtype}, but {dtype.name} was declared",
             call.op,
@@ -61,9 +59,7 @@ def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.nd
 def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     function, wanted = call.attrs.function, call.types["Tout"]
     if function is None:
-        raise InvalidArgumentError(
-            f"py_func {call.attrs.token}: its function is not in this process", call.op
-        )
+        raise InvalidArgumentError(f"py_func {call.attrs.token}: its function is not in this process", call.op)
     try:
         with interruptible():
             found = function(*inputs)
@@ -79,9 +75,7 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
             f"py_func {call.attrs.token}: the function gave {len(results)} results, {len(wanted)} were declared",
             call.op,
         )
-    return tuple(
-        _as_output(call, r, d, i) for i, (r, d) in enumerate(zip(results, wanted, strict=True))
-    )
+    return tuple(_as_output(call, r, d, i) for i, (r, d) in enumerate(zip(results, wanted, strict=True)))
 
 
 def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
@@ -89,8 +83,7 @@ def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
         name,
         "input: [Tin]",
         "output: [Tout]",
-        doc
-        + "\n\ninput: tensors of any dtypes. output: tensors of the dtypes `Tout`, of any shapes.",
+        doc + "\n\ninput: tensors of any dtypes. output: tensors of the dtypes `Tout`, of any shapes.",
         types={"Tin": ALL, "Tout": ALL},
         attrs=PyFuncAttrs,
         infer=_unknown,
@@ -132,9 +125,7 @@ def py_func(
     op = PY_FUNC if stateful else PY_FUNC_STATELESS
     token = f"pyfunc_{next(_TOKENS)}"
     graph = graph_of((inp,))
-    bound = bind(
-        op, [list(inp)], {"Tout": types, "token": token, "function": func}, graph.to_tensor
-    )
+    bound = bind(op, [list(inp)], {"Tout": types, "token": token, "function": func}, graph.to_tensor)
     node = graph.create_op(op, bound.inputs, bound.attrs, bound.types, name)
     if not types:
         return node

@@ -28,10 +28,25 @@ class TransferAttrs:
 
 
 SEND = OpDef(
-    "_Send", "tensor: T", "", "Hands `tensor` to the rendezvous of the step, live or dead.", types={"T": ANY},
-    attrs=TransferAttrs, kind=Kind.SEND, stateful=True, grad=NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    "_Send",
+    "tensor: T",
+    "",
+    "Hands `tensor` to the rendezvous of the step, live or dead.",
+    types={"T": ANY},
+    attrs=TransferAttrs,
+    kind=Kind.SEND,
+    stateful=True,
+    grad=NOT_DIFFERENTIABLE,
+)
 RECV = OpDef(
-    "_Recv", "", "tensor: tensor_type", "What the Send of the same tensor hands over.", types={"tensor_type": ANY},
-    attrs=TransferAttrs, infer=lambda c: c.attrs.shape, kind=Kind.RECV, stateful=True, grad=NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    "_Recv",
+    "",
+    "tensor: tensor_type",
+    "What the Send of the same tensor hands over.",
+    types={"tensor_type": ANY},
+    attrs=TransferAttrs,
+    infer=lambda c: c.attrs.shape,
+    kind=Kind.RECV,
+    stateful=True,
+    grad=NOT_DIFFERENTIABLE,
+)

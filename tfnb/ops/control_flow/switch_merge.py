@@ -137,9 +137,7 @@ def _grad_merge(op: Operation, dy: Tensor, dindex: Tensor) -> Any:
     pred = op.extra.get("pred")
     if pred is not None and isinstance(dy, IndexedSlices):
         values, indices = SWITCH(dy.values, pred), SWITCH(dy.indices, pred)
-        return tuple(
-            IndexedSlices(values[k], indices[k], dy.dense_shape) for k in range(len(op.inputs))
-        )
+        return tuple(IndexedSlices(values[k], indices[k], dy.dense_shape) for k in range(len(op.inputs)))
     if pred is not None:
         return tuple(SWITCH(dy, pred))
     found = []
@@ -235,33 +233,46 @@ def _pass_back(op: Operation, dy: Tensor) -> Any:
     return dy
 
 
-def _loop_op(
-    name: str, kind: Kind, grad: Any, doc: str, ref: bool = False, attrs: Any = None
-) -> OpDef:
+def _loop_op(name: str, kind: Kind, grad: Any, doc: str, ref: bool = False, attrs: Any = None) -> OpDef:
     of = "Ref(T)" if ref else "T"
     more = {} if attrs is None else {"attrs": attrs}
     return OpDef(
-        name, f"data: {of}", f"output: {of}", doc, types={"T": ANY}, infer=unchanged, host=_pass, grad=grad,
-        kind=kind, **more,
-    )  # fmt: skip
+        name,
+        f"data: {of}",
+        f"output: {of}",
+        doc,
+        types={"T": ANY},
+        infer=unchanged,
+        host=_pass,
+        grad=grad,
+        kind=kind,
+        **more,
+    )
 
 
 ENTER = _loop_op(
-    "Enter", Kind.ENTER, _pass_back, attrs=EnterAttrs,
+    "Enter",
+    Kind.ENTER,
+    _pass_back,
+    attrs=EnterAttrs,
     doc="Makes `data` available inside the frame `frame_name`: at its first iteration, or at all if `is_constant`.",
-)  # fmt: skip
-REF_ENTER = _loop_op(
-    "RefEnter", Kind.ENTER, _pass_back, ref=True, attrs=EnterAttrs,
-    doc="Enter for references: the output refers to the same variable inside the frame.",
-)  # fmt: skip
-EXIT = _loop_op(
-    "Exit", Kind.EXIT, _pass_back, "Hands `data` of a loop's last iteration to the frame around it."
 )
+REF_ENTER = _loop_op(
+    "RefEnter",
+    Kind.ENTER,
+    _pass_back,
+    ref=True,
+    attrs=EnterAttrs,
+    doc="Enter for references: the output refers to the same variable inside the frame.",
+)
+EXIT = _loop_op("Exit", Kind.EXIT, _pass_back, "Hands `data` of a loop's last iteration to the frame around it.")
 REF_EXIT = _loop_op("RefExit", Kind.EXIT, _pass_back, "Exit for references.", ref=True)
 NEXT_ITERATION = _loop_op(
-    "NextIteration", Kind.NEXT_ITERATION, _pass_back,
+    "NextIteration",
+    Kind.NEXT_ITERATION,
+    _pass_back,
     "Hands `data` to the next iteration of its loop; only a Merge may read the output.",
-)  # fmt: skip
+)
 REF_NEXT_ITERATION = _loop_op(
     "RefNextIteration",
     Kind.NEXT_ITERATION,
@@ -282,7 +293,18 @@ LOOP_COND = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    NO_OP, CONTROL_TRIGGER, SWITCH, REF_SWITCH, MERGE, REF_MERGE, ENTER, REF_ENTER, EXIT, REF_EXIT,
-    NEXT_ITERATION, REF_NEXT_ITERATION, LOOP_COND,
-)  # fmt: skip
+    NO_OP,
+    CONTROL_TRIGGER,
+    SWITCH,
+    REF_SWITCH,
+    MERGE,
+    REF_MERGE,
+    ENTER,
+    REF_ENTER,
+    EXIT,
+    REF_EXIT,
+    NEXT_ITERATION,
+    REF_NEXT_ITERATION,
+    LOOP_COND,
+)
 API: dict[str, Any] = {}

@@ -57,9 +57,7 @@ def _get(call: HostCall, handle: np.ndarray) -> tuple[Any, ...]:
     if [as_dtype(call.tools.dtype_name(v)) for v in found if not _is_object(v)] != [
         t for t, v in zip(wanted, found, strict=False) if not _is_object(v)
     ] or len(found) != len(wanted):
-        raise InvalidArgumentError(
-            f"OptionalGetValue: the optional does not hold {[t.name for t in wanted]}", call.op
-        )
+        raise InvalidArgumentError(f"OptionalGetValue: the optional does not hold {[t.name for t in wanted]}", call.op)
     return found
 
 
@@ -113,9 +111,7 @@ def _sum_of(call: HostCall, a: np.ndarray, b: np.ndarray) -> Any:
         if a.components is None or b.components is None:
             return a if b.components is None else b
         return Optional(tuple(_sum(call, x, y) for x, y in zip(a.components, b.components, strict=True)))
-    raise InvalidArgumentError(
-        f"{call.op.type}: cannot add {type(a).__name__} and {type(b).__name__}", call.op
-    )
+    raise InvalidArgumentError(f"{call.op.type}: cannot add {type(a).__name__} and {type(b).__name__}", call.op)
 
 
 def _sum(call: HostCall, x: Any, y: np.ndarray) -> Any:
@@ -142,41 +138,86 @@ def _grad_from_value(op: Operation, dy: Tensor) -> Any:
 
 
 FROM_VALUE = OpDef(
-    "OptionalFromValue", "components: [Toutput_types]", "optional: variant",
+    "OptionalFromValue",
+    "components: [Toutput_types]",
+    "optional: variant",
     "An optional that holds the tensors `components`: a scalar. Host only.",
-    types={"Toutput_types": ANY}, infer=scalar_shape, host=_from_value, grad=_grad_from_value, stateful=True, raw=True,
-)  # fmt: skip
-NONE = OpDef(
-    "OptionalNone", "", "optional: variant", "An optional that holds nothing: a scalar. Host only.",
-    infer=scalar_shape, host=_none, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True,
-)  # fmt: skip
-GET_VALUE = OpDef(
-    "OptionalGetValue", "optional: variant", "components: [output_types]",
-    "The tensors that an optional holds. Host only. Errors: it holds none, or others.",
-    types={"output_types": ANY}, attrs=GetAttrs, infer=_got_shapes, host=_get, grad=_grad_get, stateful=True, raw=True,
-)  # fmt: skip
-HAS_VALUE = OpDef(
-    "OptionalHasValue", "optional: variant", "has_value: bool",
-    "Does the optional hold tensors? A bool scalar. Host only.",
-    infer=scalar_shape, host=_has, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
-FAKE_PARAM = OpDef(
-    "FakeParam", "", "output: dtype",
-    "Stands for a value that the other branch of an `If` makes; what it holds is never read. Host only.",
-    types={"dtype": ANY}, attrs=FakeAttrs, infer=lambda c: c.attrs.shape, host=_fake, grad=NOT_DIFFERENTIABLE,
+    types={"Toutput_types": ANY},
+    infer=scalar_shape,
+    host=_from_value,
+    grad=_grad_from_value,
     stateful=True,
-)  # fmt: skip
+    raw=True,
+)
+NONE = OpDef(
+    "OptionalNone",
+    "",
+    "optional: variant",
+    "An optional that holds nothing: a scalar. Host only.",
+    infer=scalar_shape,
+    host=_none,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    raw=True,
+)
+GET_VALUE = OpDef(
+    "OptionalGetValue",
+    "optional: variant",
+    "components: [output_types]",
+    "The tensors that an optional holds. Host only. Errors: it holds none, or others.",
+    types={"output_types": ANY},
+    attrs=GetAttrs,
+    infer=_got_shapes,
+    host=_get,
+    grad=_grad_get,
+    stateful=True,
+    raw=True,
+)
+HAS_VALUE = OpDef(
+    "OptionalHasValue",
+    "optional: variant",
+    "has_value: bool",
+    "Does the optional hold tensors? A bool scalar. Host only.",
+    infer=scalar_shape,
+    host=_has,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+FAKE_PARAM = OpDef(
+    "FakeParam",
+    "",
+    "output: dtype",
+    "Stands for a value that the other branch of an `If` makes; what it holds is never read. Host only.",
+    types={"dtype": ANY},
+    attrs=FakeAttrs,
+    infer=lambda c: c.attrs.shape,
+    host=_fake,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 VARIANT_ZEROS = OpDef(
-    "VariantZerosLike", "x: variant", "y: variant",
+    "VariantZerosLike",
+    "x: variant",
+    "y: variant",
     "TensorFlow's ZerosLike for variants: a list or an optional of zeros. Host only. Errors: another object.",
-    infer=lambda c: scalar, host=_zeros, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True,
-)  # fmt: skip
+    infer=lambda c: scalar,
+    host=_zeros,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    raw=True,
+)
 VARIANT_ADD = OpDef(
-    "VariantAddN", "inputs: N*variant", "sum: variant",
+    "VariantAddN",
+    "inputs: N*variant",
+    "sum: variant",
     "TensorFlow's AddN for variants: lists are added element by element, as are optionals. Host only.\n\n"
     "Elements that are not set count as zeros. Errors: lists of different lengths or dtypes.",
-    infer=lambda c: scalar, host=_add, grad=lambda op, dy: (dy,) * len(op.inputs), stateful=True, raw=True,
-)  # fmt: skip
+    infer=lambda c: scalar,
+    host=_add,
+    grad=lambda op, dy: (dy,) * len(op.inputs),
+    stateful=True,
+    raw=True,
+)
 
 OPS: tuple[OpDef, ...] = (FROM_VALUE, NONE, GET_VALUE, HAS_VALUE, FAKE_PARAM, VARIANT_ZEROS, VARIANT_ADD)
 API: dict[str, Any] = {}

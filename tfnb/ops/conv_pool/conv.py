@@ -128,16 +128,12 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 @INPUT_GRAD.host
-def _host_input_grad(
-    call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray
-) -> np.ndarray:
+def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
     return conv2d_backprop_input_host(sizes.tolist(), w, dy, *_how(call.attrs))
 
 
 @FILTER_GRAD.host
-def _host_filter_grad(
-    call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray
-) -> np.ndarray:
+def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
     return conv2d_backprop_filter_host(x, sizes.tolist(), dy, *_how(call.attrs))
 
 

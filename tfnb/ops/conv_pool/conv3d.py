@@ -97,22 +97,16 @@ def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 def _made(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tuple[int, ...]:
     """The output's shape."""
-    ay, ax = (
-        Axis.of(x.shape[i], w.shape[i - 1], a.strides[i], a.dilations[i], a.padding) for i in (2, 3)
-    )
+    ay, ax = (Axis.of(x.shape[i], w.shape[i - 1], a.strides[i], a.dilations[i], a.padding) for i in (2, 3))
     return (x.shape[0], az.count, ay.count, ax.count, w.shape[4])
 
 
 @INPUT_GRAD.host
-def _host_input_grad(
-    call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray
-) -> np.ndarray:
+def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
     dx = np.zeros(tuple(int(d) for d in sizes), dy.dtype)
     if not dy.size or not dx.size:
         return dx
-    for tap, (windows, target) in zip(
-        w, _planes(dx, _depth(call.attrs, dx.shape[1], w.shape[0])), strict=True
-    ):
+    for tap, (windows, target) in zip(w, _planes(dx, _depth(call.attrs, dx.shape[1], w.shape[0])), strict=True):
         if target.size:
             grads = _flat(dy[:, windows])
             flat = (len(grads), *dx.shape[2:])
@@ -122,9 +116,7 @@ def _host_input_grad(
 
 
 @FILTER_GRAD.host
-def _host_filter_grad(
-    call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray
-) -> np.ndarray:
+def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
     dw = np.zeros(tuple(int(d) for d in sizes), x.dtype)
     if not dy.size or not x.size:
         return dw

@@ -76,10 +76,15 @@ def conv2d(
         dilations, name = None, dilations
     first = channels_first(data_format)
     return CONV2D(
-        input, filters if filter is None else filter, strides=spread(strides, 2, first, "strides"),
-        use_cudnn_on_gpu=use_cudnn_on_gpu is not False, data_format=data_format or "NHWC",
-        dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
-    )  # fmt: skip
+        input,
+        filters if filter is None else filter,
+        strides=spread(strides, 2, first, "strides"),
+        use_cudnn_on_gpu=use_cudnn_on_gpu is not False,
+        data_format=data_format or "NHWC",
+        dilations=spread(dilations, 2, first, "dilations"),
+        name=name,
+        **padding_of(padding),
+    )
 
 
 def conv3d(
@@ -100,9 +105,14 @@ def conv3d(
     _given("conv3d", strides=strides, padding=padding)
     first = channels_first(data_format, 5)
     return CONV3D(
-        input, filters if filter is None else filter, strides=spread(strides, 3, first, "strides"), padding=padding,
-        data_format=data_format or "NDHWC", dilations=spread(dilations, 3, first, "dilations"), name=name,
-    )  # fmt: skip
+        input,
+        filters if filter is None else filter,
+        strides=spread(strides, 3, first, "strides"),
+        padding=padding,
+        data_format=data_format or "NDHWC",
+        dilations=spread(dilations, 3, first, "dilations"),
+        name=name,
+    )
 
 
 def _sizes(output_shape: Any, value: Any) -> Any:
@@ -132,26 +142,43 @@ def conv2d_transpose(
     first = channels_first(data_format)
     images = input if value is None else value
     return CONV2D_BACKPROP_INPUT(
-        _sizes(output_shape, images), filters if filter is None else filter, images,
-        strides=spread(strides, 2, first, "strides"), data_format=data_format or "NHWC",
-        dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
-    )  # fmt: skip
+        _sizes(output_shape, images),
+        filters if filter is None else filter,
+        images,
+        strides=spread(strides, 2, first, "strides"),
+        data_format=data_format or "NHWC",
+        dilations=spread(dilations, 2, first, "dilations"),
+        name=name,
+        **padding_of(padding),
+    )
 
 
 def conv3d_transpose(
-    value: Any = None, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: Any = "SAME",
-    data_format: str | None = "NDHWC", name: str | None = None, input: Any = None, filters: Any = None,
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
     dilations: Any = (1, 1, 1, 1, 1),
-) -> Any:  # fmt: skip
+) -> Any:
     """The transpose of `conv3d`; arguments as `conv2d_transpose`'s with one more dimension."""
     _given("conv3d_transpose", output_shape=output_shape, strides=strides)
     first = channels_first(data_format, 5)
     volumes = input if value is None else value
     return CONV3D_BACKPROP_INPUT_V2(
-        _sizes(output_shape, volumes), filters if filter is None else filter, volumes,
-        strides=spread(strides, 3, first, "strides"), padding=padding, data_format=data_format or "NDHWC",
-        dilations=spread(dilations, 3, first, "dilations"), name=name,
-    )  # fmt: skip
+        _sizes(output_shape, volumes),
+        filters if filter is None else filter,
+        volumes,
+        strides=spread(strides, 3, first, "strides"),
+        padding=padding,
+        data_format=data_format or "NDHWC",
+        dilations=spread(dilations, 3, first, "dilations"),
+        name=name,
+    )
 
 
 _LINES = {"NWC": False, "NHWC": False, "NCW": True, "NCHW": True, None: False}
@@ -166,9 +193,16 @@ def _line(data_format: str | None) -> tuple[bool, str, int]:
 
 
 def conv1d(
-    value: Any = None, filters: Any = None, stride: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
-    data_format: str | None = "NWC", name: str | None = None, input: Any = None, dilations: Any = None,
-) -> Any:  # fmt: skip
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Any:
     """Cross-correlation along one axis.
 
     value: (batch, width, in), or (batch, in, width) for "NCW". filters: (fw, in, out). Gives (batch, columns, out) or
@@ -179,9 +213,13 @@ def conv1d(
     x = input if value is None else value
     with scope(name, "conv1d", x, filters):
         y = CONV2D(
-            EXPAND_DIMS(graph_of((x, filters)).to_tensor(x), axis), EXPAND_DIMS(filters, 0), padding=padding,
-            strides=_across(stride, first), dilations=_across(dilations, first), data_format=layout,
-        )  # fmt: skip
+            EXPAND_DIMS(graph_of((x, filters)).to_tensor(x), axis),
+            EXPAND_DIMS(filters, 0),
+            padding=padding,
+            strides=_across(stride, first),
+            dilations=_across(dilations, first),
+            data_format=layout,
+        )
         return SQUEEZE(y, squeeze_dims=[axis])
 
 
@@ -192,10 +230,18 @@ def _across(value: Tensor, first: bool) -> list[int]:
 
 
 def conv1d_transpose(
-    input: Any = None, filters: Any = None, output_shape: Any = None, strides: Any = None, padding: Any = "SAME",
-    data_format: str | None = "NWC", dilations: Any = None, name: str | None = None, value: Any = None,
-    filter: Any = None, stride: Any = None,
-) -> Any:  # fmt: skip
+    input: Any = None,
+    filters: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str | None = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+    value: Any = None,
+    filter: Any = None,
+    stride: Any = None,
+) -> Any:
     """The transpose of `conv1d`.
 
     input: (batch, columns, in), or channels second for "NCW". filters: (fw, out, in). output_shape: the 3 dimensions
@@ -212,15 +258,18 @@ def conv1d_transpose(
         sizes = [dims[0], dims[1], dims[2]]
         sizes.insert(axis, graph.to_tensor(np.ones((), dims.dtype.np)))
         y = CONV2D_BACKPROP_INPUT(
-            graph.to_tensor(sizes), EXPAND_DIMS(w, 0), EXPAND_DIMS(graph.to_tensor(x), axis), padding=padding,
-            strides=_across(step, first), dilations=_across(dilations, first), data_format=layout,
-        )  # fmt: skip
+            graph.to_tensor(sizes),
+            EXPAND_DIMS(w, 0),
+            EXPAND_DIMS(graph.to_tensor(x), axis),
+            padding=padding,
+            strides=_across(step, first),
+            dilations=_across(dilations, first),
+            data_format=layout,
+        )
         return SQUEEZE(y, squeeze_dims=[axis])
 
 
-def atrous_conv2d(
-    value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None
-) -> Any:
+def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Any:
     """`conv2d` with holes: the filter's taps lie `rate` pixels apart.
 
     value: (batch, height, width, in). filters: (fh, fw, in, out). Raises `InvalidArgumentError` for a rate below 1.
@@ -238,7 +287,7 @@ def atrous_conv2d_transpose(
     """
     return CONV2D_BACKPROP_INPUT(
         _sizes(output_shape, value), filters, value, padding=padding, dilations=(1, rate, rate, 1), name=name
-    )  # fmt: skip
+    )
 
 
 def convolution(
@@ -340,9 +389,15 @@ def conv2d_backprop_filter(
 
 
 def conv3d_backprop_filter(
-    input: TensorLike, filter_sizes: Any, out_backprop: Any, strides: Sequence[int], padding: str,
-    data_format: str = "NDHWC", dilations: int | Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str = "NDHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
     """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`; see the op."""
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     sizes = _sizes(filter_sizes, out_backprop)

@@ -86,38 +86,28 @@ def _ints(*values: int) -> tuple[I32, ...]:
 def _defines(site: KernelSite) -> tuple[tuple[str, str], ...]:
     dtype = site.outputs[0].dtype
     if dtype.name not in ("float32", "float64"):
-        raise InvalidArgumentError(
-            f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64"
-        )
+        raise InvalidArgumentError(f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64")
     return () if dtype.name == "float32" else (("T", "double"),)
 
 
 def _check_format(site: KernelSite) -> None:
     data_format = getattr(site.attrs, "data_format", "NHWC")
     if data_format != "NHWC":
-        raise UnimplementedError(
-            f"{site.op} with data_format {data_format!r}: only NHWC has kernels"
-        )
+        raise UnimplementedError(f"{site.op} with data_format {data_format!r}: only NHWC has kernels")
 
 
 def _is_empty(site: KernelSite) -> bool:
     return any(t.size == 0 for t in site.outputs)
 
 
-def _conv_shape(
-    site: KernelSite, image: tuple[int, ...], filters: tuple[int, ...], out: tuple[int, ...]
-) -> ConvShape:
+def _conv_shape(site: KernelSite, image: tuple[int, ...], filters: tuple[int, ...], out: tuple[int, ...]) -> ConvShape:
     _check_format(site)
     attrs = site.attrs
     dilations = getattr(attrs, "dilations", (1, 1, 1, 1))
-    ay, ax = window_axes(
-        image[1], image[2], (filters[0], filters[1]), attrs.strides, pads(attrs), dilations
-    )
+    ay, ax = window_axes(image[1], image[2], (filters[0], filters[1]), attrs.strides, pads(attrs), dilations)
     expected = (image[0], ay.count, ax.count, filters[3])
     if image[3] != filters[2] or tuple(out) != expected:
-        raise InvalidArgumentError(
-            f"{site.op}: images {image} and filters {filters} make {expected}, not {tuple(out)}"
-        )
+        raise InvalidArgumentError(f"{site.op}: images {image} and filters {filters} make {expected}, not {tuple(out)}")
     defines = _defines(site)
     return ConvShape(image[0], filters[2], filters[3], ay, ax, site.outputs[0].dtype.size, defines)
 
@@ -126,9 +116,7 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _cut(
-    shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int], int]
-) -> RowBlocks | None:
+def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int], int]) -> RowBlocks | None:
     """Largest blocks whose `cost(rows, columns)` fits local memory, enough for all units."""
     budget = LOCAL_BYTES // shape.itemsize - LOCAL_SLACK
     oh, ow = shape.ay.count, shape.ax.count
@@ -136,11 +124,7 @@ def _cut(
     while cost(1, columns) > budget:
         if columns <= TALLEST_TILE:
             return None
-        columns = (
-            _ceil(_ceil(columns, 2), TALLEST_TILE) * TALLEST_TILE
-            if columns > 2 * TALLEST_TILE
-            else TALLEST_TILE
-        )
+        columns = _ceil(_ceil(columns, 2), TALLEST_TILE) * TALLEST_TILE if columns > 2 * TALLEST_TILE else TALLEST_TILE
     column_blocks = _ceil(ow, columns)
     rows = _ceil(oh, min(oh, _ceil(4 * units, shape.n * column_blocks)))
     rows = min(rows, max_rows)
@@ -176,9 +160,7 @@ class _Virtual:
         return min(held, ay.limit) * self.shape.ci * self.pitch(columns)
 
 
-def _rows_call(
-    virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int
-) -> KernelCall | None:
+def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int) -> KernelCall | None:
     """The tuned forward kernel, or None where it does not apply."""
     shape = virtual.shape
     ay, ax = shape.ay, shape.ax
@@ -195,9 +177,7 @@ def _rows_call(
         *(virtual.plane(blocks.columns), virtual.pitch(blocks.columns), flags, act),
     )
     groups = (shape.n * blocks.per_image, 1, 1)
-    return KernelCall(
-        CONV, "conv2d_rows", (*pointers, *_ints(*ints)), groups, defines=shape.defines
-    )
+    return KernelCall(CONV, "conv2d_rows", (*pointers, *_ints(*ints)), groups, defines=shape.defines)
 
 
 def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -209,18 +189,12 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     biased = site.epilogue.bias is not None
     pointers: tuple[Arg, ...] = (In(0), In(1), BiasIn() if biased else In(1), Out(0))
     flags, act = int(biased), ACTIVATIONS[site.epilogue.activation]
-    tuned = (
-        _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, act)
-        if site.kind == "cpu"
-        else None
-    )
+    tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, act) if site.kind == "cpu" else None
     if tuned is not None:
         return (tuned,)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, act)
     groups = (shape.ay.count, shape.n, 1)
-    return (
-        KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),
-    )
+    return (KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),)
 
 
 def _turned(shape: ConvShape) -> _Virtual:
@@ -230,9 +204,7 @@ def _turned(shape: ConvShape) -> _Virtual:
     def turn(a: Axis) -> Axis:
         return Axis(a.count, a.size, 1, a.dilation, a.limit, (a.size - 1) * a.dilation - a.before)
 
-    return _Virtual(
-        replace(shape, ci=shape.co, co=shape.ci, ay=turn(ay), ax=turn(ax)), ay.stride, ax.stride
-    )
+    return _Virtual(replace(shape, ci=shape.co, co=shape.ci, ay=turn(ay), ax=turn(ax)), ay.stride, ax.stride)
 
 
 def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -249,9 +221,7 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         tuned = _rows_call(virtual, site.units, (In(2), turned, In(1), Out(0)), 0, 0)
         if tuned is not None:
             turn_args: tuple[In | Temp | I32, ...] = (In(1), turned, *_ints(shape.ci, shape.co))
-            turn = KernelCall(
-                CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines
-            )
+            turn = KernelCall(CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines)
             return (turn, tuned)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     groups = (shape.ay.limit, shape.n, 1)
@@ -284,9 +254,7 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         ints = (shape.n, *shape.image_ints, *shape.step_ints)
         groups = (shape.ci, shape.ax.size, shape.ay.size)
         args: tuple[Arg, ...] = (In(0), In(2), Out(0), *_ints(*ints))
-        return (
-            KernelCall(CONV_GRAD, "conv2d_filter_grad_naive", args, groups, defines=shape.defines),
-        )
+        return (KernelCall(CONV_GRAD, "conv2d_filter_grad_naive", args, groups, defines=shape.defines),)
     padded = _ceil(shape.co, WIDEST_PANEL) * WIDEST_PANEL
     parts = min(shape.n * blocks.per_image, 4 * site.units)
     # Many copies of a large filter would cost more than they bring: share its channels out instead.
@@ -304,9 +272,7 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         *blocks.ints,
     )
     args = (In(0), In(2), partial, *_ints(*ints))
-    first = KernelCall(
-        CONV_GRAD, "conv2d_filter_grad", args, (parts, shares, 1), defines=shape.defines
-    )
+    first = KernelCall(CONV_GRAD, "conv2d_filter_grad", args, (parts, shares, 1), defines=shape.defines)
     groups = (min(rows, _share(parts * rows * padded, site.units)), 1, 1)
     args = (partial, Out(0), *_ints(rows, shape.co, parts))
     return (
@@ -339,9 +305,7 @@ def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Po
     ay, ax = pool_axes(image, attrs.ksize, attrs.strides, pads(attrs))
     expected = (image[0], ay.count, ax.count, image[3])
     if tuple(out) != expected:
-        raise InvalidArgumentError(
-            f"{site.op}: images {image} pool to {expected}, but the other side is {tuple(out)}"
-        )
+        raise InvalidArgumentError(f"{site.op}: images {image} pool to {expected}, but the other side is {tuple(out)}")
     sizes = (image[0], image[1], image[2], ay.count, ax.count, image[3])
     ints = (*sizes, ay.size, ax.size, ay.stride, ax.stride, ay.before, ax.before)
     return _Pool(ints, ay, ax, site.kind == "cpu" and image[3] >= WIDEST_VECTOR, _defines(site))
@@ -393,8 +357,4 @@ def avg_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     image, out = site.outputs[0].shape, site.inputs[1].shape
     pool = _pool(site, image, out)
     groups = min(image[0] * image[1], _share(site.outputs[0].size, site.units))
-    return (
-        pool.call(
-            "avg_pool_grad" if pool.tuned else "avg_pool_grad_naive", (In(1), Out(0)), groups
-        ),
-    )
+    return (pool.call("avg_pool_grad" if pool.tuned else "avg_pool_grad_naive", (In(1), Out(0)), groups),)

@@ -45,9 +45,7 @@ class Axis:
     before: int
 
     @staticmethod
-    def of(
-        limit: int, size: int, stride: int, dilation: int, padding: str | tuple[int, int]
-    ) -> Axis:
+    def of(limit: int, size: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Axis:
         """TensorFlow's rule for `padding` "SAME", "VALID" or (before, after); `limit` is the input's length."""
         if size < 1 or stride < 1 or dilation < 1:
             raise InvalidArgumentError(
@@ -84,19 +82,13 @@ class Axis:
 
     def inside(self) -> Array:
         """How many taps of each window lie inside the input, shape (count,)."""
-        taps = (
-            np.arange(self.count)[:, None] * self.stride
-            + np.arange(self.size) * self.dilation
-            - self.before
-        )
+        taps = np.arange(self.count)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
         return ((taps >= 0) & (taps < self.limit)).sum(axis=1)
 
 
 def _spatial(values: Sequence[int], what: str) -> tuple[int, int]:
     if len(values) != 4 or values[0] != 1 or values[3] != 1:
-        raise InvalidArgumentError(
-            f"{what} is {list(values)}, must be [1, height, width, 1] (NHWC)"
-        )
+        raise InvalidArgumentError(f"{what} is {list(values)}, must be [1, height, width, 1] (NHWC)")
     return values[1], values[2]
 
 

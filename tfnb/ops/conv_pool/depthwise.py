@@ -69,9 +69,7 @@ def _made(c: Infer, x: Shape, w: Shape) -> Shape:
     kh, kw, of, m = w.as_list()
     py, px = pads(a)
     if channels is not None and of is not None and channels != of:
-        raise ShapeError(
-            f"{c.op_name}: the input has {channels} channels (shape {x}), the filter {of} ({w})"
-        )
+        raise ShapeError(f"{c.op_name}: the input has {channels} channels (shape {x}), the filter {of} ({w})")
     of = channels if of is None else of
     rows = window_count(h, kh, a.strides[1], a.dilations[1], py)
     columns = window_count(wide, kw, a.strides[2], a.dilations[2], px)
@@ -86,9 +84,7 @@ def _infer(c: Infer) -> Shape:
 def _checked(c: Infer, x: Shape, w: Shape) -> None:
     made, dy = _made(c, x, w), with_rank(c, 2, 4)
     if not made.is_compatible_with(dy):
-        raise ShapeError(
-            f"{c.op_name}: input {x} and filter {w} make {made}, but out_backprop has shape {dy}"
-        )
+        raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {made}, but out_backprop has shape {dy}")
 
 
 @INPUT_GRAD.infer
@@ -120,9 +116,7 @@ def _taps(padded: np.ndarray, ay: Axis, ax: Axis) -> Iterator[tuple[int, int, np
     for ky in range(ay.size):
         rows = slice(ky * ay.dilation, ky * ay.dilation + (ay.count - 1) * ay.stride + 1, ay.stride)
         for kx in range(ax.size):
-            columns = slice(
-                kx * ax.dilation, kx * ax.dilation + (ax.count - 1) * ax.stride + 1, ax.stride
-            )
+            columns = slice(kx * ax.dilation, kx * ax.dilation + (ax.count - 1) * ax.stride + 1, ax.stride)
             yield ky, kx, padded[:, rows, columns]
 
 
@@ -137,9 +131,7 @@ def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 @INPUT_GRAD.host
-def _host_input_grad(
-    call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray
-) -> np.ndarray:
+def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
     shape = tuple(int(d) for d in sizes)
     ay, ax = _axes(call.attrs, shape, w.shape)
     din = np.zeros((shape[0], ay.padded, ax.padded, shape[3]), dy.dtype)
@@ -152,9 +144,7 @@ def _host_input_grad(
 
 
 @FILTER_GRAD.host
-def _host_filter_grad(
-    call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray
-) -> np.ndarray:
+def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
     shape = tuple(int(d) for d in sizes)
     ay, ax = _axes(call.attrs, x.shape, shape)
     dw = np.zeros(shape, x.dtype)
@@ -173,9 +163,7 @@ def _call(
         return ()
     dtype = site.outputs[0].dtype
     if dtype not in (float32, float64):
-        raise UnimplementedError(
-            f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64"
-        )
+        raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64")
     ay, ax = _axes(site.attrs, x, w)
     sizes = (x[0], x[1], x[2], x[3], w[3], w[0], w[1], ay.count, ax.count)
     steps = (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
@@ -309,9 +297,13 @@ def depthwise_conv2d(
         rate, name = None, rate
     steps = _steps(strides, dilations if rate is None else rate, channels_first(data_format))
     return DEPTHWISE_CONV2D(
-        input, filters if filter is None else filter, padding=padding, data_format=data_format or "NHWC", name=name,
+        input,
+        filters if filter is None else filter,
+        padding=padding,
+        data_format=data_format or "NHWC",
+        name=name,
         **steps,
-    )  # fmt: skip
+    )
 
 
 def depthwise_conv2d_native(
@@ -341,7 +333,7 @@ def depthwise_conv2d_backprop_input(
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_INPUT(
         input_sizes, filter, out_backprop, padding=padding, data_format=data_format, name=name, **steps
-    )  # fmt: skip
+    )
 
 
 def depthwise_conv2d_backprop_filter(
@@ -358,7 +350,7 @@ def depthwise_conv2d_backprop_filter(
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_FILTER(
         input, filter_sizes, out_backprop, padding=padding, data_format=data_format, name=name, **steps
-    )  # fmt: skip
+    )
 
 
 def separable_conv2d(
@@ -383,18 +375,16 @@ def separable_conv2d(
         graph = graph_of((input, depthwise_filter, pointwise_filter))
         point = graph.to_tensor(pointwise_filter)
         if not point.shape.is_compatible_with(Shape((1, 1, None, None))):
-            raise InvalidArgumentError(
-                f"separable_conv2d: the pointwise filter must be 1 x 1, got shape {point.shape}"
-            )
-        y = depthwise_conv2d(
-            input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations
-        )
+            raise InvalidArgumentError(f"separable_conv2d: the pointwise filter must be 1 x 1, got shape {point.shape}")
+        y = depthwise_conv2d(input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations)
         return CONV2D(y, point, padding="VALID", data_format=data_format or "NHWC")
 
 
 OPS: tuple[OpDef, ...] = (
-    DEPTHWISE_CONV2D, DEPTHWISE_CONV2D_BACKPROP_INPUT, DEPTHWISE_CONV2D_BACKPROP_FILTER,
-)  # fmt: skip
+    DEPTHWISE_CONV2D,
+    DEPTHWISE_CONV2D_BACKPROP_INPUT,
+    DEPTHWISE_CONV2D_BACKPROP_FILTER,
+)
 API: dict[str, Any] = {
     "nn.depthwise_conv2d": depthwise_conv2d,
     "nn.depthwise_conv2d_native": depthwise_conv2d_native,

@@ -131,9 +131,7 @@ def _max_grad(
     return out
 
 
-def _avg_grad(
-    call: HostCall, sizes: np.ndarray, dy: np.ndarray, rows: np.ndarray, cols: np.ndarray
-) -> np.ndarray:
+def _avg_grad(call: HostCall, sizes: np.ndarray, dy: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     shape = tuple(int(n) for n in sizes)
     if len(shape) != 4 or dy.ndim != 4 or min(shape) < 0 or (shape[0], shape[3]) != (dy.shape[0], dy.shape[3]):
         raise InvalidArgumentError(f"{call.op.type}: the shape {shape} for a gradient of shape {dy.shape}", call.op)
@@ -216,13 +214,29 @@ FRACTIONAL_AVG_POOL_GRAD = OpDef(
 
 
 def _function(op: OpDef, what: str) -> Any:
-    def pool(value: Tensor, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False,
-             deterministic: bool = False, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any:  # fmt: skip
+    def pool(
+        value: Tensor,
+        pooling_ratio: Any,
+        pseudo_random: bool = False,
+        overlapping: bool = False,
+        deterministic: bool = False,
+        seed: int = 0,
+        seed2: int = 0,
+        name: str | None = None,
+    ) -> Any:
         ratio = tuple(float(r) for r in pooling_ratio)
-        return tuple(op(
-            value, pooling_ratio=ratio, pseudo_random=pseudo_random, overlapping=overlapping,
-            deterministic=deterministic or bool(seed or seed2), seed=seed, seed2=seed2, name=name,
-        ))  # fmt: skip
+        return tuple(
+            op(
+                value,
+                pooling_ratio=ratio,
+                pseudo_random=pseudo_random,
+                overlapping=overlapping,
+                deterministic=deterministic or bool(seed or seed2),
+                seed=seed,
+                seed2=seed2,
+                name=name,
+            )
+        )
 
     pool.__name__ = pool.__qualname__ = what
     pool.__doc__ = f"(pooled images, borders of the rows, borders of the columns): see `{op.name}`."
@@ -230,8 +244,11 @@ def _function(op: OpDef, what: str) -> Any:
 
 
 OPS: tuple[OpDef, ...] = (
-    FRACTIONAL_MAX_POOL, FRACTIONAL_AVG_POOL, FRACTIONAL_MAX_POOL_GRAD, FRACTIONAL_AVG_POOL_GRAD,
-)  # fmt: skip
+    FRACTIONAL_MAX_POOL,
+    FRACTIONAL_AVG_POOL,
+    FRACTIONAL_MAX_POOL_GRAD,
+    FRACTIONAL_AVG_POOL_GRAD,
+)
 API: dict[str, Any] = {
     "nn.fractional_max_pool": _function(FRACTIONAL_MAX_POOL, "fractional_max_pool"),
     "nn.fractional_avg_pool": _function(FRACTIONAL_AVG_POOL, "fractional_avg_pool"),

@@ -96,9 +96,7 @@ def _infer_pool(c: Infer) -> Shape:
 def _check_made(c: Infer, x: Shape, y: Shape) -> None:
     made = _pooled(c.attrs, x)
     if not made.is_compatible_with(y):
-        raise ShapeError(
-            f"{c.op_name}: images of shape {x} pool to {made}, but the gradient has shape {y}"
-        )
+        raise ShapeError(f"{c.op_name}: images of shape {x} pool to {made}, but the gradient has shape {y}")
 
 
 @IMAGES.infer
@@ -124,14 +122,10 @@ def _infer_avg_grad(c: Infer) -> Shape:
 
 def _kernel(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """The host kernel of a reference that takes arrays, ksize, strides and padding."""
-    return lambda call, *inputs: reference(
-        *inputs, call.attrs.ksize, call.attrs.strides, pads(call.attrs)
-    )
+    return lambda call, *inputs: reference(*inputs, call.attrs.ksize, call.attrs.strides, pads(call.attrs))
 
 
-def _max_pool_grad_grad_host(
-    x: np.ndarray, y: np.ndarray, g: np.ndarray, *windows: Any
-) -> np.ndarray:
+def _max_pool_grad_grad_host(x: np.ndarray, y: np.ndarray, g: np.ndarray, *windows: Any) -> np.ndarray:
     """Each output's share of `g`: what lies at its window's first maximum."""
     ay, ax = pool_axes(x.shape, *windows)
     first = np.full(y.shape, -1, np.int64)
@@ -145,9 +139,7 @@ def _max_pool_grad_grad_host(
         for kx in range(ax.size):
             r, k = rows + ky, columns + kx
             inside = ((r >= 0) & (r < ay.limit))[:, None] & ((k >= 0) & (k < ax.limit))
-            at = np.ix_(
-                np.arange(x.shape[0]), np.clip(r, 0, ay.limit - 1), np.clip(k, 0, ax.limit - 1)
-            )
+            at = np.ix_(np.arange(x.shape[0]), np.clip(r, 0, ay.limit - 1), np.clip(k, 0, ax.limit - 1))
             better = inside[None, :, :, None] & ((x[at] > best) | (first < 0))
             best, value = np.where(better, x[at], best), np.where(better, g[at], value)
             first = np.where(better, ky * ax.size + kx, first)

@@ -67,9 +67,7 @@ def _pooled(a: Any, x: Shape) -> Shape:
 def _check_made(c: Infer, x: Shape, y: Shape) -> None:
     made = _pooled(c.attrs, x)
     if not made.is_compatible_with(y):
-        raise ShapeError(
-            f"{c.op_name}: volumes of shape {x} pool to {made}, but the gradient has shape {y}"
-        )
+        raise ShapeError(f"{c.op_name}: volumes of shape {x} pool to {made}, but the gradient has shape {y}")
 
 
 @VOLUME.infer
@@ -116,10 +114,7 @@ def _taps(padded: np.ndarray, axes: Axes) -> list[np.ndarray]:
     """Views of what each tap of all windows touches."""
     found = []
     for at in product(*(range(a.size) for a in axes)):
-        reach = [
-            slice(t, t + (a.count - 1) * a.stride + 1, a.stride)
-            for t, a in zip(at, axes, strict=True)
-        ]
+        reach = [slice(t, t + (a.count - 1) * a.stride + 1, a.stride) for t, a in zip(at, axes, strict=True)]
         touched = (slice(None), *reach)
         found.append(padded[touched])
     return found
@@ -167,9 +162,7 @@ def _host_max_grad_grad(call: HostCall, x: np.ndarray, y: np.ndarray, g: np.ndar
     axes = pool3d_axes(x.shape, call.attrs)
     found = np.zeros(y.shape, g.dtype)
     if y.size:
-        pairs = zip(
-            _taps(_padded(x, axes, np.nan), axes), _taps(_padded(g, axes, 0), axes), strict=True
-        )
+        pairs = zip(_taps(_padded(x, axes, np.nan), axes), _taps(_padded(g, axes, 0), axes), strict=True)
         for seen, grads in pairs:
             found += np.where(seen == y, grads, 0)
     return found
@@ -193,16 +186,12 @@ def _lower_max_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> E
     largest = site.load(1, idx)
     total: Any = None
     for at in product(*(range(a.size) for a in axes)):
-        taps = [
-            i * a.stride + (t - a.before) for i, t, a in zip(place, at, axes, strict=True)
-        ]  # fmt: skip
+        taps = [i * a.stride + (t - a.before) for i, t, a in zip(place, at, axes, strict=True)]
         inside: Any = None
         for i, a in zip(taps, axes, strict=True):
             here = s.and_(i >= 0, i < a.limit)
             inside = here if inside is None else s.and_(inside, here)
-        kept = [
-            s.minimum(s.maximum(i, 0), max(a.limit - 1, 0)) for i, a in zip(taps, axes, strict=True)
-        ]
+        kept = [s.minimum(s.maximum(i, 0), max(a.limit - 1, 0)) for i, a in zip(taps, axes, strict=True)]
         found = s.and_(inside, s.eq(site.load(0, (n, *kept, k)), largest))
         part = s.where(found, site.load(2, (n, *kept, k)), 0)
         total = part if total is None else total + part
@@ -318,5 +307,9 @@ AVG_POOL_3D_GRAD = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    MAX_POOL_3D, MAX_POOL_3D_GRAD, MAX_POOL_3D_GRAD_GRAD, AVG_POOL_3D, AVG_POOL_3D_GRAD,
-)  # fmt: skip
+    MAX_POOL_3D,
+    MAX_POOL_3D_GRAD,
+    MAX_POOL_3D_GRAD_GRAD,
+    AVG_POOL_3D,
+    AVG_POOL_3D_GRAD,
+)

@@ -35,10 +35,7 @@ Recipe = Callable[[KernelSite], tuple[KernelCall, ...]]
 
 def pool3d_axes(shape: Sequence[int], attrs: Any) -> tuple[Axis, Axis, Axis]:
     """The windows along depth, height and width of a volume."""
-    z, y, x = (
-        Axis.of(int(shape[i]), attrs.ksize[i], attrs.strides[i], 1, attrs.padding)
-        for i in (1, 2, 3)
-    )
+    z, y, x = (Axis.of(int(shape[i]), attrs.ksize[i], attrs.strides[i], 1, attrs.padding) for i in (1, 2, 3))
     return z, y, x
 
 
@@ -94,12 +91,8 @@ def avg_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     grad, stack = (TensorInfo(dtype, (n, deep, oh * ow, c)) for deep in (od, d))
     middle, image = TensorInfo(dtype, (n * d, oh, ow, c)), TensorInfo(dtype, (n * d, h, w, c))
     temp = Temp("depth_grads", middle.nbytes + TAIL_BYTES)
-    first = avg_pool_grad_calls(
-        replace(site, inputs=(sizes, grad), outputs=(stack,), attrs=depth, values={})
-    )
-    second = avg_pool_grad_calls(
-        replace(site, inputs=(sizes, middle), outputs=(image,), attrs=planes, values={})
-    )
+    first = avg_pool_grad_calls(replace(site, inputs=(sizes, grad), outputs=(stack,), attrs=depth, values={}))
+    second = avg_pool_grad_calls(replace(site, inputs=(sizes, middle), outputs=(image,), attrs=planes, values={}))
     return (*_using(first, {Out(0): temp}), *_using(second, {In(1): temp}))
 
 

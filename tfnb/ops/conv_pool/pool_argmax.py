@@ -140,9 +140,7 @@ def _grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     args: tuple[Arg, ...] = (In(1), In(2), Out(0), *map(I32, ints))
     defines = (("T", site.outputs[0].dtype.cl), ("TI", site.inputs[2].dtype.cl))
     groups = max(1, min(n, 4 * site.units))
-    return (
-        KernelCall("conv_pool/pool_argmax.cl", "max_pool_grad_with_argmax", args, (groups, 1, 1), defines=defines),
-    )  # fmt: skip
+    return (KernelCall("conv_pool/pool_argmax.cl", "max_pool_grad_with_argmax", args, (groups, 1, 1), defines=defines),)
 
 
 def _lower_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -243,13 +241,20 @@ def max_pool_with_argmax(
         raise InvalidArgumentError('max_pool_with_argmax takes data_format "NHWC" only')
     wanted = output_dtype if Targmax is None else Targmax
     found = MAX_POOL_WITH_ARGMAX(
-        input, ksize=ksize, strides=strides, padding=padding, include_batch_in_index=include_batch_in_index,
-        Targmax=int64 if wanted is None else as_dtype(wanted), name=name,
-    )  # fmt: skip
+        input,
+        ksize=ksize,
+        strides=strides,
+        padding=padding,
+        include_batch_in_index=include_batch_in_index,
+        Targmax=int64 if wanted is None else as_dtype(wanted),
+        name=name,
+    )
     return found[0], found[1]
 
 
 OPS: tuple[OpDef, ...] = (
-    MAX_POOL_WITH_ARGMAX, MAX_POOL_GRAD_WITH_ARGMAX, MAX_POOL_GRAD_GRAD_WITH_ARGMAX,
-)  # fmt: skip
+    MAX_POOL_WITH_ARGMAX,
+    MAX_POOL_GRAD_WITH_ARGMAX,
+    MAX_POOL_GRAD_GRAD_WITH_ARGMAX,
+)
 API: dict[str, Any] = {"nn.max_pool_with_argmax": max_pool_with_argmax}

@@ -25,15 +25,19 @@ __all__ = ["API", "OPS", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "po
 
 def _pool(
     op: OpDef, value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None, axes: int
-) -> Any:  # fmt: skip
+) -> Any:
     if ksize is None or strides is None or padding is None:
         raise InvalidArgumentError(f"{op.name} needs ksize, strides and padding")
     layout = data_format or LAYOUTS[axes + 2][0]
     first = channels_first(layout, axes + 2)
     return op(
-        value, ksize=spread(ksize, axes, first, "ksize"), strides=spread(strides, axes, first, "strides"),
-        data_format=layout, name=name, **padding_of(padding),
-    )  # fmt: skip
+        value,
+        ksize=spread(ksize, axes, first, "ksize"),
+        strides=spread(strides, axes, first, "strides"),
+        data_format=layout,
+        name=name,
+        **padding_of(padding),
+    )
 
 
 def max_pool(
@@ -56,18 +60,28 @@ def max_pool(
 
 
 def avg_pool(
-    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str | None = "NHWC",
-    name: str | None = None, input: Any = None,
-) -> Any:  # fmt: skip
+    value: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
     """The mean of the pixels of each window that lie in the image, channel by channel; arguments as `max_pool`'s."""
     x = input if value is None else value
     return _pool(AVG_POOL, x, ksize, strides, padding, data_format, name, 2)
 
 
 def max_pool3d(
-    input: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None,
-    data_format: str | None = "NDHWC", name: str | None = None, value: Any = None,
-) -> Any:  # fmt: skip
+    input: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+    value: Any = None,
+) -> Any:
     """The largest voxel of each window of (batch, depth, height, width, channels), or channels second for "NCDHW".
 
     ksize, strides: one, three or five integers. Raises `InvalidArgumentError` for bad windows or padding.
@@ -77,25 +91,26 @@ def max_pool3d(
 
 
 def avg_pool3d(
-    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None,
-    data_format: str | None = "NDHWC", name: str | None = None, input: Any = None,
-) -> Any:  # fmt: skip
+    value: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
     """The mean of the voxels of each window that lie in the volume; arguments as `max_pool3d`'s."""
     x = input if value is None else value
     return _pool(AVG_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
 
 
-def pool1d(
-    op: OpDef, x: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None
-) -> Any:
+def pool1d(op: OpDef, x: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None) -> Any:
     """Pools (batch, width, channels), or (batch, channels, width) for "NCW", with MaxPool or AvgPool."""
     if data_format not in (None, "NWC", "NCW"):
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
     first = data_format == "NCW"
     axis = 2 if first else 1
-    size, step = (
-        spread(v, 1, False, what)[1] for v, what in ((ksize, "ksize"), (strides, "strides"))
-    )
+    size, step = (spread(v, 1, False, what)[1] for v, what in ((ksize, "ksize"), (strides, "strides")))
     with scope(name, op.name, x):
         image = EXPAND_DIMS(graph_of((x,)).to_tensor(x), axis)
         layout = LAYOUTS[4][first]

@@ -35,9 +35,14 @@ def _known(values: Tensor, what: str) -> list[int]:
 
 
 def with_space_to_batch(
-    input: TensorLike, dilation_rate: Any, padding: str, op: Windowed, filter_shape: Any = None,
-    spatial_dims: Sequence[int] | None = None, data_format: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    dilation_rate: Any,
+    padding: str,
+    op: Windowed,
+    filter_shape: Any = None,
+    spatial_dims: Sequence[int] | None = None,
+    data_format: str | None = None,
+) -> Any:
     """`op(input, number of spatial axes, padding)` with its windows' taps `dilation_rate` apart.
 
     input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC".
@@ -51,9 +56,7 @@ def with_space_to_batch(
     first = data_format is not None and data_format.startswith("NC")
     axes = list(spatial_dims or range(1 + first, len(rates) + 1 + first))
     if len(axes) != len(rates) or sorted(set(axes)) != axes or axes[:1] < [1]:
-        raise InvalidArgumentError(
-            f"spatial_dims must be {len(rates)} increasing axes after the batch, got {axes}"
-        )
+        raise InvalidArgumentError(f"spatial_dims must be {len(rates)} increasing axes after the batch, got {axes}")
     padding = check_padding(padding)
     x = graph_of((input,)).to_tensor(input)
     if max(rates, default=1) == 1:
@@ -89,8 +92,11 @@ def _blocks(
 
 def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: str | None) -> Windowed:
     ops: dict[tuple[str, int], Callable[..., Any]] = {
-        ("MAX", 2): max_pool, ("AVG", 2): avg_pool, ("MAX", 3): max_pool3d, ("AVG", 3): avg_pool3d,
-    }  # fmt: skip
+        ("MAX", 2): max_pool,
+        ("AVG", 2): avg_pool,
+        ("MAX", 3): max_pool3d,
+        ("AVG", 3): avg_pool3d,
+    }
     if axes == 1:
         op = MAX_POOL if kind == "MAX" else AVG_POOL
         return lambda x, _, padding: pool1d(op, x, window, steps, padding, layout, None)
@@ -120,9 +126,7 @@ def pool(
     rates = [1] * axes if given is None else _known(given, "dilation_rate")
     steps = [1] * axes if strides is None else _known(strides, "strides")
     if pooling_type not in ("MAX", "AVG") or not 1 <= axes <= 3:
-        raise InvalidArgumentError(
-            f'pool takes "MAX" or "AVG" over 1 to 3 axes, got {pooling_type!r} over {axes}'
-        )
+        raise InvalidArgumentError(f'pool takes "MAX" or "AVG" over 1 to 3 axes, got {pooling_type!r} over {axes}')
     if max(rates) > 1 and (max(steps) > 1 or padding != "VALID"):
         raise InvalidArgumentError(
             f'pool with dilation {rates} takes no strides and padding "VALID", got {steps} and {padding!r}'

@@ -45,9 +45,7 @@ def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
     found = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
     if len(found) != count or min(found) < 1:
         number = {4: "four", 5: "five"}.get(count, str(count))
-        raise InvalidArgumentError(
-            f"{what} must be {number} integers of at least 1, got {values!r}"
-        )
+        raise InvalidArgumentError(f"{what} must be {number} integers of at least 1, got {values!r}")
     return found
 
 
@@ -55,9 +53,7 @@ def channels_first(data_format: str | None, rank: int = 4) -> bool:
     """Does the second dimension hold the channels? Raises `InvalidArgumentError` for an unknown layout."""
     last, first = LAYOUTS[rank]
     if data_format not in (None, last, first):
-        raise InvalidArgumentError(
-            f'data_format must be "{last}" or "{first}", got {data_format!r}'
-        )
+        raise InvalidArgumentError(f'data_format must be "{last}" or "{first}", got {data_format!r}')
     return bool(data_format == first)
 
 
@@ -105,9 +101,7 @@ def pads(attrs: Any) -> Any:
     return tuple((e[start + 2 * i], e[start + 2 * i + 1]) for i in range(len(attrs.strides) - 2))
 
 
-def window_count(
-    limit: int | None, size: int | None, stride: int, dilation: int, padding: str
-) -> int | None:
+def window_count(limit: int | None, size: int | None, stride: int, dilation: int, padding: str) -> int | None:
     """How many windows fit along an axis of length `limit`, as far as it is known."""
     if limit is None or (size is None and padding != "SAME"):
         return None
@@ -142,11 +136,7 @@ def to_last(x: TensorLike, first: bool, rank: int = 4) -> Any:
 
 def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None) -> Any:
     """Images as the caller holds them."""
-    return (
-        TRANSPOSE(x, np.asarray([0, rank - 1, *range(1, rank - 1)], np.int32), name=name)
-        if first
-        else x
-    )
+    return TRANSPOSE(x, np.asarray([0, rank - 1, *range(1, rank - 1)], np.int32), name=name) if first else x
 
 
 def attrs_of(attrs: Any) -> dict[str, Any]:
@@ -156,9 +146,7 @@ def attrs_of(attrs: Any) -> dict[str, Any]:
 
 def _plain(attrs: Any, rank: int) -> Any:
     """The attributes for images with their channels last."""
-    moved: dict[str, Any] = {
-        n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)
-    }
+    moved: dict[str, Any] = {n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)}
     explicit = getattr(attrs, "explicit_paddings", ())
     if explicit:
         pairs = [explicit[i : i + 2] for i in range(0, 2 * rank, 2)]

@@ -50,7 +50,7 @@ def stack_rows(rows: Sequence[Any], dtype: DType, component: int) -> np.ndarray:
 class _BatchRows(Rows):
     def __init__(
         self, rows: Rows, n: int, drop: bool, stack: Callable[[list[Element]], Element], in_columns: bool = False
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._rows, self._n, self._drop, self._stack = rows, n, drop, stack
         self._in_columns = in_columns
 
@@ -83,9 +83,7 @@ class Batched(Over):
 
     def _stack(self, elements: list[Element]) -> Element:
         columns = zip(*elements, strict=True)
-        return tuple(
-            stack_rows(c, d, i) for i, (c, d) in enumerate(zip(columns, self._dtypes, strict=True))
-        )
+        return tuple(stack_rows(c, d, i) for i, (c, d) in enumerate(zip(columns, self._dtypes, strict=True)))
 
 
 class Padded(Batched):
@@ -93,7 +91,7 @@ class Padded(Batched):
 
     def __init__(
         self, source: Source, n: int, drop: bool, dtypes: Sequence[DType], shapes: Sequence[Shape], pads: Sequence[Any]
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(source, n, drop, dtypes)
         self._shapes, self._pads = tuple(shapes), tuple(pads)
 
@@ -112,9 +110,7 @@ class Padded(Batched):
             wanted = Shape((None,) * rows[0].ndim)
         dims = wanted.dims or ()
         for r in rows:
-            if r.ndim != len(dims) or any(
-                d is not None and n > d for d, n in zip(dims, r.shape, strict=True)
-            ):
+            if r.ndim != len(dims) or any(d is not None and n > d for d, n in zip(dims, r.shape, strict=True)):
                 raise InvalidArgumentError(
                     f"Attempted to pad to a smaller size than the input element: component {i} has the shape "
                     f"{list(r.shape)}, the padded shape is {wanted}"

@@ -182,7 +182,7 @@ def _names(x: np.ndarray) -> list[bytes]:
 
 def _dataset(
     name: str, inputs: str, make: Callable[..., s.Source], doc: str, attrs: type = DatasetAttrs, values: str = ""
-) -> OpDef:  # fmt: skip
+) -> OpDef:
     return OpDef(
         name,
         inputs,
@@ -213,13 +213,11 @@ def _records(call: HostCall, names: np.ndarray, kind: np.ndarray, size: np.ndarr
 
 def _fixed(
     call: HostCall, names: np.ndarray, header: np.ndarray, record: np.ndarray, footer: np.ndarray, size: np.ndarray
-) -> s.Source:  # fmt: skip
+) -> s.Source:
     length = _int(record)
     if length <= 0:
         raise InvalidArgumentError(f"record_bytes must be > 0, got {length}", call.op)
-    return s.Files(
-        _names(names), lambda n: FixedLengthFile(n, length, _int(header), _int(footer), exact=True)
-    )
+    return s.Files(_names(names), lambda n: FixedLengthFile(n, length, _int(header), _int(footer), exact=True))
 
 
 def _generator(call: HostCall, *args: np.ndarray) -> s.Source:
@@ -250,9 +248,7 @@ def _interleave(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.Sour
     return t.Interleaved(_source(source, call), _function(call, captured), _int(cycle), _int(block))
 
 
-def _shuffle(
-    call: HostCall, source: np.ndarray, size: np.ndarray, seed: np.ndarray, seed2: np.ndarray
-) -> s.Source:  # fmt: skip
+def _shuffle(call: HostCall, source: np.ndarray, size: np.ndarray, seed: np.ndarray, seed2: np.ndarray) -> s.Source:
     again = call.attrs.reshuffle_each_iteration
     return Shuffled(_source(source, call), _int(size), _seed(seed, seed2), again)
 
@@ -279,9 +275,11 @@ def _grouped(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Sou
     a = call.attrs
     i, k = a.n_captured[0], a.n_captured[0] + a.n_captured[1]
     return Grouped(
-        _source(source, call), _runs(call, a.key_func, captured[:i]), _runs(call, a.reduce_func, captured[i:k]),
+        _source(source, call),
+        _runs(call, a.key_func, captured[:i]),
+        _runs(call, a.reduce_func, captured[i:k]),
         _runs(call, a.window_size_func, captured[k:]),
-    )  # fmt: skip
+    )
 
 
 def _forgiving(call: HostCall, source: np.ndarray) -> s.Source:
@@ -293,75 +291,167 @@ _FUNCTION = "input_dataset: variant, other_arguments: [Targuments]"
 
 DATASETS = (
     _dataset("TensorDataset", "components: [Toutput_types]", lambda call, *c: s.Tensors(c), "One element."),
-    _dataset("TensorSliceDataset", "components: [Toutput_types]", lambda call, *c: s.Slices(c),
-             "The rows of tensors that agree in their first dimension."),
-    _dataset("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64",
-             lambda call, *parts: s.SparseSlices(*parts),
-             "The rows of a sparse tensor: indices, values and shape of each. Errors: rows out of order.",
-             values="Tvalues"),
+    _dataset(
+        "TensorSliceDataset",
+        "components: [Toutput_types]",
+        lambda call, *c: s.Slices(c),
+        "The rows of tensors that agree in their first dimension.",
+    ),
+    _dataset(
+        "SparseTensorSliceDataset",
+        "indices: int64, values: Tvalues, dense_shape: int64",
+        lambda call, *parts: s.SparseSlices(*parts),
+        "The rows of a sparse tensor: indices, values and shape of each. Errors: rows out of order.",
+        values="Tvalues",
+    ),
     _dataset("RangeDataset", "start: int64, stop: int64, step: int64", _range, "The int64 numbers of a range."),
-    _dataset("TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64", _text_lines,
-             "The lines of files, without their ends."),
-    _dataset("TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64", _records,
-             "The records of TFRecord files. Errors when walked: DataLossError with file and offset.", SkippingAttrs),
-    _dataset("FixedLengthRecordDataset",
-             "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64",
-             _fixed, "The records of fixed length of files."),
+    _dataset(
+        "TextLineDataset",
+        "filenames: string, compression_type: string, buffer_size: int64",
+        _text_lines,
+        "The lines of files, without their ends.",
+    ),
+    _dataset(
+        "TFRecordDataset",
+        "filenames: string, compression_type: string, buffer_size: int64",
+        _records,
+        "The records of TFRecord files. Errors when walked: DataLossError with file and offset.",
+        SkippingAttrs,
+    ),
+    _dataset(
+        "FixedLengthRecordDataset",
+        "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64",
+        _fixed,
+        "The records of fixed length of files.",
+    ),
     _dataset("GeneratorDataset", "args: [Targuments]", _generator, "What a Python generator yields.", GeneratorAttrs),
-    _dataset("ZipDataset", "input_datasets: N*variant", lambda call, *d: t.Zipped([_source(x, call) for x in d]),
-             "Elements of several data sets side by side, as many as the shortest has."),
-    _dataset("ConcatenateDataset", "input_dataset: variant, another_dataset: variant",
-             lambda call, a, b: t.Concatenated(_source(a, call), _source(b, call)), "One data set after the other."),
+    _dataset(
+        "ZipDataset",
+        "input_datasets: N*variant",
+        lambda call, *d: t.Zipped([_source(x, call) for x in d]),
+        "Elements of several data sets side by side, as many as the shortest has.",
+    ),
+    _dataset(
+        "ConcatenateDataset",
+        "input_dataset: variant, another_dataset: variant",
+        lambda call, a, b: t.Concatenated(_source(a, call), _source(b, call)),
+        "One data set after the other.",
+    ),
     _dataset("MapDataset", _FUNCTION, _map, "A function of each element.", FunctionAttrs),
-    _dataset("ParallelMapDataset", _FUNCTION + ", num_parallel_calls: int32", _parallel_map,
-             "A function of each element, of several at once; the order stays.", FunctionAttrs),
+    _dataset(
+        "ParallelMapDataset",
+        _FUNCTION + ", num_parallel_calls: int32",
+        _parallel_map,
+        "A function of each element, of several at once; the order stays.",
+        FunctionAttrs,
+    ),
     _dataset("FilterDataset", _FUNCTION, _filter, "The elements for which a function gives true.", FunctionAttrs),
-    _dataset("FlatMapDataset", _FUNCTION, _flat_map, "The elements of the data sets that a function makes.",
-             FunctionAttrs),
-    _dataset("InterleaveDataset", _FUNCTION + ", cycle_length: int64, block_length: int64", _interleave,
-             "As FlatMapDataset, from `cycle_length` of them in turn, `block_length` elements at a time.",
-             FunctionAttrs),
-    _dataset("ShuffleDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64", _shuffle,
-             "The elements in another order: each a random one of a buffer of the next ones.", ShuffleAttrs),
-    _dataset("RepeatDataset", "input_dataset: variant, count: int64",
-             lambda call, d, n: t.Repeated(_source(d, call), _int(n)),
-             "All elements `count` times (negative: for ever)."),
-    _dataset("BatchDatasetV2", "input_dataset: variant, batch_size: int64, drop_remainder: bool", _batch,
-             "Elements stacked, `batch_size` at a time. Errors when walked: InvalidArgumentError for other shapes."),
-    _dataset("PaddedBatchDatasetV2",
-             "input_dataset: variant, batch_size: int64, padded_shapes: [Tshapes], padding_values: [Toutput_types], "
-             "drop_remainder: bool", _padded, "Elements padded and stacked, `batch_size` at a time."),
-    _dataset("UnbatchDataset", "input_dataset: variant", lambda call, d: batches.Unbatched(_source(d, call)),
-             "The rows of each element."),
-    _dataset("PrefetchDataset", "input_dataset: variant, buffer_size: int64",
-             lambda call, d, n: Prefetched(_source(d, call), _int(n)),
-             "The same elements, up to `buffer_size` of them made ahead by a thread."),
-    _dataset("TakeDataset", "input_dataset: variant, count: int64",
-             lambda call, d, n: t.Taken(_source(d, call), _int(n)), "The first `count` elements (negative: all)."),
-    _dataset("SkipDataset", "input_dataset: variant, count: int64",
-             lambda call, d, n: t.Skipped(_source(d, call), _int(n)), "All but the first `count` elements."),
-    _dataset("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64",
-             lambda call, d, n, i: t.Sharded(_source(d, call), _int(n), _int(i)),
-             "Every `num_shards`-th element, from `index` on."),
-    _dataset("CacheDataset", "input_dataset: variant, filename: string", _cache,
-             "The same elements, kept for the next walk: in memory, or in a file if one is named."),
-    _dataset("WindowDataset", "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool",
-             lambda call, d, size, shift, stride, drop: Windowed(
-                 _source(d, call), _int(size), _int(shift), _int(stride), bool(drop)),
-             "Data sets of `size` elements, one per component, every `shift` elements."),
-    _dataset("GroupByWindowDataset",
-             "input_dataset: variant, key_func_other_arguments: [Tkey_func_other_arguments], "
-             "reduce_func_other_arguments: [Treduce_func_other_arguments], "
-             "window_size_func_other_arguments: [Twindow_size_func_other_arguments]", _grouped,
-             "The elements of the data sets that a function makes of elements with the same key.", GroupAttrs),
-    _dataset("ScanDataset",
-             "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
-             lambda call, d, *rest: Scanned(
-                 _source(d, call), rest[: call.attrs.n_state], _function(call, rest[call.attrs.n_state :])),
-             "A function of the state so far and each element; it gives the next state and an element.", ScanAttrs),
-    _dataset("IgnoreErrorsDataset", "input_dataset: variant", _forgiving,
-             "The elements that can be made; others are left out and counted.", SkippingAttrs),
-)  # fmt: skip
+    _dataset(
+        "FlatMapDataset", _FUNCTION, _flat_map, "The elements of the data sets that a function makes.", FunctionAttrs
+    ),
+    _dataset(
+        "InterleaveDataset",
+        _FUNCTION + ", cycle_length: int64, block_length: int64",
+        _interleave,
+        "As FlatMapDataset, from `cycle_length` of them in turn, `block_length` elements at a time.",
+        FunctionAttrs,
+    ),
+    _dataset(
+        "ShuffleDataset",
+        "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64",
+        _shuffle,
+        "The elements in another order: each a random one of a buffer of the next ones.",
+        ShuffleAttrs,
+    ),
+    _dataset(
+        "RepeatDataset",
+        "input_dataset: variant, count: int64",
+        lambda call, d, n: t.Repeated(_source(d, call), _int(n)),
+        "All elements `count` times (negative: for ever).",
+    ),
+    _dataset(
+        "BatchDatasetV2",
+        "input_dataset: variant, batch_size: int64, drop_remainder: bool",
+        _batch,
+        "Elements stacked, `batch_size` at a time. Errors when walked: InvalidArgumentError for other shapes.",
+    ),
+    _dataset(
+        "PaddedBatchDatasetV2",
+        "input_dataset: variant, batch_size: int64, padded_shapes: [Tshapes], padding_values: [Toutput_types], "
+        "drop_remainder: bool",
+        _padded,
+        "Elements padded and stacked, `batch_size` at a time.",
+    ),
+    _dataset(
+        "UnbatchDataset",
+        "input_dataset: variant",
+        lambda call, d: batches.Unbatched(_source(d, call)),
+        "The rows of each element.",
+    ),
+    _dataset(
+        "PrefetchDataset",
+        "input_dataset: variant, buffer_size: int64",
+        lambda call, d, n: Prefetched(_source(d, call), _int(n)),
+        "The same elements, up to `buffer_size` of them made ahead by a thread.",
+    ),
+    _dataset(
+        "TakeDataset",
+        "input_dataset: variant, count: int64",
+        lambda call, d, n: t.Taken(_source(d, call), _int(n)),
+        "The first `count` elements (negative: all).",
+    ),
+    _dataset(
+        "SkipDataset",
+        "input_dataset: variant, count: int64",
+        lambda call, d, n: t.Skipped(_source(d, call), _int(n)),
+        "All but the first `count` elements.",
+    ),
+    _dataset(
+        "ShardDataset",
+        "input_dataset: variant, num_shards: int64, index: int64",
+        lambda call, d, n, i: t.Sharded(_source(d, call), _int(n), _int(i)),
+        "Every `num_shards`-th element, from `index` on.",
+    ),
+    _dataset(
+        "CacheDataset",
+        "input_dataset: variant, filename: string",
+        _cache,
+        "The same elements, kept for the next walk: in memory, or in a file if one is named.",
+    ),
+    _dataset(
+        "WindowDataset",
+        "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool",
+        lambda call, d, size, shift, stride, drop: Windowed(
+            _source(d, call), _int(size), _int(shift), _int(stride), bool(drop)
+        ),
+        "Data sets of `size` elements, one per component, every `shift` elements.",
+    ),
+    _dataset(
+        "GroupByWindowDataset",
+        "input_dataset: variant, key_func_other_arguments: [Tkey_func_other_arguments], "
+        "reduce_func_other_arguments: [Treduce_func_other_arguments], "
+        "window_size_func_other_arguments: [Twindow_size_func_other_arguments]",
+        _grouped,
+        "The elements of the data sets that a function makes of elements with the same key.",
+        GroupAttrs,
+    ),
+    _dataset(
+        "ScanDataset",
+        "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
+        lambda call, d, *rest: Scanned(
+            _source(d, call), rest[: call.attrs.n_state], _function(call, rest[call.attrs.n_state :])
+        ),
+        "A function of the state so far and each element; it gives the next state and an element.",
+        ScanAttrs,
+    ),
+    _dataset(
+        "IgnoreErrorsDataset",
+        "input_dataset: variant",
+        _forgiving,
+        "The elements that can be made; others are left out and counted.",
+        SkippingAttrs,
+    ),
+)
 
 
 # ---- iterators -----------------------------------------------------------------------------------
@@ -369,9 +459,7 @@ DATASETS = (
 
 def _iterator(call: HostCall) -> DatasetIterator:
     a = call.attrs
-    return named_resource(
-        call, DatasetIterator, lambda name: DatasetIterator(name, a.output_types, a.output_shapes)
-    )
+    return named_resource(call, DatasetIterator, lambda name: DatasetIterator(name, a.output_types, a.output_shapes))
 
 
 def _one_shot(call: HostCall) -> np.ndarray:
@@ -421,44 +509,81 @@ class NextAttrs:
 
 def _resource(name: str, host: Callable[..., Any], doc: str, attrs: type) -> OpDef:
     return OpDef(
-        name, "", "handle: resource", doc + "\n\nhandle: the iterator, a scalar. Host only.", attrs=attrs,
-        infer=lambda c: scalar, host=host, grad=NOT_DIFFERENTIABLE, stateful=True,
-    )  # fmt: skip
+        name,
+        "",
+        "handle: resource",
+        doc + "\n\nhandle: the iterator, a scalar. Host only.",
+        attrs=attrs,
+        infer=lambda c: scalar,
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
 
 
 ITERATOR = _resource(
-    "IteratorV2", lambda call: make_handle(_iterator(call)),
-    "An iterator, which MakeIterator gives a data set to walk over.", IteratorAttrs,
-)  # fmt: skip
+    "IteratorV2",
+    lambda call: make_handle(_iterator(call)),
+    "An iterator, which MakeIterator gives a data set to walk over.",
+    IteratorAttrs,
+)
 ONE_SHOT = _resource(
     "OneShotIterator", _one_shot, "An iterator over one data set, which needs no initialisation.", OneShotAttrs
 )
 MAKE_ITERATOR = OpDef(
-    "MakeIterator", "dataset: variant, iterator: resource", "",
+    "MakeIterator",
+    "dataset: variant, iterator: resource",
+    "",
     "Begins a walk of the iterator over a data set; the walk before ends. Host only.",
-    host=_make_iterator, grad=NOT_DIFFERENTIABLE, stateful=True, blocking=True,
-)  # fmt: skip
+    host=_make_iterator,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    blocking=True,
+)
 GET_NEXT = OpDef(
-    "IteratorGetNext", "iterator: resource", "components: [output_types]",
+    "IteratorGetNext",
+    "iterator: resource",
+    "components: [output_types]",
     "The components of the next element. Errors: OutOfRangeError after the last one, FailedPreconditionError before "
     "the iterator is initialised, and what making the element raises. Host only.",
-    types={"output_types": ANY}, attrs=NextAttrs, infer=_next_shapes, start=_get_next, kind=Kind.ASYNC,
-    grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    types={"output_types": ANY},
+    attrs=NextAttrs,
+    infer=_next_shapes,
+    start=_get_next,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 TO_STRING = OpDef(
-    "IteratorToStringHandle", "resource_handle: resource", "string_handle: string",
+    "IteratorToStringHandle",
+    "resource_handle: resource",
+    "string_handle: string",
     "A string by which IteratorFromStringHandleV2 finds the iterator in the same session. Host only.",
-    infer=lambda c: scalar, grad=NOT_DIFFERENTIABLE, stateful=True,
+    infer=lambda c: scalar,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
     host=lambda call, x: f"/{resource_of(x, DatasetIterator, call.op).name}".encode(),
-)  # fmt: skip
+)
 FROM_STRING = OpDef(
-    "IteratorFromStringHandleV2", "string_handle: string", "resource_handle: resource",
+    "IteratorFromStringHandleV2",
+    "string_handle: string",
+    "resource_handle: resource",
     "The iterator that IteratorToStringHandle named. Errors: NotFoundError when there is none. Host only.",
-    attrs=DatasetAttrs, infer=lambda c: scalar, host=_from_string, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    attrs=DatasetAttrs,
+    infer=lambda c: scalar,
+    host=_from_string,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 
 BY_NAME = {op.name: op for op in DATASETS}
 OPS: tuple[OpDef, ...] = (
-    *DATASETS, ITERATOR, ONE_SHOT, MAKE_ITERATOR, GET_NEXT, TO_STRING, FROM_STRING,
-)  # fmt: skip
+    *DATASETS,
+    ITERATOR,
+    ONE_SHOT,
+    MAKE_ITERATOR,
+    GET_NEXT,
+    TO_STRING,
+    FROM_STRING,
+)
 API: dict[str, Any] = {}

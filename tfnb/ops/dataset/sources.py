@@ -226,9 +226,11 @@ class Files(Source):
     in_columns = True
 
     def __init__(
-        self, names: Sequence[bytes], open: Callable[[bytes], RecordFile],
+        self,
+        names: Sequence[bytes],
+        open: Callable[[bytes], RecordFile],
         counted: Callable[[int], None] = lambda n: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.names = list(names)
         self.open = open
         self.counted = counted
@@ -244,7 +246,7 @@ class Generator(Source):
 
     def __init__(
         self, function: Callable[..., Any], args: Sequence[np.ndarray], convert: Callable[[Any], Element]
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._function = function
         self._args = tuple(args)
         self._convert = convert

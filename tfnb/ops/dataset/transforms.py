@@ -18,9 +18,21 @@ from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ops.dataset.sources import ColumnRows, Element, Rows, Source
 
 __all__ = [
-    "Concatenated", "Filtered", "Forgiving", "Interleaved", "Mapped", "Over", "Repeated", "Sharded",
-    "Skipped", "Steps", "Taken", "Zipped", "each", "exactly",
-]  # fmt: skip
+    "Concatenated",
+    "Filtered",
+    "Forgiving",
+    "Interleaved",
+    "Mapped",
+    "Over",
+    "Repeated",
+    "Sharded",
+    "Skipped",
+    "Steps",
+    "Taken",
+    "Zipped",
+    "each",
+    "exactly",
+]
 
 Function = Callable[..., Sequence[Any]]
 
@@ -187,9 +199,7 @@ class Interleaved(Over):
     def __init__(self, source: Source, function: Function, cycle: int = 1, block: int = 1) -> None:
         super().__init__(source)
         if cycle <= 0 or block <= 0:
-            raise InvalidArgumentError(
-                f"cycle_length and block_length must be > 0, got {cycle} and {block}"
-            )
+            raise InvalidArgumentError(f"cycle_length and block_length must be > 0, got {cycle} and {block}")
         self._function, self._cycle, self._block = function, cycle, block
 
     def rows(self) -> Rows:
@@ -358,9 +368,7 @@ class Sharded(Over):
     def __init__(self, source: Source, n: int, index: int) -> None:
         super().__init__(source)
         if n < 1 or not 0 <= index < n:
-            raise InvalidArgumentError(
-                f"num_shards must be >= 1 and index in [0, num_shards), got {n} and {index}"
-            )
+            raise InvalidArgumentError(f"num_shards must be >= 1 and index in [0, num_shards), got {n} and {index}")
         self._n, self._index = n, index
 
     def rows(self) -> Rows:

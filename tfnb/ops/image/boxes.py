@@ -25,11 +25,19 @@ __all__ = ["API", "OPS"]
 
 _COLOURS = np.array(
     [
-        (1, 1, 0, 1), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 0, 1), (0.5, 0, 0.5, 1),
-        (0.5, 0.5, 0, 1), (0.5, 0, 0, 1), (0, 0, 0.5, 1), (0, 1, 1, 1), (1, 0, 1, 1),
+        (1, 1, 0, 1),
+        (0, 0, 1, 1),
+        (1, 0, 0, 1),
+        (0, 1, 0, 1),
+        (0.5, 0, 0.5, 1),
+        (0.5, 0.5, 0, 1),
+        (0.5, 0, 0, 1),
+        (0, 0, 0.5, 1),
+        (0, 1, 1, 1),
+        (1, 0, 1, 1),
     ],
     np.float32,
-)  # fmt: skip
+)
 
 
 def _drawn_shape(c: Infer) -> Shape:
@@ -124,14 +132,10 @@ def _suppressed(
             call.op,
         )
     if not 0 <= overlap <= 1:
-        raise InvalidArgumentError(
-            f"{call.op.type}: iou_threshold must be in [0, 1], got {overlap}", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: iou_threshold must be in [0, 1], got {overlap}", call.op)
     limit = int(count.reshape(()))
     if limit < 0:
-        raise InvalidArgumentError(
-            f"{call.op.type}: max_output_size must be >= 0, got {limit}", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: max_output_size must be >= 0, got {limit}", call.op)
     edges = boxes.astype(np.float32)
     left = np.argsort(-scores.astype(np.float32), kind="stable")
     left = left[scores[left] > lowest]
@@ -206,9 +210,7 @@ class SampleAttrs:
         for name, top in (("aspect_ratio_range", np.inf), ("area_range", 1.0)):
             value = tuple(float(v) for v in getattr(self, name))
             if len(value) != 2 or not 0 < value[0] <= value[1] <= top:
-                raise InvalidArgumentError(
-                    f"{name} must be two ascending positive numbers, got {value}"
-                )
+                raise InvalidArgumentError(f"{name} must be two ascending positive numbers, got {value}")
             object.__setattr__(self, name, value)
         if self.max_attempts < 1:
             raise InvalidArgumentError(f"max_attempts must be positive, got {self.max_attempts}")
@@ -264,9 +266,7 @@ def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -
         )
     height, width = int(size[0]), int(size[1])
     if boxes.ndim != 3 or boxes.shape[2] != 4:
-        raise InvalidArgumentError(
-            f"{call.op.type}: bounding_boxes must be (n, boxes, 4), got {boxes.shape}", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: bounding_boxes must be (n, boxes, 4), got {boxes.shape}", call.op)
     own = boxes.reshape(-1, 4).astype(np.float64)
     if not ((own >= 0) & (own <= 1)).all() or (own[:, :2] >= own[:, 2:]).any():
         raise InvalidArgumentError(
@@ -339,9 +339,7 @@ class GlimpseAttrs:
 
     def __post_init__(self) -> None:
         if self.noise not in ("uniform", "gaussian", "zero"):
-            raise InvalidArgumentError(
-                f'noise must be "uniform", "gaussian" or "zero", got {self.noise!r}'
-            )
+            raise InvalidArgumentError(f'noise must be "uniform", "gaussian" or "zero", got {self.noise!r}')
 
 
 def _glimpse_shape(c: Infer) -> Shape:
@@ -353,9 +351,7 @@ def _glimpse_shape(c: Infer) -> Shape:
     return Shape((n, *((None, None) if size is None else map(int, size)), channels))
 
 
-def _host_glimpse(
-    call: HostCall, x: np.ndarray, size: np.ndarray, offsets: np.ndarray
-) -> np.ndarray:
+def _host_glimpse(call: HostCall, x: np.ndarray, size: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     a, (n, height, width, channels) = call.attrs, x.shape
     if offsets.shape != (n, 2) or size.shape != (2,) or size.min() <= 0:
         raise InvalidArgumentError(
@@ -373,16 +369,12 @@ def _host_glimpse(
         if a.uniform_noise and a.noise == "uniform":
             out[...] = low + words[0] * (high - low)
         else:
-            normal = np.sqrt(-2 * np.log(np.maximum(words[0], 1e-12))) * np.cos(
-                2 * np.pi * words[1]
-            )
+            normal = np.sqrt(-2 * np.log(np.maximum(words[0], 1e-12))) * np.cos(2 * np.pi * words[1])
             out[...] = x.mean((1, 2), keepdims=True) + normal * x.std((1, 2), keepdims=True)
     for i in range(n):
         first, last = np.maximum(corner[i], 0), np.minimum(corner[i] + wanted, sides)
         if (first < last).all():
-            inner = tuple(
-                slice(b - c, e - c) for b, e, c in zip(first, last, corner[i], strict=True)
-            )
+            inner = tuple(slice(b - c, e - c) for b, e, c in zip(first, last, corner[i], strict=True))
             out[i][inner] = x[i, first[0] : last[0], first[1] : last[1]]
     return out
 

@@ -118,24 +118,18 @@ class EncodeJpegAttrs:
 
     def __post_init__(self) -> None:
         if self.format not in ("", "grayscale", "rgb"):
-            raise InvalidArgumentError(
-                f'format must be "", "grayscale" or "rgb", got {self.format!r}'
-            )
+            raise InvalidArgumentError(f'format must be "", "grayscale" or "rgb", got {self.format!r}')
         if not 0 <= self.quality <= 100:
             raise InvalidArgumentError(f"quality must be in [0, 100], got {self.quality}")
         if self.density_unit not in ("in", "cm"):
-            raise InvalidArgumentError(
-                f'density_unit must be "in" or "cm", got {self.density_unit!r}'
-            )
+            raise InvalidArgumentError(f'density_unit must be "in" or "cm", got {self.density_unit!r}')
         if not all(0 <= d < 65536 for d in (self.x_density, self.y_density)):
             raise InvalidArgumentError("x_density and y_density must be in [0, 65536)")
 
 
 def _contents(call: HostCall, x: np.ndarray) -> bytes:
     if x.ndim:
-        raise InvalidArgumentError(
-            f"{call.op.type}: contents must be one string, got shape {x.shape}", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: contents must be one string, got shape {x.shape}", call.op)
     return bytes(x[()])
 
 
@@ -169,11 +163,7 @@ def _picture(c: Infer) -> Shape:
 
 def _any_picture(c: Infer) -> Shape:
     _one_string(c)
-    return (
-        unknown_shape
-        if c.attrs.expand_animations
-        else Shape((None, None, c.attrs.channels or None))
-    )
+    return unknown_shape if c.attrs.expand_animations else Shape((None, None, c.attrs.channels or None))
 
 
 def _frames(c: Infer) -> Shape:
@@ -188,8 +178,7 @@ def _decoder(
         name,
         inputs,
         more.pop("outputs", "image: uint8"),
-        doc
-        + "\n\nErrors: damaged data, another format, or more than 2**28 elements. Runs on the host.",
+        doc + "\n\nErrors: damaged data, another format, or more than 2**28 elements. Runs on the host.",
         host=host,
         infer=more.pop("infer", _picture),
         grad=NOT_DIFFERENTIABLE,
@@ -201,9 +190,7 @@ def _decoder(
 
 DECODE_PNG = _decoder(
     "DecodePng",
-    lambda call, x: _converted(
-        _decoded(call, x, call.attrs.channels, only=_STILL), call.types["dtype"]
-    ),
+    lambda call, x: _converted(_decoded(call, x, call.attrs.channels, only=_STILL), call.types["dtype"]),
     "The pixels of a PNG file.\n\ncontents: one string. image: (height, width, channels), uint8 or uint16 (`dtype`).",
     "",
     outputs="image: dtype",
@@ -223,9 +210,7 @@ def _host_jpeg(call: HostCall, x: np.ndarray) -> np.ndarray:
 def _host_cropped(call: HostCall, x: np.ndarray, window: np.ndarray) -> np.ndarray:
     image = _host_jpeg(call, x)
     if window.shape != (4,):
-        raise InvalidArgumentError(
-            f"crop_window must be (y, x, height, width), got shape {window.shape}", call.op
-        )
+        raise InvalidArgumentError(f"crop_window must be (y, x, height, width), got shape {window.shape}", call.op)
     top, left, height, width = (int(v) for v in window)
     inside = 0 <= top and 0 <= left and height > 0 and width > 0
     if not inside or top + height > image.shape[0] or left + width > image.shape[1]:
@@ -291,9 +276,7 @@ DECODE_BMP = _decoder(
 def _host_any(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
     if a.channels not in (0, 3) and _contents(call, x).startswith(b"GIF"):
-        raise InvalidArgumentError(
-            f"DecodeImage: channels of a GIF must be 0 or 3, got {a.channels}", call.op
-        )
+        raise InvalidArgumentError(f"DecodeImage: channels of a GIF must be 0 or 3, got {a.channels}", call.op)
     found = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first")
     factor = 257 if _contents(call, x).startswith(b"\x89PNG") else 256  # TensorFlow's, by format
     return _converted(found, call.types["dtype"], factor)
@@ -400,9 +383,7 @@ def _host_encode_jpeg(call: HostCall, image: np.ndarray) -> np.ndarray:
     )
     found = bytearray(sink.getvalue())
     # the JFIF header's unit and densities; Pillow writes inches only
-    struct.pack_into(
-        ">BHH", found, 13, 1 if a.density_unit == "in" else 2, a.x_density, a.y_density
-    )
+    struct.pack_into(">BHH", found, 13, 1 if a.density_unit == "in" else 2, a.x_density, a.y_density)
     return np.array(bytes(found), object)
 
 
@@ -428,9 +409,7 @@ ENCODE_JPEG = OpDef(
 )
 
 
-def decode_png(
-    contents: TensorLike, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None
-) -> Any:
+def decode_png(contents: TensorLike, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Any:
     """The pixels of a PNG file: (height, width, channels), uint8 or uint16. `channels`: 0 as in the file, 1, 3, 4.
 
     Raises `InvalidArgumentError` at run time for damaged data or an image too large.

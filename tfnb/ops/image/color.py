@@ -88,12 +88,8 @@ def _grad_hsv(op: Any, dy: Any) -> Any:
     def one_of_three(*masks: Any) -> Any:
         return cast_to(CONCAT(np.int32(-1), list(masks)), x.dtype)
 
-    most = one_of_three(
-        LOGICAL_AND(r >= g, r >= b), LOGICAL_AND(g > r, g >= b), LOGICAL_AND(b > r, b > g)
-    )
-    least = one_of_three(
-        LOGICAL_AND(r < g, r < b), LOGICAL_AND(g <= r, g < b), LOGICAL_AND(b <= r, b <= g)
-    )
+    most = one_of_three(LOGICAL_AND(r >= g, r >= b), LOGICAL_AND(g > r, g >= b), LOGICAL_AND(b > r, b > g))
+    least = one_of_three(LOGICAL_AND(r < g, r < b), LOGICAL_AND(g <= r, g < b), LOGICAL_AND(b <= r, b <= g))
     value, low = MAXIMUM(MAXIMUM(r, g), b), MINIMUM(MINIMUM(r, g), b)
     span = value - low
     # The hue is (sum of turn * x) / (6 * span), and a constant: turn is +1 for the channel behind the largest, -1 for
@@ -131,9 +127,7 @@ def _altered_saturation(rgb: Triple, scale: Tensor, m: Any) -> Triple:
 def _host_pixels(of: Any) -> Any:
     def host(call: HostCall, x: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
         if x.shape[-1:] != (3,):
-            raise InvalidArgumentError(
-                f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op
-            )
+            raise InvalidArgumentError(f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op)
         wide = x if x.dtype == np.float64 else x.astype(np.float32)
         extra = [n.reshape(()).astype(wide.dtype) for n in numbers]
         found = of(tuple(wide[..., k] for k in range(3)), *extra, _Arrays)
@@ -145,9 +139,7 @@ def _host_pixels(of: Any) -> Any:
 def _lower_pixels(of: Any) -> Any:
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         wide = float64 if site.inputs[0].dtype is float64 else float32
-        pixel = tuple(
-            s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3)
-        )
+        pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3))
         extra = [s.cast(site.load(k, ()), wide) for k in range(1, len(site.inputs))]
         a, b, c = of(pixel, *extra, s)
         chosen = s.where(s.eq(idx[-1], 0), a, s.where(s.eq(idx[-1], 1), b, c))
@@ -250,9 +242,7 @@ ADJUST_CONTRAST = OpDef(
 )
 
 
-def convert_image_dtype(
-    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
-) -> Any:
+def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Any:
     """The image in another number format: whole numbers stand for fractions of their largest value.
 
     Floats are in [0, 1]; `saturate` clips what does not fit. Result: image's shape, `dtype`.
@@ -369,9 +359,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     """The luma of RGB images (..., 3): 0.2989 R + 0.587 G + 0.114 B, shape (..., 1), the same dtype."""
     x = image_tensor(images, "rgb_to_grayscale", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is not None and x.shape.dims[-1] not in (3, None):
-        raise ShapeError(
-            f"rgb_to_grayscale: the last dimension must be 3, got shape {x.shape}", x.op
-        )
+        raise ShapeError(f"rgb_to_grayscale: the last dimension must be 3, got shape {x.shape}", x.op)
     with scope(name, "rgb_to_grayscale", x):
         weights = np.array([0.2989, 0.5870, 0.1140], np.float32)
         wide = convert_image_dtype(x, float32)
@@ -382,9 +370,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Grey images (..., 1) as RGB with three equal channels."""
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is None or x.shape.dims[-1] not in (1, None):
-        raise ShapeError(
-            f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op
-        )
+        raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)
     return TILE(x, np.array([1] * (len(x.shape.dims) - 1) + [3], np.int32), name=name)
 
 

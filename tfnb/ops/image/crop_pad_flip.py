@@ -62,9 +62,7 @@ def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 
     x = graph_of((value,)).to_tensor(value)
     if x.shape.ndims is not None and x.shape.ndims not in ranks:
         needed = " or ".join(map(str, ranks))
-        raise ShapeError(
-            f"{function}: images must have {needed} dimensions, got shape {x.shape}", x.op
-        )
+        raise ShapeError(f"{function}: images must have {needed} dimensions, got shape {x.shape}", x.op)
     return x
 
 
@@ -165,9 +163,7 @@ def pad_to_bounding_box(
         offset, target = _static(offset), _static(target)
         after = target - offset - have
         if (isinstance(offset, int) and offset < 0) or (isinstance(after, int) and after < 0):
-            raise InvalidArgumentError(
-                f"pad_to_bounding_box: {have} {what} at {offset} do not fit in {target}", x.op
-            )
+            raise InvalidArgumentError(f"pad_to_bounding_box: {have} {what} at {offset} do not fit in {target}", x.op)
         margins.append([offset, after])
     pairs = [[0, 0]] * (x.shape.ndims - 3) + margins + [[0, 0]]
     with scope(name, "pad_to_bounding_box", x):

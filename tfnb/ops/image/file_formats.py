@@ -84,9 +84,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
     at = len(_SIGNATURE)
     while True:
         if at + 12 > len(data):
-            raise InvalidArgumentError(
-                f"PNG: the file ends at byte {len(data)}, inside a chunk that begins at {at}"
-            )
+            raise InvalidArgumentError(f"PNG: the file ends at byte {len(data)}, inside a chunk that begins at {at}")
         length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
         end = at + 12 + length
         if end > len(data):
@@ -132,9 +130,7 @@ def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
     _check_size("PNG", width, height, max(4 if colour == 3 else _PNG_CHANNELS[colour], wanted))
     needed, held = _filtered_bytes(width, height, _PNG_CHANNELS[colour] * depth, interlace), sum(map(len, body))
     if needed > held * DEFLATE + DEFLATE:
-        raise InvalidArgumentError(
-            f"PNG: {width} x {height} pixels cannot be in {held} bytes of compressed data"
-        )
+        raise InvalidArgumentError(f"PNG: {width} x {height} pixels cannot be in {held} bytes of compressed data")
     if depth == 16 and colour:
         _check_inflated(body, needed)
     return depth, colour
@@ -309,9 +305,7 @@ def decode(
     """
     kind = _format(data)
     if kind not in only:
-        raise InvalidArgumentError(
-            f"needed {' or '.join(only)}, got a {kind} file; use decode_image"
-        )
+        raise InvalidArgumentError(f"needed {' or '.join(only)}, got a {kind} file; use decode_image")
     if kind == "JPEG":
         if channels not in (0, 1, 3):
             raise InvalidArgumentError(f"JPEG has no {channels} channels; needed 0, 1 or 3")

@@ -155,9 +155,14 @@ def _led(value: Tensor, lead: Any) -> Any:
 
 
 def ssim(
-    img1: Any, img2: Any, max_val: Any, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01,
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
     k2: float = 0.03,
-) -> Any:  # fmt: skip
+) -> Any:
     """The structural similarity of images, at most 1, for each pair: the shape before the last three dimensions.
 
     img1, img2: (..., height, width, channels) of one dtype, at least `filter_size` pixels either way. max_val: the
@@ -170,9 +175,15 @@ def ssim(
 
 
 def ssim_multiscale(
-    img1: Any, img2: Any, max_val: Any, power_factors: Sequence[float] = _POWERS, filter_size: int = 11,
-    filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
-) -> Any:  # fmt: skip
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Sequence[float] = _POWERS,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Any:
     """The structural similarity over as many scales as there are `power_factors`, each half as large as the one before.
 
     As `ssim`; at the smallest scale the images must still have `filter_size` pixels either way.
@@ -232,7 +243,14 @@ OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     f"image.{f.__name__}": f
     for f in (
-        rgb_to_yiq, yiq_to_rgb, rgb_to_yuv, yuv_to_rgb, image_gradients, sobel_edges, ssim, ssim_multiscale,
+        rgb_to_yiq,
+        yiq_to_rgb,
+        rgb_to_yuv,
+        yuv_to_rgb,
+        image_gradients,
+        sobel_edges,
+        ssim,
+        ssim_multiscale,
         resize_image_with_pad,
     )
-}  # fmt: skip
+}

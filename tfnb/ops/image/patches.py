@@ -74,9 +74,7 @@ def _axis(attrs: PatchAttrs, k: int, n: int) -> _Axis:
 
 def _patches_shape(c: Infer) -> Shape:
     n, height, width, channels = with_rank(c, 0, 4).dims or (None,) * 4
-    counts = [
-        None if d is None else _axis(c.attrs, k, d).count for k, d in ((1, height), (2, width))
-    ]
+    counts = [None if d is None else _axis(c.attrs, k, d).count for k, d in ((1, height), (2, width))]
     _, rows, columns, _ = c.attrs.ksizes
     return Shape((n, *counts, None if channels is None else rows * columns * channels))
 
@@ -87,9 +85,7 @@ def _host_patches(call: HostCall, x: np.ndarray) -> np.ndarray:
     margins = ((0, 0), (rows.before, rows.after), (columns.before, columns.after), (0, 0))
     padded = np.pad(x, margins)
     parts = [
-        padded[:, _along(rows, i)][:, :, _along(columns, j)]
-        for i in range(rows.size)
-        for j in range(columns.size)
+        padded[:, _along(rows, i)][:, :, _along(columns, j)] for i in range(rows.size) for j in range(columns.size)
     ]
     return (
         np.concatenate(parts, axis=3)
@@ -140,9 +136,7 @@ def _grad_patches(op: Any, dy: Any) -> Any:
         begins = np.asarray([0, i.start, j.start, 0], np.int32)
         steps = np.asarray([1, i.step, j.step, 1], np.int32)
         taken = dy[:, :, :, k * channels : (k + 1) * channels]
-        parts.append(
-            STRIDED_SLICE_GRAD(shape, begins, ends, steps, taken, begin_mask=1, end_mask=1)
-        )
+        parts.append(STRIDED_SLICE_GRAD(shape, begins, ends, steps, taken, begin_mask=1, end_mask=1))
     total = ADD_N(parts) if len(parts) > 1 else parts[0]
     return total[:, rows.before : rows.before + height, columns.before : columns.before + width]
 
@@ -204,9 +198,7 @@ def _check_boxes(c: Infer, boxes: int, index: int) -> int | None:
 def _crops_shape(c: Infer) -> Shape:
     image, size = with_rank(c, 0, 4), c.value(3)
     if size is not None and (size.shape != (2,) or size.min() <= 0):
-        raise InvalidArgumentError(
-            f"CropAndResize: crop_size must be two positive numbers, got {size}"
-        )
+        raise InvalidArgumentError(f"CropAndResize: crop_size must be two positive numbers, got {size}")
     sides = (None, None) if size is None else (int(size[0]), int(size[1]))
     return Shape((_check_boxes(c, 1, 2), *sides, (image.dims or (None,) * 4)[3]))
 
@@ -239,9 +231,7 @@ def _check_indices(call: HostCall, boxes: np.ndarray, index: np.ndarray, n: int)
         )
     bad = (index < 0) | (index >= n)
     if bad.any():
-        raise InvalidArgumentError(
-            f"{call.op.type}: image number {index[bad][0]} is not in [0, {n})", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: image number {index[bad][0]} is not in [0, {n})", call.op)
 
 
 def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, list[Any]]:

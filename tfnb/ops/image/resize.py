@@ -77,10 +77,7 @@ def _sizes(call: HostCall, x: np.ndarray, size: np.ndarray) -> tuple[int, int]:
 
 def _matrices(method: str, attrs: Any, out: Any, into: Any) -> tuple[np.ndarray, np.ndarray]:
     half = getattr(attrs, "half_pixel_centers", False)
-    rows, columns = (
-        weights(method, int(a), int(b), attrs.align_corners, half)
-        for a, b in zip(out, into, strict=True)
-    )
+    rows, columns = (weights(method, int(a), int(b), attrs.align_corners, half) for a, b in zip(out, into, strict=True))
     return rows, columns
 
 
@@ -147,8 +144,7 @@ RESIZE_BILINEAR: OpDef = OpDef(
     "ResizeBilinear",
     "images: T, size: int32",
     "resized_images: float32",
-    "Resizes images, interpolating linearly between the four nearest pixels.\n\n    "
-    + _DOC.format(dtype="float32"),
+    "Resizes images, interpolating linearly between the four nearest pixels.\n\n    " + _DOC.format(dtype="float32"),
     types={"T": REALS},
     attrs=ResizeAttrs,
     infer=_resized,
@@ -190,16 +186,13 @@ def _gradient(
     )
 
 
-RESIZE_BILINEAR_GRAD: OpDef = _gradient(
-    "ResizeBilinearGrad", "bilinear", FLOATS, lambda: RESIZE_BILINEAR
-)
+RESIZE_BILINEAR_GRAD: OpDef = _gradient("ResizeBilinearGrad", "bilinear", FLOATS, lambda: RESIZE_BILINEAR)
 
 RESIZE_BICUBIC: OpDef = OpDef(
     "ResizeBicubic",
     "images: T, size: int32",
     "resized_images: float32",
-    "Resizes images by cubic convolution over the sixteen nearest pixels.\n\n    "
-    + _DOC.format(dtype="float32"),
+    "Resizes images by cubic convolution over the sixteen nearest pixels.\n\n    " + _DOC.format(dtype="float32"),
     types={"T": REALS},
     attrs=ResizeAttrs,
     infer=_resized,
@@ -208,9 +201,7 @@ RESIZE_BICUBIC: OpDef = OpDef(
     grad=_grad_linear(lambda: RESIZE_BICUBIC_GRAD),
     shape_inputs=(1,),
 )
-RESIZE_BICUBIC_GRAD: OpDef = _gradient(
-    "ResizeBicubicGrad", "bicubic", (float32, float64), lambda: RESIZE_BICUBIC
-)
+RESIZE_BICUBIC_GRAD: OpDef = _gradient("ResizeBicubicGrad", "bicubic", (float32, float64), lambda: RESIZE_BICUBIC)
 
 
 RESIZE_AREA: OpDef = OpDef(
@@ -228,9 +219,7 @@ RESIZE_AREA: OpDef = OpDef(
     shape_inputs=(1,),
 )
 # TensorFlow has none; a step of the backward pass here
-RESIZE_AREA_GRAD: OpDef = _gradient(
-    "ResizeAreaGrad", "area", (float32, float64), lambda: RESIZE_AREA, AreaAttrs
-)
+RESIZE_AREA_GRAD: OpDef = _gradient("ResizeAreaGrad", "area", (float32, float64), lambda: RESIZE_AREA, AreaAttrs)
 
 
 def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -258,8 +247,7 @@ RESIZE_NEAREST_NEIGHBOR = OpDef(
     "ResizeNearestNeighbor",
     "images: T, size: int32",
     "resized_images: T",
-    "Resizes images, each new pixel a copy of the nearest old one.\n\n    "
-    + _DOC.format(dtype="the dtype of images"),
+    "Resizes images, each new pixel a copy of the nearest old one.\n\n    " + _DOC.format(dtype="the dtype of images"),
     types={"T": REALS},
     attrs=ResizeAttrs,
     infer=_resized,

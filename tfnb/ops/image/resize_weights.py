@@ -207,9 +207,7 @@ def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
 def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
     tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # (h', n, w, c)
-    return np.asarray(
-        np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3)
-    )  # from (w', h', n, c)
+    return np.asarray(np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3))  # from (w', h', n, c)
 
 
 def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -233,17 +231,13 @@ def _line_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         defines = () if x.dtype == float32 else (("T", x.dtype.cl),)
     if site.kind == "gpu":
         groups = min(-(-out.size // 64), 65535)
-        return (
-            KernelCall(_FILE, "resize_naive", args, (groups, 1, 1), (64, 1, 1), defines=defines),
-        )
+        return (KernelCall(_FILE, "resize_naive", args, (groups, 1, 1), (64, 1, 1), defines=defines),)
     groups = max(1, min(4 * site.units, n * out.shape[1], out.size // 4096))
     if site.attrs.copy:
         return (KernelCall(_FILE, "resize_copy", args, (groups, 1, 1), defines=defines),)
     line = w * c + _LINE_SLACK
     lines = Temp("lines", groups * line * x.dtype.size)
-    return (
-        KernelCall(_FILE, "resize", (*args, lines, I32(line)), (groups, 1, 1), defines=defines),
-    )
+    return (KernelCall(_FILE, "resize", (*args, lines, I32(line)), (groups, 1, 1), defines=defines),)
 
 
 RESIZE_LINES = OpDef(
@@ -272,9 +266,7 @@ def size_pair(x: Any) -> Any:
     return SHAPE(x, out_type=np.int32)[1:3]
 
 
-def applied(
-    x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back: bool = False
-) -> Any:
+def applied(x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
     """Images (n, h, w, c) resized, or the transpose of that when `back`; float32 or float64 (nearest ahead: any).
 
     sizes_out, sizes_in: (height, width) pairs that the matrices lead to and from, NumPy vectors or tensors.

@@ -179,9 +179,17 @@ class CsvDatasetAttrs:
 
 
 def _csv(
-    call: HostCall, names: np.ndarray, kind: np.ndarray, size: np.ndarray, header: np.ndarray, delimiter: np.ndarray,
-    quotes: np.ndarray, missing: np.ndarray, columns: np.ndarray, *defaults: np.ndarray,
-) -> Any:  # fmt: skip
+    call: HostCall,
+    names: np.ndarray,
+    kind: np.ndarray,
+    size: np.ndarray,
+    header: np.ndarray,
+    delimiter: np.ndarray,
+    quotes: np.ndarray,
+    missing: np.ndarray,
+    columns: np.ndarray,
+    *defaults: np.ndarray,
+) -> Any:
     types, wanted = call.types["output_types"], [int(c) for c in columns]
     if len(delimiter.item()) != 1:
         raise InvalidArgumentError(f"field_delim must be one byte, got {delimiter.item()!r}", call.op)
@@ -193,9 +201,16 @@ def _csv(
         raise InvalidArgumentError("a default is empty or one value", call.op)
     return make_handle(
         Csv(
-            [bytes(n) for n in names.reshape(-1)], bytes(kind.item()).decode(), bool(header), delimiter.item(),
-            bool(quotes), missing.item(), wanted, types, defaults,
-        )  # fmt: skip
+            [bytes(n) for n in names.reshape(-1)],
+            bytes(kind.item()).decode(),
+            bool(header),
+            delimiter.item(),
+            bool(quotes),
+            missing.item(),
+            wanted,
+            types,
+            defaults,
+        )
     )
 
 

@@ -103,27 +103,19 @@ class _Plan:
             if feature.allow_missing:
                 self.may_lack.append(key)
             elif not steps:
-                raise InvalidArgumentError(
-                    f"feature {key!r}: FixedLenSequenceFeature needs allow_missing=True here"
-                )
+                raise InvalidArgumentError(f"feature {key!r}: FixedLenSequenceFeature needs allow_missing=True here")
             padded = shape if steps else Shape((None,)).concatenate(shape)
             self.dense[key] = (dtype, padded, _padding(feature.default_value, dtype))
         else:
-            raise InvalidArgumentError(
-                f"feature {key!r}: {feature!r} is no feature that can be parsed here"
-            )
+            raise InvalidArgumentError(f"feature {key!r}: {feature!r} is no feature that can be parsed here")
 
     def outputs(self, made: Sequence[Any]) -> dict[str, Any]:
         """The tensors by key, from an op's flat outputs."""
         n = len(self.sparse)
         found: dict[str, Any] = {
-            key: SparseTensor(made[i], made[n + i], made[2 * n + i])
-            for i, key in enumerate(self.sparse)
+            key: SparseTensor(made[i], made[n + i], made[2 * n + i]) for i, key in enumerate(self.sparse)
         }
-        merged = {
-            key: _merged(found[f.index_key], found[f.value_key], f.size)
-            for key, f in self.merged.items()
-        }
+        merged = {key: _merged(found[f.index_key], found[f.value_key], f.size) for key, f in self.merged.items()}
         parts = {k for f in self.merged.values() for k in (f.index_key, f.value_key)}
         kept = {k: v for k, v in found.items() if k not in parts or k in self.declared}
         kept.update(zip(self.dense, made[3 * n :], strict=True))
@@ -139,9 +131,7 @@ def _default(value: Any, dtype: Any, shape: Shape) -> Any:
         return RESHAPE(value, np.asarray(shape.known(), np.int32))
     found = to_numpy(value, dtype)
     if found.size != shape.num_elements():
-        raise InvalidArgumentError(
-            f"a default of shape {found.shape} does not fit a feature of shape {shape}"
-        )
+        raise InvalidArgumentError(f"a default of shape {found.shape} does not fit a feature of shape {shape}")
     return found.reshape(shape.known())
 
 
@@ -166,9 +156,7 @@ def _merged(places: SparseTensor, values: SparseTensor, size: Any) -> SparseTens
 
 def _planned(features: Mapping[str, Any] | None, steps: bool = False) -> _Plan:
     plan = _Plan()
-    plan.declared = frozenset(
-        k for k, f in (features or {}).items() if isinstance(f, VarLenFeature)
-    )
+    plan.declared = frozenset(k for k, f in (features or {}).items() if isinstance(f, VarLenFeature))
     for key in sorted(features or {}):
         plan.add(key, (features or {})[key], steps)
     return plan
@@ -186,15 +174,9 @@ def _listed(
     names, kinds = list(dense_keys or ()), list(dense_types or ())
     sparse = list(sparse_keys or ())
     sizes = [[] for _ in names] if shapes is None else list(shapes)
-    if (
-        len(kinds) != len(names)
-        or len(sizes) != len(names)
-        or len(sparse) != len(sparse_types or ())
-    ):
+    if len(kinds) != len(names) or len(sizes) != len(names) or len(sparse) != len(sparse_types or ()):
         raise InvalidArgumentError("parsing: there must be as many types (and shapes) as keys")
-    found: dict[str, Any] = {
-        k: VarLenFeature(t) for k, t in zip(sparse, sparse_types or (), strict=True)
-    }
+    found: dict[str, Any] = {k: VarLenFeature(t) for k, t in zip(sparse, sparse_types or (), strict=True)}
     for key, dtype, shape in zip(names, kinds, sizes, strict=True):
         found[key] = FixedLenFeature(shape, dtype, (defaults or {}).get(key))
     if not found:
@@ -229,9 +211,7 @@ def parse_example(
     not fit the features, is an `InvalidArgumentError` with its number.
     """
     if features is None:
-        features = _listed(
-            sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes
-        )
+        features = _listed(sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes)
     plan = _planned(features)
     dtypes, shapes, defaults = _dense(plan)
     labels = names if example_names is None else example_names
@@ -269,9 +249,7 @@ def parse_single_example(
     serialized: one string. Dense features have their declared shapes, sparse ones are SparseTensors of rank 1.
     """
     if features is None:
-        features = _listed(
-            sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes
-        )
+        features = _listed(sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes)
     plan = _planned(features)
     dtypes, shapes, defaults = _dense(plan)
     with scope(name, "ParseSingleExample", serialized):

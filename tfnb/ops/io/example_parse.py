@@ -27,10 +27,7 @@ _ALLOWED = (float32, int64, string)
 
 def _shapes(value: Any) -> tuple[Shape, ...]:
     """-1 stands for an unknown dimension, as in the attributes of a GraphDef."""
-    return tuple(
-        s if isinstance(s, Shape) else as_shape([None if d in (-1, None) else d for d in s])
-        for s in value
-    )
+    return tuple(s if isinstance(s, Shape) else as_shape([None if d in (-1, None) else d for d in s]) for s in value)
 
 
 @record
@@ -55,9 +52,7 @@ class ParseSingleAttrs:
     def __post_init__(self) -> None:
         object.__setattr__(self, "sparse_keys", tuple(self.sparse_keys))
         if len(self.sparse_keys) != self.num_sparse:
-            raise InvalidArgumentError(
-                f"num_sparse is {self.num_sparse}, sparse_keys {self.sparse_keys}"
-            )
+            raise InvalidArgumentError(f"num_sparse is {self.num_sparse}, sparse_keys {self.sparse_keys}")
         object.__setattr__(self, "dense_keys", tuple(self.dense_keys))
         object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
 
@@ -223,30 +218,18 @@ def _host_parse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     rest = iter(inputs)
     serialized, names = _take(rest, 2)
     if serialized.ndim != 1:
-        raise InvalidArgumentError(
-            f"ParseExample: serialized must be a vector, got shape {serialized.shape}", call.op
-        )
+        raise InvalidArgumentError(f"ParseExample: serialized must be a vector, got shape {serialized.shape}", call.op)
     sparse_keys = _scalars(_take(rest, len(t["sparse_types"])))
     dense_keys = _scalars(_take(rest, len(t["Tdense"])))
-    wanted = _wanted(
-        sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest)
-    )
-    where = [
-        f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "")
-        for i in range(len(serialized))
-    ]
-    records = [
-        _parsed("Example", bytes(x), w).features.feature
-        for x, w in zip(serialized, where, strict=True)
-    ]
+    wanted = _wanted(sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest))
+    where = [f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "") for i in range(len(serialized))]
+    records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(serialized, where, strict=True)]
     return _in_order(*_columns(records, wanted, where))
 
 
 def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> Any:
     a, t = call.attrs, call.types
-    wanted = _wanted(
-        a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults
-    )
+    wanted = _wanted(a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults)
     record = _parsed("Example", _one(serialized, call), "the example").features.feature
     return _single(record, wanted)
 
@@ -289,9 +272,7 @@ def _host_sequence(call: HostCall, serialized: np.ndarray, *inputs: np.ndarray) 
         rows = [_values(f, dtype, f"{where}, list {key!r}, step {i}") for i, f in enumerate(steps)]
         sparse.append(_sparse([_array((), dtype) if r is None else r for r in rows], dtype))
     dense = []
-    for key, dtype, shape in zip(
-        map(_name, keys[3]), t[counts[3]], a.feature_list_dense_shapes, strict=True
-    ):
+    for key, dtype, shape in zip(map(_name, keys[3]), t[counts[3]], a.feature_list_dense_shapes, strict=True):
         if key not in lists and key not in may_lack:
             raise InvalidArgumentError(f"{where}: the feature list {key!r} is required but missing")
         steps = list(lists[key].feature) if key in lists else []

@@ -232,17 +232,13 @@ def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             found.append(record[at + 1 : end].replace(b'""', b'"'))
             end += 1
             if end < len(record) and record[end : end + 1] != delimiter:
-                raise InvalidArgumentError(
-                    f"a quoted field is followed by {record[end : end + 1]!r} at byte {end}"
-                )
+                raise InvalidArgumentError(f"a quoted field is followed by {record[end : end + 1]!r} at byte {end}")
         else:
             end = record.find(delimiter, at)
             end = len(record) if end < 0 else end
             field = record[at:end]
             if bad := _ODD.search(field):
-                raise InvalidArgumentError(
-                    f"an unquoted field has a quote or line end at byte {at + bad.start()}"
-                )
+                raise InvalidArgumentError(f"an unquoted field has a quote or line end at byte {at + bad.start()}")
             found.append(field)
         if end >= len(record):
             return found
@@ -295,9 +291,7 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
         wrong = len(fields) <= max(columns) if a.select_cols else len(fields) != len(defaults)
         if wrong:
             needed = f"more than {max(columns)}" if a.select_cols else len(defaults)
-            raise InvalidArgumentError(
-                f"DecodeCSV, record {r}: needed {needed} fields, got {len(fields)}", call.op
-            )
+            raise InvalidArgumentError(f"DecodeCSV, record {r}: needed {needed} fields, got {len(fields)}", call.op)
         for k, column in enumerate(columns):
             field, where = fields[column], f"field {column} of record {r}"
             if field and field != missing:

@@ -71,9 +71,7 @@ class _Read:
 class Reader:
     """A reader: `open_work(name)` opens a work item; `with_places`: keys are "name:place", else the name."""
 
-    def __init__(
-        self, name: str, kind: str, open_work: Callable[[bytes], RecordFile], with_places: bool
-    ) -> None:
+    def __init__(self, name: str, kind: str, open_work: Callable[[bytes], RecordFile], with_places: bool) -> None:
         self.name = name
         self.kind = kind
         self._open_work = open_work
@@ -232,9 +230,14 @@ class Reader:
             work = None if self._work is None else self._work_name.decode("utf-8", "surrogateescape")
             position = 0 if self._work is None else self._work.position
             fields = {
-                "kind": self.kind, "started": self._started, "finished": self._finished, "produced": self._produced,
-                "skipped": self._skipped, "work": work, "position": position,
-            }  # fmt: skip
+                "kind": self.kind,
+                "started": self._started,
+                "finished": self._finished,
+                "produced": self._produced,
+                "skipped": self._skipped,
+                "work": work,
+                "position": position,
+            }
             return json.dumps(fields).encode()
 
     def restore(self, state: bytes) -> None:
@@ -248,9 +251,7 @@ class Reader:
         except (ValueError, KeyError, TypeError):
             kind, sound = None, False
         if not sound or kind != self.kind:
-            raise InvalidArgumentError(
-                f"Could not parse state for {self.kind} '{self.name}': {state[:80]!r}"
-            )
+            raise InvalidArgumentError(f"Could not parse state for {self.kind} '{self.name}': {state[:80]!r}")
         opened = None
         if work is not None:
             opened = self._open_work(work.encode("utf-8", "surrogateescape"))

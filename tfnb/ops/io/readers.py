@@ -78,7 +78,7 @@ def _tf_records(a: TFRecordAttrs, name: bytes) -> RecordFile:
 
 def _reader_op(
     name: str, opener: Callable[[Any, bytes], RecordFile], doc: str, attrs: type = ReaderAttrs, places: bool = True
-) -> OpDef:  # fmt: skip
+) -> OpDef:
     def host(call: HostCall) -> np.ndarray:
         a = call.attrs
         others = [getattr(a, f"{part}_bytes", 0) for part in ("header", "footer", "hop")]
@@ -102,15 +102,27 @@ def _reader_op(
 
 
 READERS = (
-    _reader_op("WholeFileReaderV2", lambda a, name: WholeFile(name),
-               "A reader that gives each file as one record, with its name as the key.", places=False),
+    _reader_op(
+        "WholeFileReaderV2",
+        lambda a, name: WholeFile(name),
+        "A reader that gives each file as one record, with its name as the key.",
+        places=False,
+    ),
     _reader_op("TextLineReaderV2", _text, 'A reader of lines; keys are "file:line number".', TextAttrs),
-    _reader_op("FixedLengthRecordReaderV2", _fixed,
-               'A reader of records of a fixed length; keys are "file:record number".', FixedAttrs),
+    _reader_op(
+        "FixedLengthRecordReaderV2",
+        _fixed,
+        'A reader of records of a fixed length; keys are "file:record number".',
+        FixedAttrs,
+    ),
     _reader_op("TFRecordReaderV2", _tf_records, 'A reader of TFRecord files; keys are "file:offset".', TFRecordAttrs),
-    _reader_op("IdentityReaderV2", lambda a, name: WorkItem(name),
-               "A reader whose records are the work items themselves, key and value alike.", places=False),
-)  # fmt: skip
+    _reader_op(
+        "IdentityReaderV2",
+        lambda a, name: WorkItem(name),
+        "A reader whose records are the work items themselves, key and value alike.",
+        places=False,
+    ),
+)
 WHOLE_FILE, TEXT_LINE, FIXED_LENGTH, TF_RECORD, IDENTITY_READER = READERS
 
 
@@ -125,9 +137,7 @@ def _read(call: AsyncCall, reader: np.ndarray, queue: np.ndarray) -> Callable[[]
     return r.read(call, q, 1, several=False)
 
 
-def _read_up_to(
-    call: AsyncCall, reader: np.ndarray, queue: np.ndarray, n: np.ndarray
-) -> Callable[[], str]:
+def _read_up_to(call: AsyncCall, reader: np.ndarray, queue: np.ndarray, n: np.ndarray) -> Callable[[], str]:
     r, q = _parts(call, reader, queue)
     return r.read(call, q, int(n), several=True)
 
@@ -135,7 +145,7 @@ def _read_up_to(
 def _op(name: str, inputs: str, outputs: str, doc: str, host: Any, shapes: Any) -> OpDef:
     return OpDef(
         name, inputs, outputs, doc + " Host only.", infer=shapes, host=host, grad=NOT_DIFFERENTIABLE, stateful=True
-    )  # fmt: skip
+    )
 
 
 def _two_vectors(c: Infer) -> tuple[Shape, Shape]:
@@ -148,36 +158,59 @@ _ERRORS = (
 )
 
 READ = OpDef(
-    "ReaderReadV2", "reader_handle: resource, queue_handle: resource", "key: string, value: string",
+    "ReaderReadV2",
+    "reader_handle: resource, queue_handle: resource",
+    "key: string, value: string",
     "The next record and its key, two scalars; waits for the queue when a new file is needed." + _ERRORS,
-    infer=lambda c: (scalar, scalar), start=_read, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    infer=lambda c: (scalar, scalar),
+    start=_read,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 READ_UP_TO = OpDef(
-    "ReaderReadUpToV2", "reader_handle: resource, queue_handle: resource, num_records: int64",
+    "ReaderReadUpToV2",
+    "reader_handle: resource, queue_handle: resource, num_records: int64",
     "keys: string, values: string",
     "The next records of one file, at least one and at most `num_records`, and their keys: two vectors." + _ERRORS,
-    infer=_two_vectors, start=_read_up_to, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    infer=_two_vectors,
+    start=_read_up_to,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 NUM_PRODUCED = _op(
-    "ReaderNumRecordsProducedV2", "reader_handle: resource", "records_produced: int64",
+    "ReaderNumRecordsProducedV2",
+    "reader_handle: resource",
+    "records_produced: int64",
     "How many records the reader gave, an int64 scalar.",
-    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[0]), lambda c: scalar,
-)  # fmt: skip
+    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[0]),
+    lambda c: scalar,
+)
 NUM_COMPLETED = _op(
-    "ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", "units_completed: int64",
+    "ReaderNumWorkUnitsCompletedV2",
+    "reader_handle: resource",
+    "units_completed: int64",
     "How many work items (files) the reader has finished, an int64 scalar.",
-    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[1]), lambda c: scalar,
-)  # fmt: skip
+    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[1]),
+    lambda c: scalar,
+)
 NUM_SKIPPED = _op(
-    "ReaderNumRecordsSkipped", "reader_handle: resource", "records_skipped: int64",
+    "ReaderNumRecordsSkipped",
+    "reader_handle: resource",
+    "records_skipped: int64",
     "How many damaged records the reader left out (`skip_corrupt`), an int64 scalar. Not in TensorFlow.",
-    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[2]), lambda c: scalar,
-)  # fmt: skip
+    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[2]),
+    lambda c: scalar,
+)
 SERIALIZE = _op(
-    "ReaderSerializeStateV2", "reader_handle: resource", "state: string",
+    "ReaderSerializeStateV2",
+    "reader_handle: resource",
+    "state: string",
     "Where the reader stands, a string scalar for ReaderRestoreStateV2.",
-    lambda call, r: resource_of(r, Reader, call.op).state(), lambda c: scalar,
-)  # fmt: skip
+    lambda call, r: resource_of(r, Reader, call.op).state(),
+    lambda c: scalar,
+)
 
 
 def _restore(call: HostCall, reader: np.ndarray, state: np.ndarray) -> tuple[()]:
@@ -191,15 +224,27 @@ def _reset(call: HostCall, reader: np.ndarray) -> tuple[()]:
 
 
 RESTORE = _op(
-    "ReaderRestoreStateV2", "reader_handle: resource, state: string", "",
+    "ReaderRestoreStateV2",
+    "reader_handle: resource, state: string",
+    "",
     "Brings the reader back to where ReaderSerializeStateV2 found it. Errors: InvalidArgumentError for another "
-    "reader's or a broken state.", _restore, None,
-)  # fmt: skip
+    "reader's or a broken state.",
+    _restore,
+    None,
+)
 RESET = _op(
     "ReaderResetV2", "reader_handle: resource", "", "Brings the reader back to its clean initial state.", _reset, None
-)  # fmt: skip
+)
 
 OPS: tuple[OpDef, ...] = (
-    *READERS, READ, READ_UP_TO, NUM_PRODUCED, NUM_COMPLETED, NUM_SKIPPED, SERIALIZE, RESTORE, RESET,
-)  # fmt: skip
+    *READERS,
+    READ,
+    READ_UP_TO,
+    NUM_PRODUCED,
+    NUM_COMPLETED,
+    NUM_SKIPPED,
+    SERIALIZE,
+    RESTORE,
+    RESET,
+)
 API: dict[str, Any] = {}

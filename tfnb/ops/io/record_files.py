@@ -34,9 +34,16 @@ from tfnb.errors import (
 )
 
 __all__ = [
-    "BROKEN", "DEFLATE", "MAX_INFLATED_RECORD", "MAX_RECORD", "FixedLengthFile", "RecordFile", "TFRecordFile",
-    "TextFile", "masked_crc",
-]  # fmt: skip
+    "BROKEN",
+    "DEFLATE",
+    "MAX_INFLATED_RECORD",
+    "MAX_RECORD",
+    "FixedLengthFile",
+    "RecordFile",
+    "TFRecordFile",
+    "TextFile",
+    "masked_crc",
+]
 
 _WORD = 0xFFFFFFFF
 _DELTA = 0xA282EAD8  # of TensorFlow's masked checksums
@@ -231,7 +238,7 @@ class FixedLengthFile(RecordFile):
 
     def __init__(
         self, name: bytes | str, length: int, header: int = 0, footer: int = 0, hop: int = 0, exact: bool = False
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(name)
         size = os.fstat(self._file.fileno()).st_size
         self._length, self._hop, self._header = length, hop or length, header

@@ -23,8 +23,6 @@ from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, string, unknown_s
 __all__ = ["API", "OPS"]
 
 
-
-
 def _text(array: np.ndarray) -> bytes:
     """Numbers stand in the message as their bytes, also where fewer would do, as TensorFlow writes them."""
     array = np.asarray(array)
@@ -234,9 +232,13 @@ def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) 
 
 
 OPS: tuple[OpDef, ...] = (
-    SERIALIZE_TENSOR, PARSE_TENSOR, SERIALIZE_SPARSE, SERIALIZE_MANY_SPARSE, DESERIALIZE_MANY_SPARSE,
+    SERIALIZE_TENSOR,
+    PARSE_TENSOR,
+    SERIALIZE_SPARSE,
+    SERIALIZE_MANY_SPARSE,
+    DESERIALIZE_MANY_SPARSE,
     DESERIALIZE_SPARSE,
-)  # fmt: skip
+)
 API: dict[str, Any] = {}
 for _fn in (serialize_sparse, serialize_many_sparse, deserialize_many_sparse, serialize_tensor, parse_tensor):
     API[_fn.__name__] = API[f"io.{_fn.__name__}"] = _fn

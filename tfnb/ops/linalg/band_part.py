@@ -40,9 +40,7 @@ def _matrices(c: Infer) -> Shape:
 def _host_band(call: HostCall, x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     for n, limit in zip((lower, upper), x.shape[-2:], strict=True):
         if n > limit:
-            raise InvalidArgumentError(
-                f"MatrixBandPart: {n} diagonals of matrices of shape {x.shape[-2:]}", call.op
-            )
+            raise InvalidArgumentError(f"MatrixBandPart: {n} diagonals of matrices of shape {x.shape[-2:]}", call.op)
     below = np.arange(x.shape[-2])[:, None] - np.arange(x.shape[-1])
     keep = ((lower < 0) | (below <= lower)) & ((upper < 0) | (-below <= upper))
     return np.where(keep, x, np.zeros((), x.dtype))
@@ -84,18 +82,14 @@ def _set_shape(c: Infer) -> Shape:
     m, n = x.dims[-2:]
     wanted = Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
     if not wanted.is_compatible_with(d):
-        raise ShapeError(
-            f"MatrixSetDiag: input of shape {x} needs diagonals of shape {wanted}, got {d}"
-        )
+        raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {wanted}, got {d}")
     return x
 
 
 def _host_set(call: HostCall, x: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     k = min(x.shape[-2:])
     if diagonal.shape != (*x.shape[:-2], k):
-        raise InvalidArgumentError(
-            f"diagonals of shape {diagonal.shape} for matrices of shape {x.shape}", call.op
-        )
+        raise InvalidArgumentError(f"diagonals of shape {diagonal.shape} for matrices of shape {x.shape}", call.op)
     out = x.copy()
     out[..., np.arange(k), np.arange(k)] = diagonal
     return out

@@ -344,8 +344,6 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Any:
     return SELF_ADJOINT_EIG(_tensor(tensor), compute_v=False, name=name)[0]
 
 
-
-
 API: dict[str, Any] = {}
 for _fn, _names in (
     (matrix_inverse, "matrix_inverse linalg.inv batch_matrix_inverse"),

@@ -84,26 +84,18 @@ class _Band:
 def _limits(name: str, k: np.ndarray) -> tuple[int, int]:
     numbers = [int(v) for v in k.reshape(-1)]
     if len(numbers) not in (1, 2) or numbers[0] > numbers[-1]:
-        raise InvalidArgumentError(
-            f"{name}: k must be one diagonal or (lowest, highest), got {numbers}"
-        )
+        raise InvalidArgumentError(f"{name}: k must be one diagonal or (lowest, highest), got {numbers}")
     return numbers[0], numbers[-1]
 
 
-def _band(
-    name: str, attrs: Any, k: np.ndarray, rows: int, columns: int, empty: bool = False
-) -> _Band:
+def _band(name: str, attrs: Any, k: np.ndarray, rows: int, columns: int, empty: bool = False) -> _Band:
     """The band of diagonals; `empty` ones need not exist."""
     low, high = _limits(name, k)
     if attrs.align not in _ALIGNS:
         raise InvalidArgumentError(f"{name}: align {attrs.align!r}; needed one of {_ALIGNS}")
     if not empty and any(d and not -rows < d < columns for d in (low, high)):
-        raise InvalidArgumentError(
-            f"{name}: a {rows} x {columns} matrix has no diagonals {low}..{high}"
-        )
-    return _Band(
-        low, high, rows, columns, attrs.align.startswith("LEFT"), attrs.align.endswith("LEFT")
-    )
+        raise InvalidArgumentError(f"{name}: a {rows} x {columns} matrix has no diagonals {low}..{high}")
+    return _Band(low, high, rows, columns, attrs.align.startswith("LEFT"), attrs.align.endswith("LEFT"))
 
 
 def _sizes(name: str, k: np.ndarray, width: int, rows: int, columns: int) -> tuple[int, int]:
@@ -114,9 +106,7 @@ def _sizes(name: str, k: np.ndarray, width: int, rows: int, columns: int) -> tup
         return max(fit), max(fit)
     rows, columns = fit[0] if rows == -1 else rows, fit[1] if columns == -1 else columns
     if rows < fit[0] or columns < fit[1]:
-        raise InvalidArgumentError(
-            f"{name}: {rows} x {columns} is too small for diagonals of {width} elements"
-        )
+        raise InvalidArgumentError(f"{name}: {rows} x {columns} is too small for diagonals of {width} elements")
     if rows > fit[0] and columns > fit[1]:
         raise InvalidArgumentError(f"{name}: diagonals of {width} elements do not reach across {rows} x {columns}")
     return rows, columns
@@ -276,9 +266,7 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
 def _check_packed(attrs: Any, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
     wanted = _packed("MatrixSetDiagV3", attrs, x, k)
     if not wanted.is_compatible_with(diagonal):
-        raise ShapeError(
-            f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}"
-        )
+        raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}")
 
 
 def _set_shape(c: Infer) -> Shape:

@@ -26,9 +26,20 @@ from tfnb.ops.math.complex_numbers import conj
 from tfnb.types import COMPLEX, Shape, float32, float64, unknown_shape
 
 __all__ = [
-    "CHOLESKY", "LOG_MATRIX_DETERMINANT", "MATRIX_DETERMINANT", "MATRIX_INVERSE", "MATRIX_SOLVE", "MATRIX_SOLVE_LS",
-    "MATRIX_TRIANGULAR_SOLVE", "OPS", "adjoint", "matrices", "product", "scaled_up", "square",
-]  # fmt: skip
+    "CHOLESKY",
+    "LOG_MATRIX_DETERMINANT",
+    "MATRIX_DETERMINANT",
+    "MATRIX_INVERSE",
+    "MATRIX_SOLVE",
+    "MATRIX_SOLVE_LS",
+    "MATRIX_TRIANGULAR_SOLVE",
+    "OPS",
+    "adjoint",
+    "matrices",
+    "product",
+    "scaled_up",
+    "square",
+]
 
 NUMBERS = (float32, float64, *COMPLEX)
 DTYPES = "float32, float64, complex64 or complex128"
@@ -199,8 +210,7 @@ LOG_MATRIX_DETERMINANT = OpDef(
     input: {DTYPES}, shape (..., m, m). Outputs: its dtype, shape (...). Errors: not square.""",
     infer=lambda c: (_leading(c), _leading(c)),
     host=_log_determinant_host,
-    grad=lambda op, dsign, dlog: scaled_up(dlog, op.inputs[0])
-    * MATRIX_INVERSE(op.inputs[0], adjoint=True),
+    grad=lambda op, dsign, dlog: scaled_up(dlog, op.inputs[0]) * MATRIX_INVERSE(op.inputs[0], adjoint=True),
 )
 
 # ---- Cholesky ------------------------------------------------------------------------------------
@@ -415,6 +425,12 @@ MATRIX_SOLVE_LS = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    MATRIX_INVERSE, MATRIX_DETERMINANT, LOG_MATRIX_DETERMINANT, CHOLESKY, CHOLESKY_GRAD, MATRIX_SOLVE,
-    MATRIX_TRIANGULAR_SOLVE, MATRIX_SOLVE_LS,
-)  # fmt: skip
+    MATRIX_INVERSE,
+    MATRIX_DETERMINANT,
+    LOG_MATRIX_DETERMINANT,
+    CHOLESKY,
+    CHOLESKY_GRAD,
+    MATRIX_SOLVE,
+    MATRIX_TRIANGULAR_SOLVE,
+    MATRIX_SOLVE_LS,
+)

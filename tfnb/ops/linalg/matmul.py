@@ -42,9 +42,7 @@ class BatchMatMulAttrs:
     adj_y: bool = False
 
 
-def _product_dims(
-    c: Infer, a: Shape, b: Shape, ta: bool, tb: bool
-) -> tuple[int | None, int | None]:
+def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int | None, int | None]:
     (m, k), (rows, n) = (x.dims[-2:][::-1] if t else x.dims[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
     if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
@@ -78,9 +76,7 @@ def _wide(x: np.ndarray) -> np.ndarray:
 def _host_product(call: HostCall, a: np.ndarray, b: np.ndarray, ta: bool, tb: bool) -> np.ndarray:
     left, right = (np.swapaxes(_wide(x), -1, -2) if t else _wide(x) for x, t in ((a, ta), (b, tb)))
     if left.shape[-1] != right.shape[-2] or left.shape[:-2] != right.shape[:-2]:
-        raise InvalidArgumentError(
-            f"matrices of shapes {a.shape} and {b.shape} cannot be multiplied", call.op
-        )
+        raise InvalidArgumentError(f"matrices of shapes {a.shape} and {b.shape} cannot be multiplied", call.op)
     with np.errstate(all="ignore"):
         return np.matmul(left, right).astype(a.dtype)
 
@@ -130,9 +126,7 @@ def _batch_shape(c: Infer) -> Shape:
     if x.dims is None or y.dims is None:
         return unknown_shape
     if len(x.dims) < 2 or len(x.dims) != len(y.dims):
-        raise ShapeError(
-            f"BatchMatMul: needs stacks of matrices of one rank, got shapes {x} and {y}"
-        )
+        raise ShapeError(f"BatchMatMul: needs stacks of matrices of one rank, got shapes {x} and {y}")
     try:
         batch = Shape(x.dims[:-2]).merge_with(Shape(y.dims[:-2]))
     except ShapeError:
@@ -222,9 +216,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
 def _contracted(axes: TensorLike, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
     if isinstance(axes, (int, np.integer)):
         return list(range(rank_a - axes, rank_a)), list(range(axes))
-    first, second = (
-        [x] if isinstance(x, (int, np.integer)) else list(x) for x in np.asarray(axes).tolist()
-    )
+    first, second = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in np.asarray(axes).tolist())
     if len(first) != len(second):
         raise InvalidArgumentError(f"tensordot: {len(first)} axes of a for {len(second)} axes of b")
     return [normalize_axis(int(i), rank_a) for i in first], [normalize_axis(int(i), rank_b) for i in second]

@@ -22,10 +22,17 @@ FILE = "linalg/matmul.cl"
 # The kernel's element type for each dtype: integers wrap, so a width's unsigned type serves both.
 TUNED = {"float32": "float", "float64": "double"}
 NAIVE = TUNED | {
-    "int8": "uchar", "uint8": "uchar", "int16": "ushort", "uint16": "ushort",
-    "int32": "uint", "uint32": "uint", "int64": "ulong", "uint64": "ulong",
-    "float16": "half", "bfloat16": "bfloat",
-}  # fmt: skip
+    "int8": "uchar",
+    "uint8": "uchar",
+    "int16": "ushort",
+    "uint16": "ushort",
+    "int32": "uint",
+    "uint32": "uint",
+    "int64": "ulong",
+    "uint64": "ulong",
+    "float16": "half",
+    "bfloat16": "bfloat",
+}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
 ADD = 16  # the flag that keeps what the result holds

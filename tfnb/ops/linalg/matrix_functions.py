@@ -229,9 +229,14 @@ def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = 
 
 
 def matvec(
-    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
-    b_is_sparse: bool = False, name: str | None = None,
-) -> Any:  # fmt: skip
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
     """The product of each matrix of a with a vector of b: (..., m, n) and (..., n) to (..., m)."""
     a = _tensor(a)
     column = a.graph.to_tensor(b, a.dtype)[..., None]
@@ -269,9 +274,13 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
 
 
 def norm(
-    tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None,
+    tensor: TensorLike,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: Any = None,
+    name: str | None = None,
     keep_dims: bool | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The norm of vectors along `axis`, of matrices along a pair of axes, or, by default, of all elements together.
 
     ord: "euclidean"; of vectors 1, 2, infinity or another positive number; of matrices "fro", 1 (the largest sum of a

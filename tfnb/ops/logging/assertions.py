@@ -28,9 +28,7 @@ from tfnb.types import as_dtype, int32
 __all__ = ["API", "OPS", "assert_less", "assert_non_negative"]
 
 
-def _require(
-    condition: Any, texts: Sequence[Any], data: Any, summarize: int | None, graph: Any
-) -> Any:
+def _require(condition: Any, texts: Sequence[Any], data: Any, summarize: int | None, graph: Any) -> Any:
     """An Assert of a bool tensor, all of whose elements must be true; fails now where constants tell."""
     known = constant_value(condition)
     holds = None if known is None else bool(np.all(known))
@@ -39,23 +37,21 @@ def _require(
         raise InvalidArgumentError(" ".join(str(t) for t in shown if t is not None))
     if holds:
         return NO_OP(graph=graph)
-    return assert_that(
-        ALL_OF(condition, all_axes(condition)), list(texts) if data is None else data, summarize
-    )
+    return assert_that(ALL_OF(condition, all_axes(condition)), list(texts) if data is None else data, summarize)
 
 
 def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     def check(
-        x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
         name: str | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         with scope(name, function, x, y, data):
             graph = graph_of((x, y))
-            a = (
-                graph.to_tensor(x)
-                if hasattr(x, "dtype") or not hasattr(y, "dtype")
-                else graph.to_tensor(x, y.dtype)
-            )
+            a = graph.to_tensor(x) if hasattr(x, "dtype") or not hasattr(y, "dtype") else graph.to_tensor(x, y.dtype)
             b = graph.to_tensor(y, a.dtype)
             first = f"{message or ''} Condition x {sign} y did not hold element-wise:".strip()
             return _require(
@@ -94,13 +90,15 @@ def _sign(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     return check
 
 
-def _rank(
-    function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
-) -> Callable[..., Any]:
+def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]) -> Callable[..., Any]:
     def check(
-        x: Tensor, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+        x: Tensor,
+        rank: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
         name: str | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         with scope(name, function, x, rank):
             a = graph_of((x, rank)).to_tensor(x)
             wanted = a.graph.to_tensor(rank, None if hasattr(rank, "dtype") else int32)
@@ -112,9 +110,7 @@ def _rank(
                     )
                 return NO_OP(graph=a.graph)
             first = f"{message or ''} the rank of {a.name} must be {sign}".strip()
-            return _require(
-                op(RANK(a), wanted), [first, wanted, "it is", RANK(a)], data, summarize, a.graph
-            )
+            return _require(op(RANK(a), wanted), [first, wanted, "it is", RANK(a)], data, summarize, a.graph)
 
     check.__name__ = check.__qualname__ = function
     check.__doc__ = f"""An operation that fails unless the rank of x is {sign} `rank`.
@@ -123,16 +119,12 @@ def _rank(
     return check
 
 
-def assert_type(
-    tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
-) -> Any:
+def assert_type(tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
     """Raises `DTypeError` at once unless the tensor has that dtype; else gives an operation that does nothing."""
     t = graph_of((tensor,)).to_tensor(tensor)
     wanted = as_dtype(tf_type)
     if t.dtype is not wanted:
-        raise DTypeError(
-            f"{message or ''} {t.name} is {t.dtype.name}, it must be {wanted.name}".strip(), t.op
-        )
+        raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be {wanted.name}".strip(), t.op)
     return NO_OP(name=name, graph=t.graph)
 
 
@@ -140,9 +132,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
     """Raises `DTypeError` at once unless x has an integer dtype; else gives an operation that does nothing."""
     t = graph_of((x,)).to_tensor(x)
     if not t.dtype.is_integer:
-        raise DTypeError(
-            f"{message or ''} {t.name} is {t.dtype.name}, it must be an integer type".strip(), t.op
-        )
+        raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be an integer type".strip(), t.op)
     return NO_OP(name=name, graph=t.graph)
 
 
@@ -150,9 +140,7 @@ def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Is it a tensor of numbers?"""
     dtype = getattr(tensor, "dtype", None)
     return (
-        hasattr(tensor, "graph")
-        and dtype is not None
-        and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
+        hasattr(tensor, "graph") and dtype is not None and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
     )
 
 
@@ -187,9 +175,7 @@ _CHECKS: dict[str, Any] = {
     "assert_non_negative": assert_non_negative,
     "assert_non_positive": _sign(LESS_EQUAL, "assert_non_positive", "<="),
     "assert_rank": _rank("assert_rank", "equal to", EQUAL, lambda a, b: a == b),
-    "assert_rank_at_least": _rank(
-        "assert_rank_at_least", "at least", GREATER_EQUAL, lambda a, b: a >= b
-    ),
+    "assert_rank_at_least": _rank("assert_rank_at_least", "at least", GREATER_EQUAL, lambda a, b: a >= b),
     "assert_type": assert_type,
     "assert_integer": assert_integer,
     "is_numeric_tensor": is_numeric_tensor,

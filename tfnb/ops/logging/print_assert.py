@@ -36,9 +36,7 @@ class PrintAttrs:
     message: str = ""
     first_n: int = -1
     summarize: int = 3
-    turns: Iterator[int] = field(
-        default_factory=itertools.count, init=False, repr=False, metadata=LOCAL
-    )
+    turns: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False, metadata=LOCAL)
 
 
 @record
@@ -179,9 +177,13 @@ CHECK_NUMERICS = OpDef(
 
 
 def print_(
-    input_: Any, data: Sequence[Any], message: str | None = None, first_n: int | None = None,
-    summarize: int | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    input_: Any,
+    data: Sequence[Any],
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
     """Gives `input_` on; each time it is computed, `message` and `data` are printed to stderr.
 
     data: a list of tensors. first_n: print only the first so many times. summarize: elements printed per tensor (3).
@@ -196,9 +198,7 @@ def print_(
     )
 
 
-def assert_that(
-    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
-) -> Any:
+def assert_that(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Any:
     """An operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
 
     condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor (3). Let other ops depend on

@@ -18,9 +18,17 @@ from tfnb.ops.logging import summary_messages as kernels
 from tfnb.types import ALL, REALS, Shape, float16, float32, float64, scalar, uint8
 
 __all__ = [
-    "API", "AUDIO_SUMMARY", "AUDIO_SUMMARY_V2", "HISTOGRAM_SUMMARY", "IMAGE_SUMMARY", "MERGE_SUMMARY", "OPS",
-    "SCALAR_SUMMARY", "TENSOR_SUMMARY", "TENSOR_SUMMARY_V2",
-]  # fmt: skip
+    "API",
+    "AUDIO_SUMMARY",
+    "AUDIO_SUMMARY_V2",
+    "HISTOGRAM_SUMMARY",
+    "IMAGE_SUMMARY",
+    "MERGE_SUMMARY",
+    "OPS",
+    "SCALAR_SUMMARY",
+    "TENSOR_SUMMARY",
+    "TENSOR_SUMMARY_V2",
+]
 
 
 def _red() -> np.ndarray:
@@ -75,9 +83,7 @@ class TensorSummaryAttrs:
 
 def _scalars(c: Infer) -> Shape:
     if not c.shapes[0].is_compatible_with(c.shapes[1]):
-        raise ShapeError(
-            f"{c.op_name}: tags and values are not the same shape: {c.shapes[0]}, {c.shapes[1]}"
-        )
+        raise ShapeError(f"{c.op_name}: tags and values are not the same shape: {c.shapes[0]}, {c.shapes[1]}")
     return scalar
 
 
@@ -204,7 +210,13 @@ MERGE_SUMMARY = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    SCALAR_SUMMARY, HISTOGRAM_SUMMARY, IMAGE_SUMMARY, AUDIO_SUMMARY, AUDIO_SUMMARY_V2, TENSOR_SUMMARY,
-    TENSOR_SUMMARY_V2, MERGE_SUMMARY,
-)  # fmt: skip
+    SCALAR_SUMMARY,
+    HISTOGRAM_SUMMARY,
+    IMAGE_SUMMARY,
+    AUDIO_SUMMARY,
+    AUDIO_SUMMARY_V2,
+    TENSOR_SUMMARY,
+    TENSOR_SUMMARY_V2,
+    MERGE_SUMMARY,
+)
 API: dict[str, Any] = {}

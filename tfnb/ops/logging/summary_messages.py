@@ -22,9 +22,14 @@ from tfnb.ir.protos import proto
 from tfnb.types import as_dtype
 
 __all__ = [
-    "audio_summary", "histogram_summary", "image_summary", "merge_summary", "scalar_summary",
-    "tensor_summary", "tensor_summary_v2",
-]  # fmt: skip
+    "audio_summary",
+    "histogram_summary",
+    "image_summary",
+    "merge_summary",
+    "scalar_summary",
+    "tensor_summary",
+    "tensor_summary_v2",
+]
 
 _IMAGE_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _DARK = 1e-6  # images whose largest value is below are black, not amplified noise
@@ -42,9 +47,7 @@ def _tag(call: HostCall, tag: np.ndarray) -> str:
 
 def scalar_summary(call: HostCall, tags: np.ndarray, values: np.ndarray) -> np.ndarray:
     if tags.shape != values.shape:
-        raise InvalidArgumentError(
-            f"tags and values are not the same shape: {tags.shape}, {values.shape}", call.op
-        )
+        raise InvalidArgumentError(f"tags and values are not the same shape: {tags.shape}, {values.shape}", call.op)
     summary = proto("summary").Summary()
     for tag, value in zip(tags.flat, values.reshape(-1), strict=True):
         summary.value.add(tag=tag.decode("utf-8", "replace"), simple_value=float(value))
@@ -148,9 +151,7 @@ def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.nda
         raise InvalidArgumentError(f"{name}: the images {tensor.shape} are empty", call.op)
     bad = np.asarray(call.attrs.bad_color, np.uint8).reshape(-1)
     if bad.size < tensor.shape[3]:
-        raise InvalidArgumentError(
-            f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad.size}", call.op
-        )
+        raise InvalidArgumentError(f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad.size}", call.op)
     summary = proto("summary").Summary()
     for i, full in _media_tags(name, "image", len(tensor), call.attrs.max_images):
         image = tensor[i] if tensor.dtype == np.uint8 else _to_bytes(tensor[i], bad)
@@ -224,16 +225,12 @@ def tensor_summary(call: HostCall, tensor: np.ndarray) -> np.ndarray:
     return _finished(summary)
 
 
-def tensor_summary_v2(
-    call: HostCall, tag: np.ndarray, tensor: np.ndarray, metadata: np.ndarray
-) -> np.ndarray:
+def tensor_summary_v2(call: HostCall, tag: np.ndarray, tensor: np.ndarray, metadata: np.ndarray) -> np.ndarray:
     summary = proto("summary").Summary()
     value = summary.value.add(tag=_tag(call, tag), tensor=_tensor_proto(tensor))
     value.metadata.SetInParent()
     if not _parsed(value.metadata, metadata.item()):
-        raise InvalidArgumentError(
-            f"{value.tag}: serialized_summary_metadata is no SummaryMetadata", call.op
-        )
+        raise InvalidArgumentError(f"{value.tag}: serialized_summary_metadata is no SummaryMetadata", call.op)
     return _finished(summary)
 
 
@@ -256,9 +253,7 @@ def merge_summary(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
                 raise InvalidArgumentError("could not parse one of the summary inputs", call.op)
             for value in part.value:
                 if value.tag and value.tag in seen:
-                    raise InvalidArgumentError(
-                        f"duplicate tag {value.tag} found in summary inputs", call.op
-                    )
+                    raise InvalidArgumentError(f"duplicate tag {value.tag} found in summary inputs", call.op)
                 seen.add(value.tag)
             summary.MergeFrom(part)
     return _finished(summary)

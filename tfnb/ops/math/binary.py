@@ -160,13 +160,14 @@ TRUNCATE_DIV = _binary(
     "truncatediv",
     INTS,
 )
-FLOOR_DIV = _binary(
-    "FloorDiv", "x / y rounded down to a whole number", s.floordiv, NOT_DIFFERENTIABLE, "floor_div"
-)
+FLOOR_DIV = _binary("FloorDiv", "x / y rounded down to a whole number", s.floordiv, NOT_DIFFERENTIABLE, "floor_div")
 FLOOR_MOD = _binary(
-    "FloorMod", "x - y floor(x / y), the remainder with the sign of y", s.floormod,
-    _both(lambda op, dy, x, y: (dy, dy * -FLOOR_DIV(x, y))), "mod floormod",
-)  # fmt: skip
+    "FloorMod",
+    "x - y floor(x / y), the remainder with the sign of y",
+    s.floormod,
+    _both(lambda op, dy, x, y: (dy, dy * -FLOOR_DIV(x, y))),
+    "mod floormod",
+)
 TRUNCATE_MOD = _binary(
     "TruncateMod",
     "the remainder with the sign of x, as C's",
@@ -176,9 +177,13 @@ TRUNCATE_MOD = _binary(
 )
 MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, GRADIENT_MISSING, "")
 DIV_NO_NAN: OpDef = _binary(
-    "DivNoNan", "x / y, but 0 where y is 0", _div_no_nan,
-    _both(lambda op, dy, x, y: (DIV_NO_NAN(dy, y), dy * DIV_NO_NAN(DIV_NO_NAN(-x, y), y))), "div_no_nan", FLOATS,
-)  # fmt: skip
+    "DivNoNan",
+    "x / y, but 0 where y is 0",
+    _div_no_nan,
+    _both(lambda op, dy, x, y: (DIV_NO_NAN(dy, y), dy * DIV_NO_NAN(DIV_NO_NAN(-x, y), y))),
+    "div_no_nan",
+    FLOATS,
+)
 POW = _binary("Pow", "x to the power y", s.pow_, _both(_grad_pow), "pow")
 MAXIMUM = _binary(
     "Maximum",
@@ -195,13 +200,21 @@ MINIMUM = _binary(
     "minimum",
 )
 SQUARED_DIFFERENCE = _binary(
-    "SquaredDifference", "(x - y)^2", lambda x, y: s.sub(x, y) * s.sub(x, y), _both(_grad_difference),
+    "SquaredDifference",
+    "(x - y)^2",
+    lambda x, y: s.sub(x, y) * s.sub(x, y),
+    _both(_grad_difference),
     "squared_difference",
-)  # fmt: skip
+)
 ATAN2 = _binary(
-    "Atan2", "the angle of the point (x, y) from the x axis, in (-pi, pi]", s.atan2, _both(_grad_atan2), "atan2",
-    FLOATS, "y: T, x: T",
-)  # fmt: skip
+    "Atan2",
+    "the angle of the point (x, y) from the x axis, in (-pi, pi]",
+    s.atan2,
+    _both(_grad_atan2),
+    "atan2",
+    FLOATS,
+    "y: T, x: T",
+)
 
 
 def _merged(c: Infer) -> Shape:
@@ -255,9 +268,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     """
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
-        raise InvalidArgumentError(
-            f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast"
-        )
+        raise InvalidArgumentError(f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast")
     wanted = _true_type(x.dtype)
     return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
 
@@ -315,9 +326,25 @@ ACCUMULATE_N_V2 = OpDef(
 
 
 OPS: tuple[OpDef, ...] = (
-    ADD, SUB, MUL, DIV, REAL_DIV, TRUNCATE_DIV, FLOOR_DIV, FLOOR_MOD, TRUNCATE_MOD, MOD, DIV_NO_NAN, POW, MAXIMUM,
-    MINIMUM, SQUARED_DIFFERENCE, ATAN2, ADD_N, ACCUMULATE_N_V2,
-)  # fmt: skip
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    REAL_DIV,
+    TRUNCATE_DIV,
+    FLOOR_DIV,
+    FLOOR_MOD,
+    TRUNCATE_MOD,
+    MOD,
+    DIV_NO_NAN,
+    POW,
+    MAXIMUM,
+    MINIMUM,
+    SQUARED_DIFFERENCE,
+    ATAN2,
+    ADD_N,
+    ACCUMULATE_N_V2,
+)
 API: dict[str, Any] = {
     "div": div,
     "truediv": truediv,

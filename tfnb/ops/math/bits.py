@@ -20,9 +20,7 @@ from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, uint8, uint16, ui
 
 __all__ = ["BITCAST", "INVERT", "OPS"]
 
-_STORED = tuple(
-    t for t in NUMBERS if not (t.is_floating and t.size == 2)
-)  # as what they are computed in
+_STORED = tuple(t for t in NUMBERS if not (t.is_floating and t.size == 2))  # as what they are computed in
 _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 
@@ -49,16 +47,14 @@ def _by(y: Expr) -> Expr:
 
 BITWISE_AND = _bitwise("BitwiseAnd", "the bits that both x and y have", s.bitand, "bitwise_and")
 BITWISE_OR = _bitwise("BitwiseOr", "the bits that x or y has", s.bitor, "bitwise_or")
-BITWISE_XOR = _bitwise(
-    "BitwiseXor", "the bits that just one of x and y has", s.bitxor, "bitwise_xor"
-)
-LEFT_SHIFT = _bitwise(
-    "LeftShift", "x shifted left by y bits", lambda x, y: s.shl(x, _by(y)), "left_shift"
-)
+BITWISE_XOR = _bitwise("BitwiseXor", "the bits that just one of x and y has", s.bitxor, "bitwise_xor")
+LEFT_SHIFT = _bitwise("LeftShift", "x shifted left by y bits", lambda x, y: s.shl(x, _by(y)), "left_shift")
 RIGHT_SHIFT = _bitwise(
-    "RightShift", "x shifted right by y bits; signed numbers keep their sign", lambda x, y: s.shr(x, _by(y)),
+    "RightShift",
+    "x shifted right by y bits; signed numbers keep their sign",
+    lambda x, y: s.shr(x, _by(y)),
     "right_shift",
-)  # fmt: skip
+)
 
 INVERT = OpDef(
     "Invert",
@@ -113,9 +109,7 @@ def _cast_shape(c: Infer) -> Shape:
     if have > want:
         return Shape((*x.dims, have // want))
     if not x.dims or x.dims[-1] not in (None, want // have):
-        raise ShapeError(
-            f"Bitcast: to take {want // have} numbers as one, the last dimension must be that; got {x}"
-        )
+        raise ShapeError(f"Bitcast: to take {want // have} numbers as one, the last dimension must be that; got {x}")
     return Shape(x.dims[:-1])
 
 
@@ -123,9 +117,7 @@ def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
     wanted: DType = call.types["type"]
     have, want = x.dtype.itemsize, wanted.size
     if have < want and x.shape[-1:] != (want // have,):
-        raise ShapeError(
-            f"Bitcast: the last dimension of shape {x.shape} must be {want // have}", call.op
-        )
+        raise ShapeError(f"Bitcast: the last dimension of shape {x.shape} must be {want // have}", call.op)
     shape = x.shape if have == want else (*x.shape, have // want) if have > want else x.shape[:-1]
     return np.frombuffer(np.ascontiguousarray(x).tobytes(), wanted.np).reshape(shape)
 
@@ -164,6 +156,13 @@ BITCAST = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT, RIGHT_SHIFT, INVERT, POPULATION_COUNT, BITCAST,
-)  # fmt: skip
+    BITWISE_AND,
+    BITWISE_OR,
+    BITWISE_XOR,
+    LEFT_SHIFT,
+    RIGHT_SHIFT,
+    INVERT,
+    POPULATION_COUNT,
+    BITCAST,
+)
 API: dict[str, Any] = {}

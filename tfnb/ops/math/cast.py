@@ -137,6 +137,7 @@ def _named(dtype: DType, old: str) -> Any:
 
 OPS: tuple[OpDef, ...] = (CAST,)
 
+
 def alike_indices(indices: Sequence[Any]) -> list[Any]:
     """Tensors of indices in one dtype: int64 where some are int32 and others int64."""
     if len({t.dtype for t in indices}) == 1:

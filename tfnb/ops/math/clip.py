@@ -68,11 +68,7 @@ def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, 
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
         clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
         _alike(clipped, values, "clip_by_norm")
-        return (
-            IndexedSlices(clipped, t.indices, t.dense_shape)
-            if isinstance(t, IndexedSlices)
-            else IDENTITY(clipped)
-        )
+        return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: Any, name: str | None = None) -> Any:
@@ -172,9 +168,7 @@ def _clip_shape(c: Infer) -> Shape:
     found = c.shapes[0]
     for limit in c.shapes[1:]:
         if not (limit.is_compatible_with(found) or limit.is_compatible_with(scalar)):
-            raise ShapeError(
-                f"{c.op_name}: a limit must be a scalar or have the shape {found}, got {limit}"
-            )
+            raise ShapeError(f"{c.op_name}: a limit must be a scalar or have the shape {found}, got {limit}")
     return found
 
 

@@ -118,9 +118,7 @@ def _selected(c: Infer) -> Shape:
         rows = Shape(condition.dims).merge_with(out[:1]).dims
         return Shape((rows[0], *out.dims[1:])) if rows else out
     if not condition.is_compatible_with(out):
-        raise ShapeError(
-            f"Select: the condition's shape {condition} does not fit the values' {out}"
-        )
+        raise ShapeError(f"Select: the condition's shape {condition} does not fit the values' {out}")
     return out.merge_with(condition)
 
 
@@ -132,9 +130,7 @@ def _condition_like(condition: np.ndarray, rank: int) -> np.ndarray:
 
 def _host_select(call: HostCall, condition: np.ndarray, t: np.ndarray, e: np.ndarray) -> np.ndarray:
     if t.shape != e.shape:
-        raise InvalidArgumentError(
-            f"Select: values of shapes {t.shape} and {e.shape} differ", call.op
-        )
+        raise InvalidArgumentError(f"Select: values of shapes {t.shape} and {e.shape} differ", call.op)
     return np.where(_condition_like(condition, t.ndim), t, e)
 
 
@@ -166,6 +162,15 @@ SELECT = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT, SELECT,
-)  # fmt: skip
+    LESS,
+    LESS_EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    EQUAL,
+    NOT_EQUAL,
+    LOGICAL_AND,
+    LOGICAL_OR,
+    LOGICAL_NOT,
+    SELECT,
+)
 API: dict[str, Any] = {"logical_xor": logical_xor}

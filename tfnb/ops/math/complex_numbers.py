@@ -81,9 +81,13 @@ COMPLEX_OF = OpDef(
 
 
 def _of_complex(
-    name: str, formula: str, host: Callable[[np.ndarray], np.ndarray], grad: Grad, z: str = "input",
+    name: str,
+    formula: str,
+    host: Callable[[np.ndarray], np.ndarray],
+    grad: Grad,
+    z: str = "input",
     y: str = "output",
-) -> OpDef:  # fmt: skip
+) -> OpDef:
     def kernel(call: HostCall, z: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             return np.ascontiguousarray(host(z)).astype(call.types["Tout"].np, copy=False)
@@ -116,12 +120,8 @@ def _grad_abs(op: Operation, dy: Tensor) -> Any:
     return _whole(scale * re, scale * im)
 
 
-REAL = _of_complex(
-    "Real", "The real part", np.real, lambda op, dy: _whole(dy, ZEROS_LIKE(dy))
-)
-IMAG = _of_complex(
-    "Imag", "The imaginary part", np.imag, lambda op, dy: _whole(ZEROS_LIKE(dy), dy)
-)
+REAL = _of_complex("Real", "The real part", np.real, lambda op, dy: _whole(dy, ZEROS_LIKE(dy)))
+IMAG = _of_complex("Imag", "The imaginary part", np.imag, lambda op, dy: _whole(ZEROS_LIKE(dy), dy))
 ANGLE = _of_complex("Angle", "The argument, in (-pi, pi]", np.angle, _grad_angle)
 COMPLEX_ABS = _of_complex("ComplexAbs", "The absolute value, sqrt(re^2 + im^2)", np.abs, _grad_abs, "x", "y")
 

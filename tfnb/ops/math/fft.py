@@ -91,9 +91,7 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
         return forward(dy) / _points(dy, rank)
 
     forward = made(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
-    inverse = made(
-        f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse
-    )
+    inverse = made(f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse)
     return forward, inverse
 
 
@@ -129,9 +127,7 @@ def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 
 def _checked(call: HostCall, length: np.ndarray) -> tuple[int, ...]:
     if (length < 0).any():
-        raise InvalidArgumentError(
-            f"fft_length must not be negative, got {length.tolist()}", call.op
-        )
+        raise InvalidArgumentError(f"fft_length must not be negative, got {length.tolist()}", call.op)
     return tuple(int(n) for n in length)
 
 
@@ -156,9 +152,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         if 0 in wanted:
             return np.zeros(wanted, call.types["Treal"].np)
         half = (*n[:-1], n[-1] // 2 + 1)
-        return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(
-            call.types["Treal"].np, copy=False
-        )
+        return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(call.types["Treal"].np, copy=False)
 
     over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
     rfft = OpDef(

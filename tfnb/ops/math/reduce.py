@@ -55,9 +55,7 @@ def _reduction(
     types: tuple[DType, ...],
     combine: str,
 ) -> OpDef:
-    text = _REDUCTION_DOC.format(
-        what=what, types="any real number type" if types else "bool", empty=empty
-    )
+    text = _REDUCTION_DOC.format(what=what, types="any real number type" if types else "bool", empty=empty)
     return OpDef(
         name,
         inputs=f"input: {'T' if types else 'bool'}, reduction_indices: Tidx",
@@ -102,13 +100,23 @@ def _grad_extreme(op: Operation, dy: Tensor) -> Any:
 
 
 MAX = _reduction(
-    "Max", "The largest element along some axes; NaN if there is one.", "the type's lowest number",
-    _host_extreme(np.max, False), _grad_extreme, REALS, "max",
-)  # fmt: skip
+    "Max",
+    "The largest element along some axes; NaN if there is one.",
+    "the type's lowest number",
+    _host_extreme(np.max, False),
+    _grad_extreme,
+    REALS,
+    "max",
+)
 MIN = _reduction(
-    "Min", "The smallest element along some axes; NaN if there is one.", "the type's largest number",
-    _host_extreme(np.min, True), _grad_extreme, REALS, "min",
-)  # fmt: skip
+    "Min",
+    "The smallest element along some axes; NaN if there is one.",
+    "the type's largest number",
+    _host_extreme(np.min, True),
+    _grad_extreme,
+    REALS,
+    "min",
+)
 
 
 def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
@@ -130,9 +138,7 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
     for a in axes[:-1]:
         partial.append(PROD(partial[-1], np.asarray([a], np.int32), keep_dims=True))
     for z, a in reversed(list(zip(partial, axes, strict=True))):
-        others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(
-            z, np.int32(a), exclusive=True, reverse=True
-        )
+        others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(z, np.int32(a), exclusive=True, reverse=True)
         g = others * g
     return g, None
 
@@ -223,9 +229,7 @@ MEAN = OpDef(
 
 
 def _host_logic(fn: Any) -> Callable[..., Any]:
-    return lambda call, x, axes: np.asarray(
-        fn(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)
-    )
+    return lambda call, x, axes: np.asarray(fn(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims))
 
 
 ALL_OF = _reduction(

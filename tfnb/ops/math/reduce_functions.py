@@ -52,9 +52,7 @@ def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
         keep_dims: bool | None = None,
     ) -> Any:
         x = graph_of((input_tensor, axis, reduction_indices)).to_tensor(input_tensor)
-        return op(
-            x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name
-        )
+        return op(x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name)
 
     reduction.__name__ = reduction.__qualname__ = public
     reduction.__doc__ = f"""{what} along `axis` (0.x: reduction_indices), or of all elements.

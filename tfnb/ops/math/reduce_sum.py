@@ -75,11 +75,7 @@ def spec_of(
 
 
 def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = (
-        np.float32
-        if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating
-        else x.dtype
-    )
+    wide = np.float32 if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating else x.dtype
     with np.errstate(all="ignore"):
         total = np.sum(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
         return np.asarray(total).astype(x.dtype)
@@ -99,9 +95,7 @@ def spread(op: Any, value: Tensor) -> Any:
         return value
     axes = static_axes(op)
     if axes is None:
-        return RESHAPE(
-            value, SHAPE(SUM(op.inputs[0], op.inputs[1], keep_dims=True), out_type="int32")
-        )
+        return RESHAPE(value, SHAPE(SUM(op.inputs[0], op.inputs[1], keep_dims=True), out_type="int32"))
     if axes == tuple(range(len(axes))):  # leading axes come back by broadcasting
         return value
     dims = [1 if i in axes else d for i, d in enumerate(op.inputs[0].shape.dims)]
@@ -127,9 +121,7 @@ def all_axes(x: Any) -> Any:
     if rank is not None:
         return np.arange(rank, dtype=np.int32)
     shape = SHAPE(x, out_type="int32")
-    return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[
-        0
-    ]  # a scalar was repeated along every axis
+    return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[0]  # a scalar was repeated along every axis
 
 
 def _grad_sum(op: Operation, dy: Tensor) -> Any:
@@ -160,9 +152,7 @@ def _broadcast_shape(c: Infer) -> Shape:
     if x.dims is None or target.dims is None:
         return target
     pairs = zip(x.dims[::-1], target.dims[::-1], strict=False)
-    if len(x.dims) > len(target.dims) or any(
-        a not in (1, None) and b not in (a, None) for a, b in pairs
-    ):
+    if len(x.dims) > len(target.dims) or any(a not in (1, None) and b not in (a, None) for a, b in pairs):
         raise ShapeError(f"BroadcastTo: shape {x} cannot be broadcast to {target}")
     return target
 

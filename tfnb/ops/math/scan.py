@@ -30,9 +30,7 @@ class ScanAttrs:
     reverse: bool = False
 
 
-def _host_scan(
-    call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Any, neutral: int
-) -> np.ndarray:
+def _host_scan(call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Any, neutral: int) -> np.ndarray:
     a = normalize_axis(int(axis), x.ndim)
     wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     v = np.flip(x, a) if call.attrs.reverse else x
@@ -56,11 +54,7 @@ def _scan_calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
     sizes = I32(outer), I32(x.shape[axis]), I32(inner), I32(flags)
     groups = min(max(1, site.units), outer * inner)
     defines = element_defines(x.dtype)
-    return (
-        KernelCall(
-            "math/scan.cl", entry, (In(0), Out(0), *sizes), (groups, 1, 1), (1, 1, 1), defines
-        ),
-    )
+    return (KernelCall("math/scan.cl", entry, (In(0), Out(0), *sizes), (groups, 1, 1), (1, 1, 1), defines),)
 
 
 def _grad_cumsum(op: Operation, dy: Tensor) -> Any:

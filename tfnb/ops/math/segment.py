@@ -59,9 +59,7 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     return int(ids[-1]) + 1
 
 
-def reduce_rows(
-    rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: Any
-) -> np.ndarray:
+def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: Any) -> np.ndarray:
     """`count` rows: those of `rows` with the same id combined by `ufunc` in their order, beginning with `start`."""
     kept = rows.dtype
     narrow = kept.itemsize == 2 and kept.kind not in "iu"
@@ -98,9 +96,7 @@ def _sorted_shape(c: Infer) -> Shape:
 def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any) -> np.ndarray:
     count = check_sorted(call, ids)
     if data.shape[:1] != ids.shape:
-        raise InvalidArgumentError(
-            f"{ids.size} segment ids for data of shape {data.shape}", call.op
-        )
+        raise InvalidArgumentError(f"{ids.size} segment ids for data of shape {data.shape}", call.op)
     return reduce(data, ids, count)
 
 
@@ -158,9 +154,7 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
     zero, rest = _without_zeros(data)
     several = GREATER(SEGMENT_SUM(cast_to(zero, int32), ids), 1)
     dy = SELECT(several, ZEROS_LIKE(dy), dy)
-    others = SELECT(
-        zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest)
-    )
+    others = SELECT(zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest))
     return GATHER(dy, ids) * others, None
 
 
@@ -184,9 +178,13 @@ def _sorted(name: str, what: str, reduce: Any, grad: Any, empty: int, api: str) 
 
 
 SEGMENT_SUM = _sorted(
-    "SegmentSum", "sum", partial(reduce_rows, ufunc=np.add, start=0),
-    lambda op, dy: (GATHER(dy, op.inputs[1]), None), 0, "segment_sum",
-)  # fmt: skip
+    "SegmentSum",
+    "sum",
+    partial(reduce_rows, ufunc=np.add, start=0),
+    lambda op, dy: (GATHER(dy, op.inputs[1]), None),
+    0,
+    "segment_sum",
+)
 SEGMENT_MEAN = _sorted("SegmentMean", "mean", _mean_rows, _grad_mean, 0, "segment_mean")
 SEGMENT_PROD = _sorted(
     "SegmentProd",
@@ -196,12 +194,8 @@ SEGMENT_PROD = _sorted(
     1,
     "segment_prod",
 )
-SEGMENT_MAX = _sorted(
-    "SegmentMax", "maximum", partial(_extreme, ufunc=np.maximum), _grad_extreme, 0, "segment_max"
-)
-SEGMENT_MIN = _sorted(
-    "SegmentMin", "minimum", partial(_extreme, ufunc=np.minimum), _grad_extreme, 0, "segment_min"
-)
+SEGMENT_MAX = _sorted("SegmentMax", "maximum", partial(_extreme, ufunc=np.maximum), _grad_extreme, 0, "segment_max")
+SEGMENT_MIN = _sorted("SegmentMin", "minimum", partial(_extreme, ufunc=np.minimum), _grad_extreme, 0, "segment_min")
 
 
 def _host_unsorted(
@@ -214,9 +208,7 @@ def _host_unsorted(
 ) -> np.ndarray:
     n, flat = int(num.reshape(())), ids.reshape(-1)
     if flat.size and flat.max() >= n:
-        raise InvalidArgumentError(
-            f"segment id {flat.max()} is not below the number of segments, {n}", call.op
-        )
+        raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
     keep = flat >= 0
     rows = data.reshape((flat.size, *data.shape[ids.ndim :]))
     return reduce_rows(rows[keep], flat[keep], n, ufunc, start(data.dtype))
@@ -264,9 +256,7 @@ def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
     return gather_kept(dy, ids, data)[0] * others, None, None
 
 
-def _unsorted(
-    name: str, what: str, entry: str, ufunc: Any, start: Any, grad: Any, api: str, empty: str
-) -> OpDef:
+def _unsorted(name: str, what: str, entry: str, ufunc: Any, start: Any, grad: Any, api: str, empty: str) -> OpDef:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
@@ -289,17 +279,35 @@ def _unsorted(
 
 
 UNSORTED_SEGMENT_MAX = _unsorted(
-    "UnsortedSegmentMax", "maximum", "segment_max", np.maximum, lambda t: _worst(np.dtype(t), True),
-    _grad_unsorted_extreme, "unsorted_segment_max", "the lowest number of the dtype",
-)  # fmt: skip
+    "UnsortedSegmentMax",
+    "maximum",
+    "segment_max",
+    np.maximum,
+    lambda t: _worst(np.dtype(t), True),
+    _grad_unsorted_extreme,
+    "unsorted_segment_max",
+    "the lowest number of the dtype",
+)
 UNSORTED_SEGMENT_MIN = _unsorted(
-    "UnsortedSegmentMin", "minimum", "segment_min", np.minimum, lambda t: _worst(np.dtype(t), False),
-    _grad_unsorted_extreme, "unsorted_segment_min", "the highest number of the dtype",
-)  # fmt: skip
+    "UnsortedSegmentMin",
+    "minimum",
+    "segment_min",
+    np.minimum,
+    lambda t: _worst(np.dtype(t), False),
+    _grad_unsorted_extreme,
+    "unsorted_segment_min",
+    "the highest number of the dtype",
+)
 UNSORTED_SEGMENT_PROD = _unsorted(
-    "UnsortedSegmentProd", "product", "segment_prod", np.multiply, lambda t: 1, _grad_unsorted_prod,
-    "unsorted_segment_prod", "1",
-)  # fmt: skip
+    "UnsortedSegmentProd",
+    "product",
+    "segment_prod",
+    np.multiply,
+    lambda t: 1,
+    _grad_unsorted_prod,
+    "unsorted_segment_prod",
+    "1",
+)
 
 
 def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
@@ -312,23 +320,17 @@ def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     return RESHAPE(found, np.asarray([-1, *(1,) * rest], np.int32))
 
 
-def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
     """The mean of the rows with the same number; 0 for a segment without rows. As `unsorted_segment_sum`."""
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentMean", lambda n: n)
 
 
-def unsorted_segment_sqrt_n(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
     """The sum of the rows with the same number over the root of their count. As `unsorted_segment_sum`."""
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", SQRT)
 
 
-def _averaged(
-    data: Any, segment_ids: Any, num_segments: Any, name: str, by: Callable[[Any], Any]
-) -> Any:
+def _averaged(data: Any, segment_ids: Any, num_segments: Any, name: str, by: Callable[[Any], Any]) -> Any:
     x = graph_of((data, segment_ids)).to_tensor(data)
     with x.graph.as_default(), x.graph.name_scope(name):
         ids = x.graph.to_tensor(segment_ids)
@@ -336,9 +338,15 @@ def _averaged(
 
 
 OPS: tuple[OpDef, ...] = (
-    SEGMENT_SUM, SEGMENT_MEAN, SEGMENT_PROD, SEGMENT_MAX, SEGMENT_MIN, UNSORTED_SEGMENT_MAX, UNSORTED_SEGMENT_MIN,
+    SEGMENT_SUM,
+    SEGMENT_MEAN,
+    SEGMENT_PROD,
+    SEGMENT_MAX,
+    SEGMENT_MIN,
+    UNSORTED_SEGMENT_MAX,
+    UNSORTED_SEGMENT_MIN,
     UNSORTED_SEGMENT_PROD,
-)  # fmt: skip
+)
 API: dict[str, Any] = {
     "unsorted_segment_mean": unsorted_segment_mean,
     "unsorted_segment_sqrt_n": unsorted_segment_sqrt_n,

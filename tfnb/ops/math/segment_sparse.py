@@ -64,9 +64,7 @@ def _host(
     found = check_sorted(call, ids)
     count = found if num is None else int(num)
     if count < found:
-        raise InvalidArgumentError(
-            f"segment id {found - 1} is not below the number of segments, {count}", call.op
-        )
+        raise InvalidArgumentError(f"segment id {found - 1} is not below the number of segments, {count}", call.op)
     _check_rows(call, indices, data.shape[0])
     wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
     rows = data.take(indices, axis=0).astype(wide, copy=False)
@@ -122,9 +120,7 @@ def _op(kind: str, types: tuple[DType, ...]) -> OpDef:
         outputs="output: T",
         types={"T": types, "Tidx": INDEX, "Tsegmentids": INDEX},
         attrs=SparseSegmentAttrs,
-        doc=_DOC.format(
-            what=_WORDS[kind], types=words, more=" output: last id + 1 rows.", where=where
-        ),
+        doc=_DOC.format(what=_WORDS[kind], types=words, more=" output: last id + 1 rows.", where=where),
         infer=lambda c: _rows_shape(c, None),
         host=partial(_host, kind=kind),
         grad=partial(_grad, kind=kind),
@@ -227,8 +223,12 @@ def _function(op: OpDef, counted: OpDef, what: str) -> Callable[..., Any]:
 
 
 OPS: tuple[OpDef, ...] = (
-    SPARSE_SEGMENT_SUM, SPARSE_SEGMENT_MEAN, SPARSE_SEGMENT_SQRT_N, *COUNTED.values(), *GRADS.values(),
-)  # fmt: skip
+    SPARSE_SEGMENT_SUM,
+    SPARSE_SEGMENT_MEAN,
+    SPARSE_SEGMENT_SQRT_N,
+    *COUNTED.values(),
+    *GRADS.values(),
+)
 API: dict[str, Any] = {
     "sparse_segment_sum": _function(SPARSE_SEGMENT_SUM, COUNTED["Sum"], _WORDS["Sum"]),
     "sparse_segment_mean": _function(SPARSE_SEGMENT_MEAN, COUNTED["Mean"], _WORDS["Mean"]),

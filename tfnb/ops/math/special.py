@@ -35,9 +35,7 @@ def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
     return lambda op, dy: unbroadcast(op.inputs[0], op.inputs[1], *fn(op, dy, *op.inputs))
 
 
-def _binary(
-    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, api: str
-) -> OpDef:
+def _binary(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, api: str) -> OpDef:
     return OpDef(
         name,
         inputs="x: T, y: T",
@@ -63,26 +61,36 @@ def _present(x: Tensor) -> Any:
 
 
 XDIVY: OpDef = _binary(
-    "Xdivy", "x / y, but 0 where x is 0", lambda x, y: _unless_zero(x, s.div(x, y)),
-    _both(lambda op, dy, x, y: (XDIVY(_present(x), y) * dy, XDIVY(-x, SQUARE(y)) * dy)), "xdivy math.xdivy",
-)  # fmt: skip
+    "Xdivy",
+    "x / y, but 0 where x is 0",
+    lambda x, y: _unless_zero(x, s.div(x, y)),
+    _both(lambda op, dy, x, y: (XDIVY(_present(x), y) * dy, XDIVY(-x, SQUARE(y)) * dy)),
+    "xdivy math.xdivy",
+)
 XLOGY: OpDef = _binary(
-    "Xlogy", "x log y, but 0 where x is 0", lambda x, y: _unless_zero(x, x * s.log(y)),
-    _both(lambda op, dy, x, y: (XLOGY(_present(x), y) * dy, XDIVY(x, y) * dy)), "xlogy math.xlogy",
-)  # fmt: skip
+    "Xlogy",
+    "x log y, but 0 where x is 0",
+    lambda x, y: _unless_zero(x, x * s.log(y)),
+    _both(lambda op, dy, x, y: (XLOGY(_present(x), y) * dy, XDIVY(x, y) * dy)),
+    "xlogy math.xlogy",
+)
 XLOG1PY: OpDef = _binary(
-    "Xlog1py", "x log(1 + y), but 0 where x is 0", lambda x, y: _unless_zero(x, x * s.log1p(y)),
-    _both(lambda op, dy, x, y: (XLOG1PY(_present(x), y) * dy, XDIVY(x, y + 1.0) * dy)), "math.xlog1py",
-)  # fmt: skip
+    "Xlog1py",
+    "x log(1 + y), but 0 where x is 0",
+    lambda x, y: _unless_zero(x, x * s.log1p(y)),
+    _both(lambda op, dy, x, y: (XLOG1PY(_present(x), y) * dy, XDIVY(x, y + 1.0) * dy)),
+    "math.xlog1py",
+)
 MUL_NO_NAN: OpDef = _binary(
-    "MulNoNan", "x y, but 0 where y is 0, also for x infinite or NaN", lambda x, y: _unless_zero(y, x * y),
-    _both(lambda op, dy, x, y: (MUL_NO_NAN(dy, y), MUL_NO_NAN(x, dy))), "math.multiply_no_nan",
-)  # fmt: skip
+    "MulNoNan",
+    "x y, but 0 where y is 0, also for x infinite or NaN",
+    lambda x, y: _unless_zero(y, x * y),
+    _both(lambda op, dy, x, y: (MUL_NO_NAN(dy, y), MUL_NO_NAN(x, dy))),
+    "math.multiply_no_nan",
+)
 
 
-def _unary(
-    name: str, formula: str, fn: Callable[[Expr], Expr], slope: Callable[[Any], Any], api: str
-) -> OpDef:
+def _unary(name: str, formula: str, fn: Callable[[Expr], Expr], slope: Callable[[Any], Any], api: str) -> OpDef:
     return OpDef(
         name,
         inputs="x: T",
@@ -99,14 +107,19 @@ def _unary(
 
 
 ERFINV = _unary(
-    "Erfinv", "the number whose error function is x", s.erfinv, lambda y: 0.5 * math.sqrt(math.pi) * EXP(SQUARE(y)),
+    "Erfinv",
+    "the number whose error function is x",
+    s.erfinv,
+    lambda y: 0.5 * math.sqrt(math.pi) * EXP(SQUARE(y)),
     "math.erfinv erfinv",
-)  # fmt: skip
+)
 NDTRI = _unary(
-    "Ndtri", "the number below which a normal variable is with chance x",
-    lambda x: s.erfinv(x * 2.0 - 1.0) * math.sqrt(2.0), lambda y: math.sqrt(2 * math.pi) * EXP(0.5 * SQUARE(y)),
+    "Ndtri",
+    "the number below which a normal variable is with chance x",
+    lambda x: s.erfinv(x * 2.0 - 1.0) * math.sqrt(2.0),
+    lambda y: math.sqrt(2 * math.pi) * EXP(0.5 * SQUARE(y)),
     "math.ndtri ndtri",
-)  # fmt: skip
+)
 
 
 @record
@@ -206,13 +219,19 @@ def _grads_gamma(sign: float) -> Callable[..., tuple[Any, Any]]:
 
 
 IGAMMA: OpDef = _gamma(
-    "Igamma", "the lower regularised incomplete gamma function P(a, x)", _scipy("gammainc"), _both(_grads_gamma(1.0)),
+    "Igamma",
+    "the lower regularised incomplete gamma function P(a, x)",
+    _scipy("gammainc"),
+    _both(_grads_gamma(1.0)),
     "igamma math.igamma",
-)  # fmt: skip
+)
 IGAMMAC: OpDef = _gamma(
-    "Igammac", "the upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x)", _scipy("gammaincc"),
-    _both(_grads_gamma(-1.0)), "igammac math.igammac",
-)  # fmt: skip
+    "Igammac",
+    "the upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x)",
+    _scipy("gammaincc"),
+    _both(_grads_gamma(-1.0)),
+    "igammac math.igammac",
+)
 
 
 def _grads_slope(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, Any]:
@@ -224,9 +243,7 @@ def _grads_slope(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, 
     return cast_to(curve, a.dtype) * dy, density * (LOG(x) - DIGAMMA(a)) * dy
 
 
-IGAMMA_GRAD_A: OpDef = _gamma(
-    "IgammaGradA", "the derivative of P(a, x) by a", _host_slope, _both(_grads_slope), ""
-)
+IGAMMA_GRAD_A: OpDef = _gamma("IgammaGradA", "the derivative of P(a, x) by a", _host_slope, _both(_grads_slope), "")
 
 
 def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
@@ -289,7 +306,17 @@ BETAINC = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    XDIVY, XLOGY, XLOG1PY, MUL_NO_NAN, ERFINV, NDTRI, APPROXIMATE_EQUAL, IGAMMA, IGAMMAC, IGAMMA_GRAD_A,
-    RANDOM_GAMMA_GRAD, BETAINC,
-)  # fmt: skip
+    XDIVY,
+    XLOGY,
+    XLOG1PY,
+    MUL_NO_NAN,
+    ERFINV,
+    NDTRI,
+    APPROXIMATE_EQUAL,
+    IGAMMA,
+    IGAMMAC,
+    IGAMMA_GRAD_A,
+    RANDOM_GAMMA_GRAD,
+    BETAINC,
+)
 API: dict[str, Any] = {}

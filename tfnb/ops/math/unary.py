@@ -81,9 +81,7 @@ def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> Op
     )
 
 
-def _grad_op(
-    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False
-) -> OpDef:
+def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False) -> OpDef:
     """The gradient of a function in terms of its value y: one node, so it fuses and can be merged."""
     return OpDef(
         name,
@@ -126,40 +124,58 @@ def _inverse_grad(y: Expr, dy: Expr) -> Expr:
 RECIPROCAL_GRAD = _grad_op("ReciprocalGrad", "-dy conj(y)^2", _inverse_grad, _grad_inv_grad, whole=True)
 INV_GRAD = _grad_op("InvGrad", "-dy conj(y)^2", _inverse_grad, _grad_inv_grad, whole=True)
 SQRT_GRAD = _grad_op(
-    "SqrtGrad", "dy / (2 conj(y))", lambda y, dy: _unless_zero(dy, s.div(s.mul(dy, 0.5), y)),
-    _grad_sqrt_grad, whole=True,
-)  # fmt: skip
+    "SqrtGrad",
+    "dy / (2 conj(y))",
+    lambda y, dy: _unless_zero(dy, s.div(s.mul(dy, 0.5), y)),
+    _grad_sqrt_grad,
+    whole=True,
+)
 RSQRT_GRAD: OpDef = _grad_op(
-    "RsqrtGrad", "-dy conj(y)^3 / 2", lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
-    _grad_rsqrt_grad, whole=True,
-)  # fmt: skip
+    "RsqrtGrad",
+    "-dy conj(y)^3 / 2",
+    lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
+    _grad_rsqrt_grad,
+    whole=True,
+)
 TANH_GRAD: OpDef = _grad_op(
-    "TanhGrad", "dy (1 - y^2)", lambda y, dy: dy * s.sub(1.0, y * y),
+    "TanhGrad",
+    "dy (1 - y^2)",
+    lambda y, dy: dy * s.sub(1.0, y * y),
     lambda op, g: (g * (-2.0 * op.inputs[1] * op.inputs[0]), TANH_GRAD(op.inputs[0], g)),
-)  # fmt: skip
+)
 SIGMOID_GRAD: OpDef = _grad_op(
-    "SigmoidGrad", "dy y (1 - y)", lambda y, dy: dy * y * s.sub(1.0, y),
+    "SigmoidGrad",
+    "dy y (1 - y)",
+    lambda y, dy: dy * y * s.sub(1.0, y),
     lambda op, g: (g * op.inputs[1] * (1.0 - 2.0 * op.inputs[0]), SIGMOID_GRAD(op.inputs[0], g)),
-)  # fmt: skip
+)
 
 ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "", _SIGNED)
 NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS)
 SIGN: OpDef = _unary(
-    "Sign", "-1, 0 or 1 as x is negative, zero or positive", s.sign, lambda op, dy: ZEROS_LIKE(op.x), "sign",
-    _SIGNED, "NaN stays NaN.",
-)  # fmt: skip
+    "Sign",
+    "-1, 0 or 1 as x is negative, zero or positive",
+    s.sign,
+    lambda op, dy: ZEROS_LIKE(op.x),
+    "sign",
+    _SIGNED,
+    "NaN stays NaN.",
+)
 RECIPROCAL = _unary(
-    "Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal", types=_SMOOTH,
+    "Reciprocal",
+    "1 / x",
+    s.recip,
+    lambda op, dy: RECIPROCAL_GRAD(op.y, dy),
+    "reciprocal",
+    types=_SMOOTH,
     whole=True,
-)  # fmt: skip
+)
 INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv", types=_SMOOTH, whole=True)
 SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", NUMBERS)
 SQRT = _unary(
     "Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt", types=_SMOOTH, whole=True
 )
-RSQRT = _unary(
-    "Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt", types=_SMOOTH, whole=True
-)
+RSQRT = _unary("Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt", types=_SMOOTH, whole=True)
 EXP = _unary("Exp", "e^x", s.exp, lambda op, dy: dy * op.y, "exp", _SMOOTH)
 EXPM1 = _unary(
     "Expm1",
@@ -167,37 +183,38 @@ EXPM1 = _unary(
     s.expm1,
     lambda op, dy: dy * EXP(op.x),
     "expm1",
-    note="Exact for small x, too.", types=_SMOOTH,
+    note="Exact for small x, too.",
+    types=_SMOOTH,
 )
-LOG = _unary(
-    "Log", "the natural logarithm of x", s.log, lambda op, dy: dy * RECIPROCAL(op.x), "log", _SMOOTH
-)
+LOG = _unary("Log", "the natural logarithm of x", s.log, lambda op, dy: dy * RECIPROCAL(op.x), "log", _SMOOTH)
 LOG1P = _unary(
-    "Log1p", "ln(1 + x)", s.log1p, lambda op, dy: dy * RECIPROCAL(1.0 + op.x), "log1p",
-    note="Exact for small x, too.", types=_SMOOTH,
-)  # fmt: skip
+    "Log1p",
+    "ln(1 + x)",
+    s.log1p,
+    lambda op, dy: dy * RECIPROCAL(1.0 + op.x),
+    "log1p",
+    note="Exact for small x, too.",
+    types=_SMOOTH,
+)
 SIN = _unary("Sin", "sin x", s.sin, lambda op, dy: dy * COS(op.x), "sin", types=_SMOOTH)
 COS: OpDef = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos", types=_SMOOTH)
 TAN = _unary("Tan", "tan x", s.tan, lambda op, dy: dy * SQUARE(RECIPROCAL(COS(op.x))), "tan", types=_SMOOTH)
 ASIN = _unary("Asin", "arcsin x", s.asin, lambda op, dy: dy * RSQRT(1.0 - SQUARE(op.x)), "asin")
 ACOS = _unary("Acos", "arccos x", s.acos, lambda op, dy: -dy * RSQRT(1.0 - SQUARE(op.x)), "acos")
-ATAN = _unary(
-    "Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan"
-)
+ATAN = _unary("Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan")
 SINH = _unary("Sinh", "sinh x", s.sinh, lambda op, dy: dy * COSH(op.x), "sinh", types=_SMOOTH)
 COSH: OpDef = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh", types=_SMOOTH)
 ASINH = _unary("Asinh", "arsinh x", s.asinh, lambda op, dy: dy / COSH(op.y), "asinh")
 ACOSH = _unary("Acosh", "arcosh x", s.acosh, lambda op, dy: dy / SINH(op.y), "acosh")
-ATANH = _unary(
-    "Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh"
-)
+ATANH = _unary("Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh")
 TANH = _unary("Tanh", "tanh x", s.tanh, lambda op, dy: TANH_GRAD(op.y, dy), "tanh nn.tanh", types=_SMOOTH)
 SIGMOID = _unary(
     "Sigmoid",
     "1 / (1 + e^-x)",
     s.sigmoid,
     lambda op, dy: SIGMOID_GRAD(op.y, dy),
-    "sigmoid nn.sigmoid", types=_SMOOTH,
+    "sigmoid nn.sigmoid",
+    types=_SMOOTH,
 )
 _ERF_SLOPE = 2.0 / math.sqrt(math.pi)
 ERF = _unary(
@@ -208,23 +225,33 @@ ERF = _unary(
     "erf",
 )
 ERFC = _unary(
-    "Erfc", "1 - erf(x)", s.erfc, lambda op, dy: dy * (-_ERF_SLOPE * EXP(-SQUARE(op.x))), "erfc",
+    "Erfc",
+    "1 - erf(x)",
+    s.erfc,
+    lambda op, dy: dy * (-_ERF_SLOPE * EXP(-SQUARE(op.x))),
+    "erfc",
     note="Exact for large x, too.",
-)  # fmt: skip
+)
 LGAMMA = _unary("Lgamma", "ln |gamma(x)|", s.lgamma, lambda op, dy: dy * DIGAMMA(op.x), "lgamma")
 DIGAMMA: OpDef = _unary(
-    "Digamma", "the derivative of lgamma at x", s.digamma,
-    lambda op, dy: dy * POLYGAMMA(op.x.dtype.np.type(1), op.x), "digamma",
-)  # fmt: skip
+    "Digamma",
+    "the derivative of lgamma at x",
+    s.digamma,
+    lambda op, dy: dy * POLYGAMMA(op.x.dtype.np.type(1), op.x),
+    "digamma",
+)
 FLOOR = _unary("Floor", "the largest integer <= x", s.floor, NOT_DIFFERENTIABLE, "floor")
 CEIL = _unary("Ceil", "the smallest integer >= x", s.ceil, NOT_DIFFERENTIABLE, "ceil")
-RINT = _unary(
-    "Rint", "the nearest integer", s.rint, NOT_DIFFERENTIABLE, "rint", note="Halves go to even."
-)
+RINT = _unary("Rint", "the nearest integer", s.rint, NOT_DIFFERENTIABLE, "rint", note="Halves go to even.")
 ROUND = _unary(
-    "Round", "the nearest integer", lambda x: s.rint(x) if x.dtype.is_floating else x, NOT_DIFFERENTIABLE,
-    "round", REALS, "Halves go to even; integers stay.",
-)  # fmt: skip
+    "Round",
+    "the nearest integer",
+    lambda x: s.rint(x) if x.dtype.is_floating else x,
+    NOT_DIFFERENTIABLE,
+    "round",
+    REALS,
+    "Halves go to even; integers stay.",
+)
 IS_NAN = _predicate("IsNan", "not a number", s.isnan, "is_nan")
 IS_INF = _predicate("IsInf", "infinite", s.isinf, "is_inf")
 IS_FINITE = _predicate("IsFinite", "finite", s.isfinite, "is_finite")
@@ -275,7 +302,6 @@ POLYGAMMA: OpDef = OpDef(
 )
 
 
-
 def absolute(x: Any, name: str | None = None) -> Any:
     """|x|, elementwise: the dtype of x, for complex numbers that of their parts."""
     x = graph_of([x]).to_tensor(x)
@@ -283,8 +309,49 @@ def absolute(x: Any, name: str | None = None) -> Any:
 
 
 OPS: tuple[OpDef, ...] = (
-    RECIPROCAL_GRAD, INV_GRAD, SQRT_GRAD, RSQRT_GRAD, TANH_GRAD, SIGMOID_GRAD, ABS, NEG, SIGN, RECIPROCAL, INV,
-    SQUARE, SQRT, RSQRT, EXP, EXPM1, LOG, LOG1P, SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, ASINH, ACOSH, ATANH,
-    TANH, SIGMOID, ERF, ERFC, LGAMMA, DIGAMMA, FLOOR, CEIL, RINT, ROUND, IS_NAN, IS_INF, IS_FINITE, ZETA, POLYGAMMA,
-)  # fmt: skip
+    RECIPROCAL_GRAD,
+    INV_GRAD,
+    SQRT_GRAD,
+    RSQRT_GRAD,
+    TANH_GRAD,
+    SIGMOID_GRAD,
+    ABS,
+    NEG,
+    SIGN,
+    RECIPROCAL,
+    INV,
+    SQUARE,
+    SQRT,
+    RSQRT,
+    EXP,
+    EXPM1,
+    LOG,
+    LOG1P,
+    SIN,
+    COS,
+    TAN,
+    ASIN,
+    ACOS,
+    ATAN,
+    SINH,
+    COSH,
+    ASINH,
+    ACOSH,
+    ATANH,
+    TANH,
+    SIGMOID,
+    ERF,
+    ERFC,
+    LGAMMA,
+    DIGAMMA,
+    FLOOR,
+    CEIL,
+    RINT,
+    ROUND,
+    IS_NAN,
+    IS_INF,
+    IS_FINITE,
+    ZETA,
+    POLYGAMMA,
+)
 API: dict[str, Any] = {"abs": absolute, "math.abs": absolute}

@@ -55,16 +55,12 @@ def _bins(c: Infer) -> Shape:
     return Shape((n,))
 
 
-def _host_bincount(
-    call: HostCall, arr: np.ndarray, size: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
+def _host_bincount(call: HostCall, arr: np.ndarray, size: np.ndarray, weights: np.ndarray) -> np.ndarray:
     n, flat = int(size), arr.reshape(-1)
     if flat.size and flat.min() < 0:
         raise InvalidArgumentError(f"the number {flat.min()} is negative", call.op)
     if weights.size and weights.shape != arr.shape:
-        raise InvalidArgumentError(
-            f"weights of shape {weights.shape} for numbers of shape {arr.shape}", call.op
-        )
+        raise InvalidArgumentError(f"weights of shape {weights.shape} for numbers of shape {arr.shape}", call.op)
     out, keep = np.zeros(n, weights.dtype), flat < n
     np.add.at(out, flat[keep], weights.reshape(-1)[keep] if weights.size else weights.dtype.type(1))
     return out
@@ -75,17 +71,11 @@ def _bincount_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if site.outputs[0].size == 0:
         return ()
     if weights.size and weights.shape != arr.shape:
-        raise InvalidArgumentError(
-            f"weights of shape {weights.shape} for numbers of shape {arr.shape}"
-        )
+        raise InvalidArgumentError(f"weights of shape {weights.shape} for numbers of shape {arr.shape}")
     defines = (*element_defines(weights.dtype), ("ID", arr.dtype.cl))
     entry = "bin_weights" if weights.size else "bin_count"
     args = (In(2), In(0), Out(0), I32(arr.size), I32(1), I32(site.outputs[0].size))
-    return (
-        KernelCall(
-            "math/segment.cl", entry, args, (segment_groups(site), 1, 1), (1, 1, 1), defines
-        ),
-    )
+    return (KernelCall("math/segment.cl", entry, args, (segment_groups(site), 1, 1), (1, 1, 1), defines),)
 
 
 BINCOUNT = OpDef(
@@ -127,9 +117,7 @@ def _dense_bins(c: Infer) -> Shape:
     return Shape((*x.dims[:-1], n) if len(x.dims) == 2 else (n,))
 
 
-def _host_dense_bincount(
-    call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
+def _host_dense_bincount(call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray) -> np.ndarray:
     rows = np.atleast_2d(x) if x.ndim < 2 else x
     given = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
     found = [_host_bincount(call, row, size, w) for row, w in zip(rows, given, strict=True)]
@@ -173,18 +161,12 @@ DENSE_BINCOUNT = OpDef(
 )
 
 
-def _host_histogram(
-    call: HostCall, values: np.ndarray, limits: np.ndarray, nbins: np.ndarray
-) -> np.ndarray:
+def _host_histogram(call: HostCall, values: np.ndarray, limits: np.ndarray, nbins: np.ndarray) -> np.ndarray:
     if limits.shape != (2,):
-        raise InvalidArgumentError(
-            f"value_range must be two numbers, got shape {limits.shape}", call.op
-        )
+        raise InvalidArgumentError(f"value_range must be two numbers, got shape {limits.shape}", call.op)
     n, (low, high) = int(nbins), limits
     if n <= 0 or not low < high:
-        raise InvalidArgumentError(
-            f"{n} bins in [{low}, {high}]; needed at least one and a rising range", call.op
-        )
+        raise InvalidArgumentError(f"{n} bins in [{low}, {high}]; needed at least one and a rising range", call.op)
     step = (float(high) - float(low)) / n
     at = (np.maximum(values, low) - low).astype(np.float64) / step
     counts = np.bincount(np.minimum(at, n - 1).astype(np.int64).reshape(-1), minlength=n)
@@ -226,9 +208,7 @@ HISTOGRAM_FIXED_WIDTH = OpDef(
 )
 
 
-def _host_distinct(
-    call: HostCall, x: np.ndarray, axis: np.ndarray | None = None
-) -> tuple[np.ndarray, ...]:
+def _host_distinct(call: HostCall, x: np.ndarray, axis: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
     """(elements in the order of first occurrence, place of each, how often)."""
     if axis is not None and axis.size > 1:
         raise ShapeError(f"axis must be one number or none, got {axis.tolist()}", call.op)
@@ -271,9 +251,7 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
         inputs="x: T" + (", axis: Taxis" if along else ""),
         outputs="y: T, idx: out_idx" + (", count: out_idx" if counted else ""),
         types={"T": ALL, **({"Taxis": INDEX} if along else {}), "out_idx": INDEX},
-        doc=f"""The different {
-            what
-        }, in the order of first occurrence, and the place of each of x's among them.
+        doc=f"""The different {what}, in the order of first occurrence, and the place of each of x's among them.
 
         x: any dtype.{more} y: without repetition. idx: integers.{
             " count: how often each of y occurs." if counted else ""
@@ -339,15 +317,17 @@ def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: Any = int32, name: str | None = None, out_idx: Any = None
 ) -> ListDiff:
     """The elements of the vector x that are not in y, and their places."""
-    return ListDiff(
-        *LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name)
-    )
+    return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name))
 
 
 def bincount(
-    arr: Any, weights: TensorLike | None = None, minlength: Any = None, maxlength: Any = None, dtype: DTypeLike = int32,
+    arr: Any,
+    weights: TensorLike | None = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: DTypeLike = int32,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """How often each number of `arr` (int32, not negative) occurs, or the sum of its weights.
 
     The result is as long as the largest number says, but between `minlength` and `maxlength`. dtype: of the
@@ -373,9 +353,7 @@ def histogram_fixed_width(
     """How many values lie in each of `nbins` parts of `value_range` (low, high); outer ones count at the ends."""
     graph = graph_of((values, value_range))
     v = graph.to_tensor(values)
-    return HISTOGRAM_FIXED_WIDTH(
-        v, graph.to_tensor(value_range, v.dtype), nbins, dtype=as_dtype(dtype), name=name
-    )
+    return HISTOGRAM_FIXED_WIDTH(v, graph.to_tensor(value_range, v.dtype), nbins, dtype=as_dtype(dtype), name=name)
 
 
 def histogram_fixed_width_bins(
@@ -394,8 +372,14 @@ def histogram_fixed_width_bins(
 
 
 OPS: tuple[OpDef, ...] = (
-    BINCOUNT, DENSE_BINCOUNT, HISTOGRAM_FIXED_WIDTH, UNIQUE_WITH_COUNTS, UNIQUE_V2, UNIQUE_WITH_COUNTS_V2, LIST_DIFF,
-)  # fmt: skip
+    BINCOUNT,
+    DENSE_BINCOUNT,
+    HISTOGRAM_FIXED_WIDTH,
+    UNIQUE_WITH_COUNTS,
+    UNIQUE_V2,
+    UNIQUE_WITH_COUNTS_V2,
+    LIST_DIFF,
+)
 API: dict[str, Any] = {
     "unique_with_counts": unique_with_counts,
     "setdiff1d": setdiff1d,

@@ -353,6 +353,9 @@ def fused_batch_norm(
 
 
 OPS: tuple[OpDef, ...] = (
-    FUSED_BATCH_NORM, FUSED_BATCH_NORM_V2, FUSED_BATCH_NORM_V3, BATCH_NORM_WITH_GLOBAL_NORMALIZATION,
-)  # fmt: skip
+    FUSED_BATCH_NORM,
+    FUSED_BATCH_NORM_V2,
+    FUSED_BATCH_NORM_V3,
+    BATCH_NORM_WITH_GLOBAL_NORMALIZATION,
+)
 API: dict[str, Any] = {"nn.fused_batch_norm": fused_batch_norm}

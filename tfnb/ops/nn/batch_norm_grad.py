@@ -78,17 +78,13 @@ def _infer(c: Infer) -> tuple[Shape, ...]:
     for i in (2, 3, 4):
         vector = with_rank(c, i, 1)
         if not channels.is_compatible_with(vector):
-            raise ShapeError(
-                f"{c.op_name}: input {i} has shape {vector}, the images {c.shapes[1]}"
-            )
+            raise ShapeError(f"{c.op_name}: input {i} has shape {vector}, the images {c.shapes[1]}")
         channels = channels.merge_with(vector)
     dims[axis] = channels.as_list()[0]
     return Shape(tuple(dims)), channels, channels, scalar, scalar
 
 
-def _host(
-    call: HostCall, dy: np.ndarray, x: np.ndarray, scale: np.ndarray, mean: Any, variance: Any, *_: Any
-) -> Any:
+def _host(call: HostCall, dy: np.ndarray, x: np.ndarray, scale: np.ndarray, mean: Any, variance: Any, *_: Any) -> Any:
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     shape = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
@@ -183,9 +179,17 @@ _DOC = """The gradient of %s from the gradient of its first output.
 
 def _gradient(name: str, of: str, inputs: str, outputs: str, types: dict[str, Any]) -> OpDef:
     return OpDef(
-        name, inputs, outputs, _DOC % of, types=types, attrs=BatchNormGradAttrs, infer=_infer,
-        host=_host, expand=_expand, grad=_grad,
-    )  # fmt: skip
+        name,
+        inputs,
+        outputs,
+        _DOC % of,
+        types=types,
+        attrs=BatchNormGradAttrs,
+        infer=_infer,
+        host=_host,
+        expand=_expand,
+        grad=_grad,
+    )
 
 
 FUSED_BATCH_NORM_GRAD = _gradient(
@@ -211,5 +215,7 @@ FUSED_BATCH_NORM_GRAD_V3 = _gradient(
 )
 
 OPS: tuple[OpDef, ...] = (
-    FUSED_BATCH_NORM_GRAD, FUSED_BATCH_NORM_GRAD_V2, FUSED_BATCH_NORM_GRAD_V3,
-)  # fmt: skip
+    FUSED_BATCH_NORM_GRAD,
+    FUSED_BATCH_NORM_GRAD_V2,
+    FUSED_BATCH_NORM_GRAD_V3,
+)

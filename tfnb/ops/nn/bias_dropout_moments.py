@@ -42,9 +42,7 @@ class FormatAttrs:
 
     def __post_init__(self) -> None:
         if self.data_format not in ("NHWC", "NCHW"):
-            raise InvalidArgumentError(
-                f'data_format must be "NHWC" or "NCHW", got {self.data_format!r}'
-            )
+            raise InvalidArgumentError(f'data_format must be "NHWC" or "NCHW", got {self.data_format!r}')
 
 
 def _channel_axis(a: FormatAttrs, rank: int) -> int:
@@ -62,20 +60,14 @@ def _infer_bias_add(c: Infer) -> Shape:
     axis = _channel_axis(c.attrs, len(x.dims))
     size = None if bias.dims is None else bias.dims[0]
     if size is not None and x.dims[axis] not in (None, size):
-        raise ShapeError(
-            f"BiasAdd: the value has {x.dims[axis]} channels (shape {x}), the bias {size}"
-        )
+        raise ShapeError(f"BiasAdd: the value has {x.dims[axis]} channels (shape {x}), the bias {size}")
     return Shape(tuple(size if i == axis and d is None else d for i, d in enumerate(x.dims)))
 
 
 def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Any:
     """The bias, shaped so that it broadcasts against a value of that rank."""
     axis = _channel_axis(a, rank)
-    return (
-        bias
-        if axis == rank - 1
-        else RESHAPE(bias, np.asarray([-1] + [1] * (rank - 1 - axis), np.int32))
-    )
+    return bias if axis == rank - 1 else RESHAPE(bias, np.asarray([-1] + [1] * (rank - 1 - axis), np.int32))
 
 
 def _host_bias_add(call: HostCall, x: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -98,9 +90,7 @@ def _infer_bias_grad(c: Infer) -> Shape:
     x = c.shapes[0]
     if x.dims is not None and len(x.dims) < 2:
         raise ShapeError(f"BiasAddGrad: needed at least 2 dimensions, got shape {x}")
-    return (
-        Shape((None,)) if x.dims is None else Shape((x.dims[_channel_axis(c.attrs, len(x.dims))],))
-    )
+    return Shape((None,)) if x.dims is None else Shape((x.dims[_channel_axis(c.attrs, len(x.dims))],))
 
 
 def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
@@ -219,11 +209,7 @@ def dropout(
 
 def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
     """The shape of the noise; None in a list stands for `value`'s dimension."""
-    if (
-        not isinstance(noise_shape, (list, tuple))
-        or value.shape.dims is None
-        or len(noise_shape) != value.shape.ndims
-    ):
+    if not isinstance(noise_shape, (list, tuple)) or value.shape.dims is None or len(noise_shape) != value.shape.ndims:
         return noise_shape
     return [
         (d if d is not None else shape_of(value)[i]) if n is None else n
@@ -283,10 +269,18 @@ def batch_normalization(
 
 
 def batch_norm_with_global_normalization(
-    t: Any = None, m: Any = None, v: Any = None, beta: Any = None, gamma: Any = None, variance_epsilon: Any = None,
-    scale_after_normalization: bool = True, name: str | None = None, input: Any = None, mean: Any = None,
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: bool = True,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
     variance: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Batch normalisation as TensorFlow 0.6 spelled it: `batch_normalization(t, m, v, beta, gamma, variance_epsilon)`.
 
     `gamma` counts only if `scale_after_normalization`.

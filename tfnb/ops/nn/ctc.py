@@ -71,9 +71,7 @@ def check_lengths(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> None:
     wrong = (lengths < 0) | (lengths > x.shape[0])
     if wrong.any():
         b = int(np.argmax(wrong))
-        raise _bad(
-            call, f"sequence_length[{b}] is {int(lengths[b])}, must be in [0, {x.shape[0]}]"
-        )
+        raise _bad(call, f"sequence_length[{b}] is {int(lengths[b])}, must be in [0, {x.shape[0]}]")
 
 
 def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int, classes: int) -> list[np.ndarray]:
@@ -97,9 +95,7 @@ def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int,
         if null.any():
             own = own[: int(np.argmax(null))]
             if not null[own.size :].all():
-                raise _bad(
-                    call, f"sequence {b} has a label after one that is not below {classes - 1}"
-                )
+                raise _bad(call, f"sequence {b} has a label after one that is not below {classes - 1}")
         if call.attrs.preprocess_collapse_repeated and own.size:
             own = own[np.concatenate([[True], own[1:] != own[:-1]])]
         found.append(own)
@@ -221,9 +217,7 @@ def _host(
 
 
 def _grad(op: Operation, dloss: Tensor, _: Tensor) -> Any:
-    slope = PREVENT_GRADIENT(
-        op.outputs[1], message="CTCLoss: the gradient of its gradient is not there"
-    )
+    slope = PREVENT_GRADIENT(op.outputs[1], message="CTCLoss: the gradient of its gradient is not there")
     return EXPAND_DIMS(EXPAND_DIMS(dloss, 0), -1) * slope, None, None, None
 
 
@@ -268,19 +262,22 @@ def ctc_loss(
     if not isinstance(labels, SparseTensor) and isinstance(scores, SparseTensor):
         labels, scores = scores, labels
     if not isinstance(labels, SparseTensor) or scores is None or sequence_length is None:
-        raise InvalidArgumentError(
-            "ctc_loss needs labels as a SparseTensor, inputs and sequence_length"
-        )
+        raise InvalidArgumentError("ctc_loss needs labels as a SparseTensor, inputs and sequence_length")
     graph = graph_of((scores, labels.values))
     x = graph.to_tensor(scores)
     if not time_major:
         x = TRANSPOSE(x, np.asarray([1, 0, 2], np.int32))
     lengths = graph.to_tensor(sequence_length, None if hasattr(sequence_length, "dtype") else int32)
     return CTC_LOSS(
-        x, labels.indices, labels.values, lengths, preprocess_collapse_repeated=preprocess_collapse_repeated,
-        ctc_merge_repeated=ctc_merge_repeated, ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+        x,
+        labels.indices,
+        labels.values,
+        lengths,
+        preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated,
+        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
         name=name,
-    )[0]  # fmt: skip
+    )[0]
 
 
 OPS: tuple[OpDef, ...] = (CTC_LOSS,)

@@ -71,9 +71,7 @@ def _host_greedy(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np
     classes = x.shape[2]
     blank = call.attrs.blank_index
     if not -classes <= blank < classes:
-        raise InvalidArgumentError(
-            f"{call.op.type}: blank_index {blank} is not a class of {classes}", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: blank_index {blank} is not a class of {classes}", call.op)
     best = x.argmax(axis=2)
     largest = np.take_along_axis(x, best[..., None], axis=2)[..., 0]
     rows = []
@@ -222,33 +220,45 @@ def _given(inputs: Any, sequence_length: Any) -> tuple[Any, Any]:
 
 
 def ctc_greedy_decoder(
-    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None,
+    inputs: Any,
+    sequence_length: Any,
+    merge_repeated: bool = True,
+    blank_index: int | None = None,
     name: str | None = None,
-) -> tuple[list[SparseTensor], Any]:  # fmt: skip
+) -> tuple[list[SparseTensor], Any]:
     """([a `SparseTensor` of the decoded labels], minus the sum of the best scores (batch, 1)); see CTCGreedyDecoder.
 
     inputs: (frames, batch, classes). sequence_length: (batch,) int32.
     """
     found = CTC_GREEDY_DECODER(
-        *_given(inputs, sequence_length), merge_repeated=merge_repeated,
-        blank_index=-1 if blank_index is None else blank_index, name=name,
-    )  # fmt: skip
+        *_given(inputs, sequence_length),
+        merge_repeated=merge_repeated,
+        blank_index=-1 if blank_index is None else blank_index,
+        name=name,
+    )
     return [SparseTensor(*found[:3])], found[3]
 
 
 def ctc_beam_search_decoder(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True,
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
     name: str | None = None,
-) -> tuple[list[SparseTensor], Any]:  # fmt: skip
+) -> tuple[list[SparseTensor], Any]:
     """([a `SparseTensor` for each of the best paths], their log probabilities (batch, top_paths)).
 
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCBeamSearchDecoder. Raises
     `InvalidArgumentError` for more paths than the beam is wide.
     """
     found = CTC_BEAM_SEARCH_DECODER(
-        *_given(inputs, sequence_length), beam_width=beam_width, top_paths=top_paths, merge_repeated=merge_repeated,
+        *_given(inputs, sequence_length),
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=merge_repeated,
         name=name,
-    )  # fmt: skip
+    )
     n = top_paths
     return [SparseTensor(found[i], found[n + i], found[2 * n + i]) for i in range(n)], found[-1]
 

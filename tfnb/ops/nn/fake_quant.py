@@ -109,9 +109,7 @@ def _scalar_args_gradient(attrs: ArgsAttrs, g: Expr, x: Expr) -> Expr:
 
 def _args_gradient(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
-    return ARGS_GRADIENT(
-        dy, op.x, min=a.min, max=a.max, num_bits=a.num_bits, narrow_range=a.narrow_range
-    )
+    return ARGS_GRADIENT(dy, op.x, min=a.min, max=a.max, num_bits=a.num_bits, narrow_range=a.narrow_range)
 
 
 _DOC = "inputs: float32, any shape. outputs: the same shape, floats that are multiples of the step."
@@ -173,9 +171,7 @@ def _summed(rank: int, vector: bool) -> tuple[int, ...]:
 
 
 def _host_gradient(vector: bool) -> Any:
-    def host(
-        call: HostCall, g: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
+    def host(call: HostCall, g: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
         least, most, _ = _nudged(low, high, call.attrs, _Arrays)
         axes = _summed(x.ndim, vector)
         below = np.where(x < least, g, 0).sum(axis=axes, dtype=np.float32)
@@ -245,9 +241,7 @@ def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
     return forward, backward
 
 
-FAKE_QUANT_VARS, VARS_GRADIENT = _vars_pair(
-    "FakeQuantWithMinMaxVars", False, "fake_quant_with_min_max_vars"
-)
+FAKE_QUANT_VARS, VARS_GRADIENT = _vars_pair("FakeQuantWithMinMaxVars", False, "fake_quant_with_min_max_vars")
 FAKE_QUANT_CHANNELS, CHANNELS_GRADIENT = _vars_pair(
     "FakeQuantWithMinMaxVarsPerChannel", True, "fake_quant_with_min_max_vars_per_channel"
 )

@@ -107,9 +107,7 @@ def _both(logits: Any, labels: Any, what: str) -> tuple[Any, Any]:
     return graph.to_tensor(logits), graph.to_tensor(labels)
 
 
-def _cross_entropy(
-    logits: Any, labels: Any, dim: Any, axis: Any, name: str | None, stop: bool
-) -> Any:
+def _cross_entropy(logits: Any, labels: Any, dim: Any, axis: Any, name: str | None, stop: bool) -> Any:
     if isinstance(dim, str):  # 0.x: (logits, labels, name)
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
@@ -152,9 +150,7 @@ def softmax_cross_entropy_with_logits_v2(
     return _cross_entropy(logits, labels, dim, axis, name, False)
 
 
-def sparse_softmax_cross_entropy_with_logits(
-    logits: Any = None, labels: Any = None, name: str | None = None
-) -> Any:
+def sparse_softmax_cross_entropy_with_logits(logits: Any = None, labels: Any = None, name: str | None = None) -> Any:
     """-log_softmax(logits)[label] along the last axis, for labels that name one class each.
 
     logits: a float type, shape (..., classes). labels: int32 or int64, shape (...), in [0, classes). By position logits
@@ -162,11 +158,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     with scope(name, "sparse_softmax_cross_entropy_with_logits", logits, labels):
         x, at = _both(logits, labels, "sparse_softmax_cross_entropy_with_logits")
-        if (
-            x.shape.ndims is not None
-            and at.shape.ndims is not None
-            and x.shape.ndims != at.shape.ndims + 1
-        ):
+        if x.shape.ndims is not None and at.shape.ndims is not None and x.shape.ndims != at.shape.ndims + 1:
             raise ShapeError(
                 f"sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
                 f"got shapes {at.shape} and {x.shape}"
@@ -187,9 +179,7 @@ def sigmoid_cross_entropy_with_logits(
     TensorFlow 0.x. Raises `ShapeError` when the shapes differ.
     """
     with scope(name, "logistic_loss", logits, labels, targets):
-        x, z = _both(
-            logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits"
-        )
+        x, z = _both(logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits")
         x.shape.merge_with(z.shape)
         return SOFTPLUS(x) - x * z
 
@@ -210,16 +200,12 @@ def weighted_cross_entropy_with_logits(
     if pos_weight is None:
         raise InvalidArgumentError("weighted_cross_entropy_with_logits needs pos_weight")
     with scope(name, "logistic_loss", logits, targets, labels):
-        x, z = _both(
-            logits, labels if targets is None else targets, "weighted_cross_entropy_with_logits"
-        )
+        x, z = _both(logits, labels if targets is None else targets, "weighted_cross_entropy_with_logits")
         x.shape.merge_with(z.shape)
         return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
 
 
-def log_poisson_loss(
-    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
-) -> Any:
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Any:
     """exp(log_input) - log_input * targets: the loss of a Poisson distribution with mean exp(log_input), elementwise.
 
     targets, log_input: one float type, one shape. `compute_full_loss` adds Stirling's approximation of

@@ -119,9 +119,7 @@ def _power(norm: Any, beta: float) -> Any:
 def _host_lrn(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.asarray(
-        wide * (a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)) ** -a.beta
-    ).astype(x.dtype)
+    return np.asarray(wide * (a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)) ** -a.beta).astype(x.dtype)
 
 
 def _host_lrn_grad(call: HostCall, g: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -140,9 +138,7 @@ def _lrn_grad(a: LrnAttrs, dy: Tensor, x: Tensor) -> Any:
 
 def _grad_lrn(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
-    return LRN_GRAD(
-        dy, op.x, op.y, depth_radius=a.depth_radius, bias=a.bias, alpha=a.alpha, beta=a.beta
-    )
+    return LRN_GRAD(dy, op.x, op.y, depth_radius=a.depth_radius, bias=a.bias, alpha=a.alpha, beta=a.beta)
 
 
 def _grad_lrn_grad(op: Operation, g: Tensor) -> Any:

@@ -27,9 +27,18 @@ from tfnb.types import (
 )
 
 __all__ = [
-    "API", "OPS", "from_float", "level", "limits", "quantized_op", "range_of", "scalars", "to_float", "unclamped",
+    "API",
+    "OPS",
+    "from_float",
+    "level",
+    "limits",
+    "quantized_op",
+    "range_of",
+    "scalars",
+    "to_float",
+    "unclamped",
     "with_range",
-]  # fmt: skip
+]
 
 _MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
 
@@ -188,9 +197,7 @@ QUANTIZE_V2 = quantized_op(
 )
 
 
-def _host_dequantize(
-    call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
+def _host_dequantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     dtype, mode = call.types["T"], call.attrs.mode
     first, last = range_of(call, low, high)
     least, most = limits(dtype)
@@ -261,9 +268,7 @@ def _fixed_point(x: np.ndarray, own: tuple[float, float], low: float, high: floa
 def _host_requantize(call: HostCall, x: np.ndarray, *ranges: np.ndarray) -> Any:
     own, wanted = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
     if wanted[0] > 0:
-        raise InvalidArgumentError(
-            f"Requantize: requested_output_min must be at most 0, got {wanted[0]}", call.op
-        )
+        raise InvalidArgumentError(f"Requantize: requested_output_min must be at most 0, got {wanted[0]}", call.op)
     found = _requantized(x, own, call.types["out_type"], *wanted, call.types["Tinput"])
     return found, *scalars(*wanted)
 
@@ -293,9 +298,7 @@ REQUANTIZATION_RANGE = quantized_op(
 
 def _host_shrink(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
     wanted = _used(call, x, low, high)
-    found = _requantized(
-        x, range_of(call, low, high), call.types["out_type"], *wanted, call.types["Tinput"]
-    )
+    found = _requantized(x, range_of(call, low, high), call.types["out_type"], *wanted, call.types["Tinput"])
     return found, *scalars(*wanted)
 
 

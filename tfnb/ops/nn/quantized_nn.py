@@ -59,9 +59,7 @@ class PoolAttrs:
             object.__setattr__(self, name, tuple(int(v) for v in getattr(self, name)))
 
 
-def _product(
-    call: HostCall, names: str, ranges: Sequence[np.ndarray]
-) -> tuple[int, int, list[np.ndarray]]:
+def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
     """(the integers that are zero of both operands, the range of their products' sums)."""
     (one, two), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
     a, b = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
@@ -77,9 +75,7 @@ def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray, *ranges: np.ndarr
     x = a.T if attrs.transpose_a else a
     y = b.T if attrs.transpose_b else b
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
-        raise InvalidArgumentError(
-            f"QuantizedMatMul: shapes {a.shape} and {b.shape} cannot be multiplied", call.op
-        )
+        raise InvalidArgumentError(f"QuantizedMatMul: shapes {a.shape} and {b.shape} cannot be multiplied", call.op)
     # float64 holds sums of 8-bit products exactly, and is what BLAS is fast at
     total = (x.astype(np.float64) - zero_a) @ (y.astype(np.float64) - zero_b)
     return _wrapped(total, call.types["Toutput"]), *found
@@ -185,9 +181,7 @@ QUANTIZED_RELU6 = _relu("QuantizedRelu6", 6.0, "min(max(x, 0), 6)")
 def _host_bias(call: HostCall, x: np.ndarray, bias: np.ndarray, *ranges: np.ndarray) -> Any:
     a, b, into = range_of(call, *ranges[:2]), range_of(call, *ranges[2:]), call.types["out_type"]
     if bias.ndim != 1 or x.ndim < 1 or x.shape[-1] != bias.size:
-        raise InvalidArgumentError(
-            f"QuantizedBiasAdd: the bias {bias.shape} does not fit {x.shape}", call.op
-        )
+        raise InvalidArgumentError(f"QuantizedBiasAdd: the bias {bias.shape} does not fit {x.shape}", call.op)
     edge = float(np.float32(max(abs(v) for v in (*a, *b)))) * (1 << 17)
     edge = edge if edge else 1.0
     parts = [

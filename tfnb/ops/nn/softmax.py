@@ -111,9 +111,7 @@ def _infer_dense(c: Infer) -> tuple[Shape, Shape]:
     return Shape(tuple(both.as_list()[:1])), both
 
 
-def _host_dense(
-    call: HostCall, logits: np.ndarray, labels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _host_dense(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x, wanted = _wide(logits), _wide(labels)
     with np.errstate(all="ignore"):
         loss = -(wanted * _log_softmax(x)).sum(axis=-1)
@@ -186,9 +184,7 @@ def _infer_label_term(c: Infer) -> Shape:
 def _check_labels(call: HostCall, labels: np.ndarray, classes: int) -> None:
     bad = (labels < 0) | (labels >= classes)
     if bad.any():
-        raise InvalidArgumentError(
-            f"{call.op.type}: the label {int(labels[bad][0])} is not in [0, {classes})", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: the label {int(labels[bad][0])} is not in [0, {classes})", call.op)
 
 
 def _host_label_term(call: HostCall, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -228,9 +224,7 @@ def _infer_sparse(c: Infer) -> tuple[Shape, Shape]:
     return Shape(tuple(both.as_list()[:1])), both
 
 
-def _host_sparse(
-    call: HostCall, logits: np.ndarray, labels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _host_sparse(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x = _wide(logits)
     if labels.size:
         _check_labels(call, labels, x.shape[1])
@@ -267,6 +261,10 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    SOFTMAX, LOG_SOFTMAX, SOFTMAX_CROSS_ENTROPY, LABEL_TERM, SPARSE_SOFTMAX_CROSS_ENTROPY,
-)  # fmt: skip
+    SOFTMAX,
+    LOG_SOFTMAX,
+    SOFTMAX_CROSS_ENTROPY,
+    LABEL_TERM,
+    SPARSE_SOFTMAX_CROSS_ENTROPY,
+)
 API: dict[str, Any] = {}

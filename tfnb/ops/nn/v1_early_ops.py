@@ -157,9 +157,7 @@ def _infer_global_grad(c: Infer) -> tuple[Shape, ...]:
         try:
             channels = channels.merge_with(with_rank(c, i, 1))
         except ShapeError:
-            raise ShapeError(
-                f"{c.op_name}: input {i} has shape {c.shapes[i]}, the images {t}"
-            ) from None
+            raise ShapeError(f"{c.op_name}: input {i} has shape {c.shapes[i]}, the images {t}") from None
     return t, channels, channels, channels, channels
 
 
@@ -203,5 +201,8 @@ GLOBAL_NORM_GRAD = OpDef(
 )
 
 OPS: tuple[OpDef, ...] = (
-    CONV3D_BACKPROP_INPUT, CONV3D_BACKPROP_FILTER, BIAS_ADD_V1, GLOBAL_NORM_GRAD,
-)  # fmt: skip
+    CONV3D_BACKPROP_INPUT,
+    CONV3D_BACKPROP_FILTER,
+    BIAS_ADD_V1,
+    GLOBAL_NORM_GRAD,
+)

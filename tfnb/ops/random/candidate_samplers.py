@@ -55,9 +55,7 @@ class SamplerAttrs:
                 "each must be at least 1"
             )
         if self.unique and self.num_sampled > self.range_max:
-            raise InvalidArgumentError(
-                f"cannot draw {self.num_sampled} different classes from {self.range_max}"
-            )
+            raise InvalidArgumentError(f"cannot draw {self.num_sampled} different classes from {self.range_max}")
 
 
 @record
@@ -104,9 +102,7 @@ def _uniform(call: HostCall) -> tuple[Draw, Chance]:
 def _fixed(call: HostCall) -> tuple[Draw, Chance]:
     a = call.attrs
     weights = a.unigrams or _weights_in(a.vocab_file)
-    all_weights = np.concatenate(
-        [np.zeros(a.num_reserved_ids), np.asarray(weights, np.float64) ** a.distortion]
-    )
+    all_weights = np.concatenate([np.zeros(a.num_reserved_ids), np.asarray(weights, np.float64) ** a.distortion])
     mine = np.where(np.arange(all_weights.size) % a.num_shards == a.shard, all_weights, 0.0)
     if mine.size != a.range_max or mine.sum() <= 0:
         raise InvalidArgumentError(
@@ -144,9 +140,7 @@ def _distinct(draw: Draw, key: Any, wanted: int) -> tuple[np.ndarray, int]:
 def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
     """The host kernel of a sampler: `distribution(call)` gives how to draw and the classes' chances."""
 
-    def kernel(
-        call: HostCall, true_classes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         a = call.attrs
         bad = (true_classes < 0) | (true_classes >= a.range_max)
         if bad.any():
@@ -163,9 +157,7 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
 
         def expected(k: np.ndarray) -> np.ndarray:
             p = chance(k)
-            count = (
-                -np.expm1(tries * np.log1p(-np.minimum(p, 1 - 1e-16))) if a.unique else p * tries
-            )
+            count = -np.expm1(tries * np.log1p(-np.minimum(p, 1 - 1e-16))) if a.unique else p * tries
             return np.asarray(count, np.float32)
 
         return sampled.astype(np.int64), expected(true_classes), expected(sampled)
@@ -177,9 +169,7 @@ def infer_sampler(c: Infer) -> tuple[Shape, ...]:
     a = c.attrs
     classes = with_rank(c, 0, 2).as_list()
     if classes[1] not in (None, a.num_true):
-        raise ShapeError(
-            f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {a.num_true}"
-        )
+        raise ShapeError(f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {a.num_true}")
     return Shape((a.num_sampled,)), Shape((classes[0], a.num_true)), Shape((a.num_sampled,))
 
 
@@ -210,9 +200,7 @@ LOG_UNIFORM_CANDIDATE_SAMPLER = _sampler(
     _log_uniform,
     "Draws class k with the chance log((k + 2) / (k + 1)) / log(range_max + 1): for classes sorted by frequency.",
 )
-UNIFORM_CANDIDATE_SAMPLER = _sampler(
-    "UniformCandidateSampler", _uniform, "Draws each class with the same chance."
-)
+UNIFORM_CANDIDATE_SAMPLER = _sampler("UniformCandidateSampler", _uniform, "Draws each class with the same chance.")
 FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
     "FixedUnigramCandidateSampler",
     _fixed,
@@ -225,9 +213,7 @@ FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
 
 def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, ...]:
     last = {int(c): i for i, c in enumerate(sampled)}
-    found = [
-        (i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last
-    ]
+    found = [(i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last]
     example, place = np.array(found, np.int64).reshape(-1, 2).T
     lowest = np.full(example.shape, np.finfo(np.float32).min, np.float32)
     return example.astype(np.int32), place.astype(np.int64), lowest
@@ -235,9 +221,7 @@ def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tupl
 
 def _infer_hits(c: Infer) -> tuple[Shape, ...]:
     if with_rank(c, 0, 2).as_list()[1] not in (None, c.attrs.num_true):
-        raise ShapeError(
-            f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {c.attrs.num_true}"
-        )
+        raise ShapeError(f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {c.attrs.num_true}")
     with_rank(c, 1, 1)
     return (Shape((None,)),) * 3
 
@@ -309,10 +293,19 @@ def fixed_unigram_candidate_sampler(
     graph = graph_of((true_classes,))
     return FIXED_UNIGRAM_CANDIDATE_SAMPLER(
         graph.to_tensor(true_classes, int64),
-        num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique), range_max=int(range_max),
-        vocab_file=vocab_file, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
-        num_shards=int(num_shards), shard=int(shard), unigrams=tuple(unigrams), name=name, **seeds_for(graph, seed),
-    )  # fmt: skip
+        num_true=int(num_true),
+        num_sampled=int(num_sampled),
+        unique=bool(unique),
+        range_max=int(range_max),
+        vocab_file=vocab_file,
+        distortion=float(distortion),
+        num_reserved_ids=int(num_reserved_ids),
+        num_shards=int(num_shards),
+        shard=int(shard),
+        unigrams=tuple(unigrams),
+        name=name,
+        **seeds_for(graph, seed),
+    )
 
 
 def compute_accidental_hits(
@@ -327,15 +320,16 @@ def compute_accidental_hits(
 
 
 OPS: tuple[OpDef, ...] = (
-    LOG_UNIFORM_CANDIDATE_SAMPLER, UNIFORM_CANDIDATE_SAMPLER, FIXED_UNIGRAM_CANDIDATE_SAMPLER, COMPUTE_ACCIDENTAL_HITS,
-)  # fmt: skip
+    LOG_UNIFORM_CANDIDATE_SAMPLER,
+    UNIFORM_CANDIDATE_SAMPLER,
+    FIXED_UNIGRAM_CANDIDATE_SAMPLER,
+    COMPUTE_ACCIDENTAL_HITS,
+)
 API: dict[str, Any] = {
     "nn.log_uniform_candidate_sampler": sampler_function(
         LOG_UNIFORM_CANDIDATE_SAMPLER, "log_uniform_candidate_sampler"
     ),
-    "nn.uniform_candidate_sampler": sampler_function(
-        UNIFORM_CANDIDATE_SAMPLER, "uniform_candidate_sampler"
-    ),
+    "nn.uniform_candidate_sampler": sampler_function(UNIFORM_CANDIDATE_SAMPLER, "uniform_candidate_sampler"),
     "nn.fixed_unigram_candidate_sampler": fixed_unigram_candidate_sampler,
     "nn.compute_accidental_hits": compute_accidental_hits,
 }

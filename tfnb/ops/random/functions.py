@@ -85,9 +85,13 @@ def _scaled(value: Any, scale: Any, shift: Any) -> Any:
 
 
 def random_uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None,
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Numbers evenly distributed in [minval, maxval).
 
     shape: integers or an integer tensor. minval, maxval: numbers or scalar tensors of `dtype`; maxval is 1 by default
@@ -112,9 +116,7 @@ def random_uniform(
         return _scaled(unit, high - minval, minval)
 
 
-def _normal(
-    op: OpDef, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
-) -> Any:
+def _normal(op: OpDef, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str) -> Any:
     graph = graph_of((shape, mean, stddev))
     with graph.name_scope(name):
         unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **seeds_for(graph, seed))
@@ -122,23 +124,29 @@ def _normal(
 
 
 def random_normal(
-    shape: TensorLike, mean: TensorLike = 0.0, stddev: float = 1.0, dtype: DTypeLike = float32, seed: int | None = None,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: float = 1.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Normal numbers of that mean and standard deviation.
 
     shape: integers or an integer tensor. mean, stddev: numbers or tensors of `dtype` that broadcast to it. dtype: a
     float type.
     """
-    return _normal(
-        RANDOM_STANDARD_NORMAL, shape, mean, stddev, dtype, seed, name or "random_normal"
-    )
+    return _normal(RANDOM_STANDARD_NORMAL, shape, mean, stddev, dtype, seed, name or "random_normal")
 
 
 def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: int | None = None,
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Normal numbers, only those at most two standard deviations from the mean; arguments as `random_normal`'s."""
     return _normal(TRUNCATED_NORMAL, shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
@@ -186,14 +194,9 @@ def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) ->
     u = ((high >> 5) * 67108864.0 + (low >> 6)) * 2.0**-53
     with np.errstate(all="ignore"):
         x = logits.astype(np.float64)
-        weights = np.where(
-            np.isfinite(x), np.exp(x - x.max(axis=1, keepdims=True, initial=-np.inf)), 0.0
-        )
+        weights = np.where(np.isfinite(x), np.exp(x - x.max(axis=1, keepdims=True, initial=-np.inf)), 0.0)
     total = np.cumsum(weights, axis=1)
-    drawn = [
-        np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right")
-        for i in range(rows)
-    ]
+    drawn = [np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right") for i in range(rows)]
     found = np.asarray(drawn, np.int64).reshape(rows, n)
     return np.minimum(found, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
 
@@ -269,9 +272,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         if not is_tensor_like(size) and x.shape.is_fully_defined():
             known = np.asarray(x.shape.known())
             if known.size != dims.size or (known < dims).any():
-                raise ShapeError(
-                    f"random_crop: a block of shape {dims.tolist()} does not fit into shape {x.shape}"
-                )
+                raise ShapeError(f"random_crop: a block of shape {dims.tolist()} does not fit into shape {x.shape}")
         room = graph.to_tensor(shape_of(x) - dims + 1)
         words = random_uniform(shape_of(graph.to_tensor(dims)), 0, 2**31 - 1, int32, seed)
         return slice_(x, words % room, dims)

@@ -128,22 +128,20 @@ def _poisson(name: str, inputs: str, types: Any, defaults: Any) -> OpDef:
     )
 
 
-RANDOM_POISSON = _poisson(
-    "RandomPoisson", "shape: S, rate: dtype", {"S": INDEX, "dtype": _KINDS}, {}
-)
+RANDOM_POISSON = _poisson("RandomPoisson", "shape: S, rate: dtype", {"S": INDEX, "dtype": _KINDS}, {})
 RANDOM_POISSON_V2 = _poisson(
-    "RandomPoissonV2", "shape: S, rate: R", {"S": INDEX, "R": (*_KINDS, *INDEX), "dtype": (*_KINDS, *INDEX)},
+    "RandomPoissonV2",
+    "shape: S, rate: R",
+    {"S": INDEX, "R": (*_KINDS, *INDEX), "dtype": (*_KINDS, *INDEX)},
     {"R": float64, "dtype": int64},
-)  # fmt: skip
+)
 
 
 def _host_truncated(call: HostCall, shape: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
     """Intervals right of the mean are mirrored to its left, where the distribution function has digits."""
     dims = tuple(shape.tolist())
     if any(p.ndim > 1 or (p.ndim == 1 and p.size not in (1, *dims[:1])) for p in parameters):
-        raise InvalidArgumentError(
-            f"each parameter must be a scalar or have {dims[:1]} elements", call.op
-        )
+        raise InvalidArgumentError(f"each parameter must be a scalar or have {dims[:1]} elements", call.op)
     wide = [p.astype(np.float64).reshape(-1, *(1,) * max(len(dims) - 1, 0)) for p in parameters]
     mean, deviation, low, high = (p if dims else p.reshape(()) for p in wide)
     if (deviation <= 0).any() or (low >= high).any():
@@ -199,12 +197,8 @@ def random_gamma(
     with graph.as_default(), graph.name_scope(name or "random_gamma"):
         kind = as_dtype(dtype)
         a = graph.to_tensor(alpha, None if hasattr(alpha, "dtype") else kind)
-        b = graph.to_tensor(
-            1.0 if beta is None else beta, None if hasattr(beta, "dtype") else a.dtype
-        )
-        draw = RANDOM_GAMMA(
-            _dims(graph, shape), a + ZEROS_LIKE(b), graph=graph, **seeds_for(graph, seed)
-        )
+        b = graph.to_tensor(1.0 if beta is None else beta, None if hasattr(beta, "dtype") else a.dtype)
+        draw = RANDOM_GAMMA(_dims(graph, shape), a + ZEROS_LIKE(b), graph=graph, **seeds_for(graph, seed))
         return MAXIMUM(draw / b, np.finfo(a.dtype.np).tiny)
 
 
@@ -215,9 +209,7 @@ def random_poisson(
     graph = graph_of((lam, shape))
     rate = graph.to_tensor(lam, None if hasattr(lam, "dtype") else float32)
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)
-    return RANDOM_POISSON_V2(
-        dims, rate, dtype=as_dtype(dtype), name=name or "random_poisson", graph=graph, **seeds
-    )
+    return RANDOM_POISSON_V2(dims, rate, dtype=as_dtype(dtype), name=name or "random_poisson", graph=graph, **seeds)
 
 
 def parameterized_truncated_normal(
@@ -238,8 +230,11 @@ def parameterized_truncated_normal(
 
 
 OPS: tuple[OpDef, ...] = (
-    RANDOM_GAMMA, RANDOM_POISSON, RANDOM_POISSON_V2, PARAMETERIZED_TRUNCATED_NORMAL,
-)  # fmt: skip
+    RANDOM_GAMMA,
+    RANDOM_POISSON,
+    RANDOM_POISSON_V2,
+    PARAMETERIZED_TRUNCATED_NORMAL,
+)
 API: dict[str, Any] = {
     "random_gamma": random_gamma,
     "random.gamma": random_gamma,

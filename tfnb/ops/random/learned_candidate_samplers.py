@@ -121,9 +121,7 @@ def _host_all(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, ...
     n = call.attrs.num_sampled
     bad = (true_classes < 0) | (true_classes >= n)
     if bad.any():
-        raise InvalidArgumentError(
-            f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {n})", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {n})", call.op)
     return (
         np.arange(n, dtype=np.int64),
         np.ones(true_classes.shape, np.float32),
@@ -135,9 +133,7 @@ def _infer_all(c: Infer) -> tuple[Shape, ...]:
     classes = with_rank(c, 0, 2).as_list()
     a = c.attrs
     if classes[1] not in (None, a.num_true):
-        raise ShapeError(
-            f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {a.num_true}"
-        )
+        raise ShapeError(f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {a.num_true}")
     return Shape((a.num_sampled,)), Shape((classes[0], a.num_true)), Shape((a.num_sampled,))
 
 
@@ -168,14 +164,20 @@ def all_candidate_sampler(
     """All classes 0, ..., num_sampled - 1, each expected once; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
     return ALL_CANDIDATE_SAMPLER(
-        graph.to_tensor(true_classes, int64), num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique),
-        name=name, **seeds_for(graph, seed),
-    )  # fmt: skip
+        graph.to_tensor(true_classes, int64),
+        num_true=int(num_true),
+        num_sampled=int(num_sampled),
+        unique=bool(unique),
+        name=name,
+        **seeds_for(graph, seed),
+    )
 
 
 OPS: tuple[OpDef, ...] = (
-    LEARNED_UNIGRAM_CANDIDATE_SAMPLER, THREAD_UNSAFE_UNIGRAM_CANDIDATE_SAMPLER, ALL_CANDIDATE_SAMPLER,
-)  # fmt: skip
+    LEARNED_UNIGRAM_CANDIDATE_SAMPLER,
+    THREAD_UNSAFE_UNIGRAM_CANDIDATE_SAMPLER,
+    ALL_CANDIDATE_SAMPLER,
+)
 API: dict[str, Any] = {
     "nn.learned_unigram_candidate_sampler": sampler_function(
         LEARNED_UNIGRAM_CANDIDATE_SAMPLER, "learned_unigram_candidate_sampler"

@@ -147,22 +147,16 @@ def _lower_uniform_int(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Exp
     return _uniform_int(_words(site, idx), site.outputs[0].dtype, low, high)
 
 
-def _host_uniform_int(
-    call: HostCall, shape: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
+def _host_uniform_int(call: HostCall, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     if low >= high:
-        raise InvalidArgumentError(
-            f"RandomUniformInt: minval {low} must be less than maxval {high}"
-        )
+        raise InvalidArgumentError(f"RandomUniformInt: minval {low} must be less than maxval {high}")
     return _host(_uniform_int)(call, shape, low, high)
 
 
 def _infer_uniform_int(c: Infer) -> Shape:
     low, high = c.value(1), c.value(2)
     if low is not None and high is not None and low >= high:
-        raise InvalidArgumentError(
-            f"RandomUniformInt: minval {low} must be less than maxval {high}"
-        )
+        raise InvalidArgumentError(f"RandomUniformInt: minval {low} must be less than maxval {high}")
     return c.as_shape(0)
 
 
@@ -190,9 +184,7 @@ def _floats(name: str, of: Any, doc: str) -> OpDef:
 
 
 RANDOM_UNIFORM = _floats("RandomUniform", _uniform, "Numbers evenly distributed in [0, 1).")
-RANDOM_STANDARD_NORMAL = _floats(
-    "RandomStandardNormal", _normal, "Normal numbers of mean 0 and deviation 1."
-)
+RANDOM_STANDARD_NORMAL = _floats("RandomStandardNormal", _normal, "Normal numbers of mean 0 and deviation 1.")
 TRUNCATED_NORMAL = _floats(
     "TruncatedNormal",
     _truncated,
@@ -203,9 +195,7 @@ RANDOM_UNIFORM_INT = OpDef(
     "RandomUniformInt",
     "shape: T, minval: Tout, maxval: Tout",
     "output: Tout",
-    "Integers evenly distributed in [minval, maxval)."
-    + _SHAPES
-    + "\nErrors: minval >= maxval, where known.",
+    "Integers evenly distributed in [minval, maxval)." + _SHAPES + "\nErrors: minval >= maxval, where known.",
     types={"T": INDEX, "Tout": INDEX},
     attrs=SeedAttrs,
     infer=_infer_uniform_int,

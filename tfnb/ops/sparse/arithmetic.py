@@ -53,15 +53,11 @@ __all__ = [
 def check_places(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None:
     """Raises `InvalidArgumentError` for an index outside `shape`, or of another rank."""
     if indices.ndim != 2 or indices.shape[1:] != shape.shape:
-        raise InvalidArgumentError(
-            f"indices of shape {indices.shape} for a dense shape {shape.tolist()}", call.op
-        )
+        raise InvalidArgumentError(f"indices of shape {indices.shape} for a dense shape {shape.tolist()}", call.op)
     bad = ((indices < 0) | (indices >= shape)).any(1)
     if bad.any():
         where = indices[bad][0].tolist()
-        raise InvalidArgumentError(
-            f"the index {where} is not inside shape {shape.tolist()}", call.op
-        )
+        raise InvalidArgumentError(f"the index {where} is not inside shape {shape.tolist()}", call.op)
 
 
 def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -91,9 +87,7 @@ def _product_shape(c: Infer) -> Shape:
     rows, inner = a[::-1] if c.attrs.adjoint_a else a  # type: ignore[index,misc]
     depth, columns = b[::-1] if c.attrs.adjoint_b else b  # type: ignore[index,misc]
     if inner is not None and depth is not None and inner != depth:
-        raise ShapeError(
-            f"{c.op_name}: the sparse matrix has {inner} columns, the dense one {depth} rows"
-        )
+        raise ShapeError(f"{c.op_name}: the sparse matrix has {inner} columns, the dense one {depth} rows")
     return Shape((rows, columns))
 
 
@@ -178,9 +172,7 @@ def _dense_product_shape(c: Infer) -> Shape:
 
 def _host_dense_product(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     left, right = a.astype(np.float32), b.astype(np.float32)
-    return (left.T if call.attrs.transpose_a else left) @ (
-        right.T if call.attrs.transpose_b else right
-    )
+    return (left.T if call.attrs.transpose_a else left) @ (right.T if call.attrs.transpose_b else right)
 
 
 def _expand_dense_product(op: Operation, a: Tensor, b: Tensor) -> Any:
@@ -191,16 +183,8 @@ def _expand_dense_product(op: Operation, a: Tensor, b: Tensor) -> Any:
 def _grad_dense_product(op: Operation, dy: Tensor) -> Any:
     (a, b), ta, tb = op.inputs, op.attrs.transpose_a, op.attrs.transpose_b
     x, y = cast_to(a, float32), cast_to(b, float32)
-    da = (
-        MAT_MUL(y, dy, transpose_a=tb, transpose_b=True)
-        if ta
-        else MAT_MUL(dy, y, transpose_b=not tb)
-    )
-    db = (
-        MAT_MUL(dy, x, transpose_a=True, transpose_b=ta)
-        if tb
-        else MAT_MUL(x, dy, transpose_a=not ta)
-    )
+    da = MAT_MUL(y, dy, transpose_a=tb, transpose_b=True) if ta else MAT_MUL(dy, y, transpose_b=not tb)
+    db = MAT_MUL(dy, x, transpose_a=True, transpose_b=ta) if tb else MAT_MUL(x, dy, transpose_a=not ta)
     return cast_to(da, a.dtype), cast_to(db, b.dtype)
 
 
@@ -269,9 +253,7 @@ def _host_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
         skip = shape.size - dense.ndim
         tail = shape[skip:].tolist() if skip >= 0 else []
         if skip < 0 or any(d not in (1, n) for d, n in zip(dense.shape, tail, strict=True)):
-            raise InvalidArgumentError(
-                f"{dense.shape} does not broadcast to {shape.tolist()}", call.op
-            )
+            raise InvalidArgumentError(f"{dense.shape} does not broadcast to {shape.tolist()}", call.op)
         at = tuple(indices[:, skip + k] * (d != 1) for k, d in enumerate(dense.shape))
         picked = dense[at] if at else dense
         with np.errstate(all="ignore"):
@@ -364,13 +346,19 @@ def _cwise(name: str, what: str, host: Any, fn: Any, grad: Any) -> OpDef:
 SPARSE_DENSE_CWISE = {
     "Mul": _cwise("Mul", "times", np.multiply, lambda a, b: a * b, _grad_cwise(lambda dy, x, y: (dy * y, dy * x))),
     "Div": _cwise(
-        "Div", "divided by", _quotient, lambda a, b: DIV(a, b),
+        "Div",
+        "divided by",
+        _quotient,
+        lambda a, b: DIV(a, b),
         _grad_cwise(lambda dy, x, y: (dy / y, dy * (-x / SQUARE(y)))),
     ),
     "Add": _cwise("Add", "plus", np.add, lambda a, b: a + b, _grad_cwise(lambda dy, x, y: (dy, dy))),
 }
 
 OPS: tuple[OpDef, ...] = (
-    SPARSE_TENSOR_DENSE_MATMUL, SPARSE_MAT_MUL, SPARSE_TENSOR_DENSE_ADD, *SPARSE_DENSE_CWISE.values(),
-)  # fmt: skip
+    SPARSE_TENSOR_DENSE_MATMUL,
+    SPARSE_MAT_MUL,
+    SPARSE_TENSOR_DENSE_ADD,
+    *SPARSE_DENSE_CWISE.values(),
+)
 API: dict[str, Any] = {}

@@ -55,9 +55,7 @@ def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
     out = np.zeros(sizes.tolist(), np.float32)
     for at in {*guesses, *truths}:
         if any(i < 0 or i >= n for i, n in zip(at, sizes.tolist(), strict=True)):
-            raise InvalidArgumentError(
-                f"the index {at} is not inside shape {sizes.tolist()}", call.op
-            )
+            raise InvalidArgumentError(f"the index {at} is not inside shape {sizes.tolist()}", call.op)
         truth = truths.get(at, [])
         distance = float(_levenshtein(truth, guesses.get(at, [])))
         if call.attrs.normalize:
@@ -92,12 +90,10 @@ EDIT_DISTANCE = OpDef(
     host=_host_distance,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
-)  # fmt: skip
+)
 
 
-def edit_distance(
-    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
-) -> Any:
+def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Any:
     """Levenshtein distances of the sequences in two sparse tensors; divided by the truth's length if `normalize`."""
     h, t = hypothesis, truth
     return EDIT_DISTANCE(

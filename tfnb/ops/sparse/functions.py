@@ -67,27 +67,20 @@ def sparse_tensor_dense_matmul(
     )
 
 
-def sparse_add(
-    a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None
-) -> Any:
+def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None) -> Any:
     """a + b, of which at least one is sparse: a SparseTensor of two, else a tensor.
 
     threshold: sums of two sparse elements below it, by magnitude, are left out (0.x: `thresh`). Errors: neither
     is sparse.
     """
     least = threshold if threshold is not None else 0 if thresh is None else thresh
-    sides = [
-        SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x
-        for x in (a, b)
-    ]
+    sides = [SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x for x in (a, b)]
     if not any(isinstance(x, SparseTensor) for x in sides):
         raise DTypeError("sparse_add: at least one operand must be a SparseTensor")
     if all(isinstance(x, SparseTensor) for x in sides):
         x, y = sides
         least = x.graph.to_tensor(least if hasattr(least, "dtype") else x.dtype.np.type(least))
-        found = SPARSE_ADD(
-            x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name
-        )
+        found = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name)
         return _with_shape(SparseTensor(*found), x.shape.merge_with(y.shape))
     x, dense = sides if isinstance(sides[0], SparseTensor) else sides[::-1]
     return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
@@ -119,9 +112,13 @@ def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = N
 
 
 def sparse_concat(
-    axis: Any = None, sp_inputs: Any = None, name: str | None = None, expand_nonconcat_dim: bool = False,
-    concat_dim: Any = None, expand_nonconcat_dims: bool | None = None,
-) -> SparseTensor:  # fmt: skip
+    axis: Any = None,
+    sp_inputs: Any = None,
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None,
+    expand_nonconcat_dims: bool | None = None,
+) -> SparseTensor:
     """Sparse tensors joined along `axis` (0.x: `concat_dim`).
 
     expand_nonconcat_dim: their other dimensions may differ, and become the largest. Errors: no input.
@@ -147,9 +144,13 @@ def sparse_concat(
 
 
 def sparse_split(
-    keyword_required: Any = None, sp_input: Any = None, num_split: Any = None, axis: Any = None,
-    name: str | None = None, split_dim: Any = None,
-) -> list[SparseTensor]:  # fmt: skip
+    keyword_required: Any = None,
+    sp_input: Any = None,
+    num_split: Any = None,
+    axis: Any = None,
+    name: str | None = None,
+    split_dim: Any = None,
+) -> list[SparseTensor]:
     """A sparse tensor cut into `num_split` parts along `axis`. By position, 0.x: (split_dim, num_split, sp_input)."""
     if isinstance(num_split, (SparseTensor, SparseTensorValue)):
         split_dim, num_split, sp_input = keyword_required, sp_input, num_split
@@ -181,9 +182,7 @@ def sparse_tensor_to_dense(
     default: Any = (b"" if x.dtype.is_string else 0) if default_value is None else default_value
     if not hasattr(default, "graph"):
         default = np.asarray(default, object if x.dtype.is_string else x.dtype.np)
-    dense = SPARSE_TO_DENSE(
-        x.indices, x.dense_shape, x.values, default, validate_indices=validate_indices, name=name
-    )
+    dense = SPARSE_TO_DENSE(x.indices, x.dense_shape, x.values, default, validate_indices=validate_indices, name=name)
     dense.set_shape(x.shape)
     return dense
 
@@ -227,15 +226,11 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     return _with_shape(found, x.shape)
 
 
-def sparse_fill_empty_rows(
-    sp_input: Any, default_value: Any, name: str | None = None
-) -> tuple[SparseTensor, Any]:
+def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Any]:
     """(the sparse tensor with `default_value` at the start of each row that has nothing, which rows those are)."""
     x = _sparse(sp_input, "sparse_fill_empty_rows")
     default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
-    indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(
-        x.indices, x.values, x.dense_shape, default, name=name
-    )
+    indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(x.indices, x.values, x.dense_shape, default, name=name)
     return _with_shape(SparseTensor(indices, values, x.dense_shape), x.shape), empty
 
 
@@ -249,14 +244,10 @@ def _axes(x: SparseTensor, axis: Any) -> Any:
 
 
 def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
-    def arguments(
-        sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any
-    ) -> Any:
+    def arguments(sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> Any:
         x = _sparse(sp_input, what)
         axes = _axes(x, reduction_axes if axis is None else axis)
-        return (x.indices, x.values, x.dense_shape, axes), bool(
-            keep_dims if keepdims is None else keepdims
-        )
+        return (x.indices, x.values, x.dense_shape, axes), bool(keep_dims if keepdims is None else keepdims)
 
     def to_dense(
         sp_input: Tensor,
@@ -270,9 +261,13 @@ def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
         return dense(*inputs, keep_dims=keep, name=name)
 
     def to_sparse(
-        sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None,
+        sp_input: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        reduction_axes: Any = None,
+        keep_dims: Any = None,
         name: str | None = None,
-    ) -> SparseTensor:  # fmt: skip
+    ) -> SparseTensor:
         inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
         return SparseTensor(*sparse(*inputs, keep_dims=keep, name=name))
 
@@ -293,9 +288,7 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 def _pair(op: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
     x, y = _sparse(a, op.name), _sparse(b, op.name)
-    at, values = op(
-        x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, name=name
-    )
+    at, values = op(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, name=name)
     return _with_shape(SparseTensor(at, values, x.dense_shape), x.shape.merge_with(y.shape))
 
 
@@ -318,9 +311,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
                 raise ShapeError("sparse_transpose: without perm the rank must be known")
             perm = np.arange(x.shape.ndims, dtype=np.int32)[::-1].copy()
         order = x.graph.to_tensor(perm, None if hasattr(perm, "dtype") else int32)
-        moved = SparseTensor(
-            GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order)
-        )
+        moved = SparseTensor(GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order))
         return sparse_reorder(moved)
 
 
@@ -341,24 +332,32 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
         return _with_shape(SparseTensor(at, GATHER_ND(x, at), SHAPE(x, out_type=int64)), x.shape)
 
 
-sparse_reduce_sum, sparse_reduce_sum_sparse = _reduction(
-    SPARSE_REDUCE_SUM, SPARSE_REDUCE_SUM_SPARSE, "sum"
-)
-sparse_reduce_max, sparse_reduce_max_sparse = _reduction(
-    SPARSE_REDUCE_MAX, SPARSE_REDUCE_MAX_SPARSE, "maximum"
-)
+sparse_reduce_sum, sparse_reduce_sum_sparse = _reduction(SPARSE_REDUCE_SUM, SPARSE_REDUCE_SUM_SPARSE, "sum")
+sparse_reduce_max, sparse_reduce_max_sparse = _reduction(SPARSE_REDUCE_MAX, SPARSE_REDUCE_MAX_SPARSE, "maximum")
 
 _FUNCTIONS = {
-    "sparse_tensor_dense_matmul": sparse_tensor_dense_matmul, "sparse_add": sparse_add,
-    "sparse_reshape": sparse_reshape, "sparse_concat": sparse_concat, "sparse_split": sparse_split,
-    "sparse_slice": sparse_slice, "sparse_reorder": sparse_reorder, "sparse_tensor_to_dense": sparse_tensor_to_dense,
-    "sparse_to_indicator": sparse_to_indicator, "sparse_merge": sparse_merge, "sparse_retain": sparse_retain,
-    "sparse_fill_empty_rows": sparse_fill_empty_rows, "sparse_reduce_sum": sparse_reduce_sum,
-    "sparse_reduce_sum_sparse": sparse_reduce_sum_sparse, "sparse_reduce_max": sparse_reduce_max,
-    "sparse_reduce_max_sparse": sparse_reduce_max_sparse, "sparse_softmax": sparse_softmax,
-    "sparse_maximum": sparse_maximum, "sparse_minimum": sparse_minimum, "sparse_transpose": sparse_transpose,
+    "sparse_tensor_dense_matmul": sparse_tensor_dense_matmul,
+    "sparse_add": sparse_add,
+    "sparse_reshape": sparse_reshape,
+    "sparse_concat": sparse_concat,
+    "sparse_split": sparse_split,
+    "sparse_slice": sparse_slice,
+    "sparse_reorder": sparse_reorder,
+    "sparse_tensor_to_dense": sparse_tensor_to_dense,
+    "sparse_to_indicator": sparse_to_indicator,
+    "sparse_merge": sparse_merge,
+    "sparse_retain": sparse_retain,
+    "sparse_fill_empty_rows": sparse_fill_empty_rows,
+    "sparse_reduce_sum": sparse_reduce_sum,
+    "sparse_reduce_sum_sparse": sparse_reduce_sum_sparse,
+    "sparse_reduce_max": sparse_reduce_max,
+    "sparse_reduce_max_sparse": sparse_reduce_max_sparse,
+    "sparse_softmax": sparse_softmax,
+    "sparse_maximum": sparse_maximum,
+    "sparse_minimum": sparse_minimum,
+    "sparse_transpose": sparse_transpose,
     "sparse_mask": sparse_mask,
-}  # fmt: skip
+}
 _RENAMED = {"sparse_tensor_dense_matmul": "matmul", "sparse_tensor_to_dense": "to_dense"}
 OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {

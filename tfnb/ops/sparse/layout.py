@@ -44,11 +44,7 @@ def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
         indices, values, shape, axes = inputs
         at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
         gone = {normalize_axis(int(a), shape.size) for a in axes.reshape(-1)}
-        dims = [
-            1 if a in gone else d
-            for a, d in enumerate(shape.tolist())
-            if call.attrs.keep_dims or a not in gone
-        ]
+        dims = [1 if a in gone else d for a, d in enumerate(shape.tolist()) if call.attrs.keep_dims or a not in gone]
         return at, found, np.asarray(dims, np.int64)
 
     return OpDef(
@@ -112,9 +108,7 @@ def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[i
     if given.count(-1) == 1 and rest and size % rest == 0:
         given[given.index(-1)] = size // rest
     if -1 in given or any(d < 0 for d in given) or int(np.prod(given, dtype=np.int64)) != size:
-        raise InvalidArgumentError(
-            f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}"
-        )
+        raise InvalidArgumentError(f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}")
     return given
 
 
@@ -146,9 +140,7 @@ def _lower_reshape(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     number: Expr = s.const(0, int64)
     for k, stride in enumerate(_strides(old)):
         number = number + site.load(0, (idx[0], k)) * stride
-    steps, sizes = (
-        constant_lookup(v, idx[1], int64) for v in (_strides(new), [max(d, 1) for d in new])
-    )
+    steps, sizes = (constant_lookup(v, idx[1], int64) for v in (_strides(new), [max(d, 1) for d in new]))
     return s.floormod(s.floordiv(number, steps), sizes)
 
 
@@ -185,9 +177,7 @@ def _host_concat(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     for at, size in zip(indices, shapes, strict=True):
         check_places(call, at, size)
         if np.delete(size, a).tolist() != np.delete(shapes[0], a).tolist():
-            raise InvalidArgumentError(
-                f"shapes {shapes[0].tolist()} and {size.tolist()} do not fit", call.op
-            )
+            raise InvalidArgumentError(f"shapes {shapes[0].tolist()} and {size.tolist()} do not fit", call.op)
         shifted = at.copy()
         shifted[:, a] += offset
         moved.append(shifted)
@@ -288,14 +278,8 @@ def _host_slice(
     size: np.ndarray,
 ) -> tuple[np.ndarray, ...]:
     check_places(call, indices, shape)
-    if (
-        start.shape != shape.shape
-        or size.shape != shape.shape
-        or (size < 0).any()
-    ):
-        raise InvalidArgumentError(
-            f"start {start.tolist()}, size {size.tolist()} in {shape.tolist()}", call.op
-        )
+    if start.shape != shape.shape or size.shape != shape.shape or (size < 0).any():
+        raise InvalidArgumentError(f"start {start.tolist()}, size {size.tolist()} in {shape.tolist()}", call.op)
     inside = ((indices >= start) & (indices < start + size)).all(1)
     return indices[inside] - start, values[inside], np.maximum(np.minimum(size, shape - start), 0)
 
@@ -325,14 +309,10 @@ def _host_slice_grad(
     call: HostCall, dy: np.ndarray, indices: np.ndarray, start: np.ndarray, sliced: np.ndarray
 ) -> np.ndarray:
     if dy.shape[:1] != sliced.shape[:1]:
-        raise InvalidArgumentError(
-            f"{call.op.type}: {dy.size} gradients for {len(sliced)} indices", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: {dy.size} gradients for {len(sliced)} indices", call.op)
     wanted = indices - start
     if missing := {*map(tuple, sliced.tolist())} - {*map(tuple, wanted.tolist())}:
-        raise InvalidArgumentError(
-            f"{call.op.type}: the input has no element for {min(missing)} of the slice", call.op
-        )
+        raise InvalidArgumentError(f"{call.op.type}: the input has no element for {min(missing)} of the slice", call.op)
     return values_at(dy, wanted, sliced)
 
 
@@ -397,9 +377,7 @@ SPARSE_FILL_EMPTY_ROWS = OpDef(
 )
 
 
-def _host_fill_grad(
-    call: HostCall, back: np.ndarray, dy: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _host_fill_grad(call: HostCall, back: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if ((back < 0) | (back >= dy.size)).any():
         raise InvalidArgumentError(f"reverse_index_map {back.tolist()} for {dy.size} gradients", call.op)
     d_values = dy[back]
@@ -424,7 +402,14 @@ SPARSE_FILL_EMPTY_ROWS_GRAD = OpDef(
 
 OPS: tuple[OpDef, ...] = (
     SPARSE_REDUCE_SUM_SPARSE,
-    SPARSE_REDUCE_MAX_SPARSE, SPARSE_REORDER, SPARSE_RESHAPE, SPARSE_CONCAT, SPARSE_SPLIT, SPARSE_SLICE,
-    SPARSE_SLICE_GRAD, SPARSE_FILL_EMPTY_ROWS, SPARSE_FILL_EMPTY_ROWS_GRAD,
-)  # fmt: skip
+    SPARSE_REDUCE_MAX_SPARSE,
+    SPARSE_REORDER,
+    SPARSE_RESHAPE,
+    SPARSE_CONCAT,
+    SPARSE_SPLIT,
+    SPARSE_SLICE,
+    SPARSE_SLICE_GRAD,
+    SPARSE_FILL_EMPTY_ROWS,
+    SPARSE_FILL_EMPTY_ROWS_GRAD,
+)
 API: dict[str, Any] = {}

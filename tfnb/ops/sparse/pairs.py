@@ -51,14 +51,10 @@ def unraveled(number: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 def _same_shape(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
     if a.shape != b.shape or (a != b).any():
-        raise InvalidArgumentError(
-            f"the dense shapes {a.tolist()} and {b.tolist()} differ", call.op
-        )
+        raise InvalidArgumentError(f"the dense shapes {a.tolist()} and {b.tolist()} differ", call.op)
 
 
-def _union(
-    call: HostCall, inputs: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(places that a or b has, a's values there, b's), absent ones as 0."""
     ai, av, ashape, bi, bv, bshape = inputs
     _same_shape(call, ashape, bshape)
@@ -75,9 +71,7 @@ def _union(
 def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     union, left, right = _union(call, inputs[:6])
     total, least = (left + right).astype(left.dtype), inputs[6]
-    both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(
-        union, places(inputs[3], inputs[5])
-    )
+    both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(union, places(inputs[3], inputs[5]))
     keep = (np.abs(total) >= least) | ~both
     return unraveled(union[keep], inputs[2]), total[keep], inputs[2]
 
@@ -87,9 +81,7 @@ def _grad_add(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> 
     return None, da, None, None, db, None, None
 
 
-_TWO = (
-    "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64"
-)
+_TWO = "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64"
 
 SPARSE_ADD = OpDef(
     "SparseAdd",

@@ -54,9 +54,7 @@ def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any
     return number, PROD(GATHER(shape, np.asarray(axes, np.int32)), _FIRST)
 
 
-def _host_softmax(
-    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
+def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
     if shape.size < 2:
         raise InvalidArgumentError(f"needs rank >= 2, got {shape.tolist()}", call.op)
     check_places(call, indices, shape)

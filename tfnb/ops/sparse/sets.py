@@ -62,9 +62,7 @@ def _dense_sets(call: HostCall, x: np.ndarray) -> tuple[list[int], Sets]:
     return list(x.shape[:-1]), {i: set(x[i].tolist()) for i in np.ndindex(*x.shape[:-1])}
 
 
-def _sparse_sets(
-    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> tuple[list[int], Sets]:
+def _sparse_sets(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> tuple[list[int], Sets]:
     if shape.size < 2:
         raise InvalidArgumentError(
             f"{call.op.type}: sets need at least two dimensions, got shape {shape.tolist()}", call.op
@@ -168,14 +166,17 @@ def _operation(name: str, inputs: str, host: Callable[..., Any], what: str) -> O
 
 DENSE_DENSE = _operation("DenseToDenseSetOperation", "set1: T, set2: T", _two_dense, "dense tensors")
 DENSE_SPARSE = _operation(
-    "DenseToSparseSetOperation", "set1: T, set2_indices: int64, set2_values: T, set2_shape: int64", _dense_sparse,
+    "DenseToSparseSetOperation",
+    "set1: T, set2_indices: int64, set2_values: T, set2_shape: int64",
+    _dense_sparse,
     "a dense and a sparse tensor",
-)  # fmt: skip
+)
 SPARSE_SPARSE = _operation(
     "SparseToSparseSetOperation",
     "set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64",
-    _two_sparse, "sparse tensors",
-)  # fmt: skip
+    _two_sparse,
+    "sparse tensors",
+)
 SET_SIZE = OpDef(
     "SetSize",
     "set_indices: int64, set_values: T, set_shape: int64",

@@ -33,9 +33,7 @@ def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) 
     found = handle.item()
     if isinstance(found, kind):
         return found
-    raise InvalidArgumentError(
-        f"Expected a handle of a {kind.__name__}, found {type(found).__name__}", op
-    )
+    raise InvalidArgumentError(f"Expected a handle of a {kind.__name__}, found {type(found).__name__}", op)
 
 
 def resource_name(call: HostCall) -> str:

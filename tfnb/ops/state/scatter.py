@@ -61,18 +61,14 @@ def rows_shape(c: Infer, ref: Shape, indices: int, updates: int) -> Shape:
 
 def _infer(c: Infer) -> Shape:
     if c.shapes[2].ndims == 0 and c.shapes[1].ndims != 0:
-        raise ShapeError(
-            f"{c.op_name}: updates must have rows, got a scalar for indices of shape {c.shapes[1]}"
-        )
+        raise ShapeError(f"{c.op_name}: updates must have rows, got a scalar for indices of shape {c.shapes[1]}")
     return rows_shape(c, c.shapes[0], 1, 2)
 
 
 def _host(
     update: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
 ) -> Callable[..., np.ndarray]:
-    def kernel(
-        call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray
-    ) -> np.ndarray:
+    def kernel(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         check_indices(call, indices, ref.shape[0])
         new = np.array(ref)
         update(new, indices.reshape(-1), updates.reshape(indices.size, *ref.shape[1:]))
@@ -89,11 +85,7 @@ def _replace(new: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:
 def _divide(new: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:
     """One after the other, by C's division for integers."""
     for r, u in zip(at, updates, strict=True):
-        new[r] = (
-            new[r] / u
-            if new.dtype.kind in "fcV"
-            else np.trunc(np.divide(new[r], u)).astype(new.dtype)
-        )
+        new[r] = new[r] / u if new.dtype.kind in "fcV" else np.trunc(np.divide(new[r], u)).astype(new.dtype)
 
 
 @record
@@ -131,9 +123,7 @@ def _scatter(
     )
 
 
-SCATTER_UPDATE = _scatter(
-    "ScatterUpdate", "scatter_update", _replace, "Replaces", ALL, attrs=UpdateAttrs
-)
+SCATTER_UPDATE = _scatter("ScatterUpdate", "scatter_update", _replace, "Replaces", ALL, attrs=UpdateAttrs)
 SCATTER_ADD = _scatter("ScatterAdd", "scatter_add", np.add.at, "Adds `updates` to", NUMBERS, grad=NOT_DIFFERENTIABLE)
 SCATTER_SUB = _scatter(
     "ScatterSub", "scatter_sub", np.subtract.at, "Subtracts `updates` from", NUMBERS, grad=NOT_DIFFERENTIABLE
@@ -142,18 +132,12 @@ SCATTER_MUL = _scatter(
     "ScatterMul", "scatter_mul", np.multiply.at, "Multiplies by `updates`", NUMBERS, grad=NOT_DIFFERENTIABLE
 )
 SCATTER_DIV = _scatter("ScatterDiv", "scatter_div", _divide, "Divides by `updates`", NUMBERS, grad=NOT_DIFFERENTIABLE)
-SCATTER_MIN = _scatter(
-    "ScatterMin", "scatter_min", np.minimum.at, "Takes the smaller of `updates` and", REALS
-)
-SCATTER_MAX = _scatter(
-    "ScatterMax", "scatter_max", np.maximum.at, "Takes the larger of `updates` and", REALS
-)
+SCATTER_MIN = _scatter("ScatterMin", "scatter_min", np.minimum.at, "Takes the smaller of `updates` and", REALS)
+SCATTER_MAX = _scatter("ScatterMax", "scatter_max", np.maximum.at, "Takes the larger of `updates` and", REALS)
 
 
 def _function(op: OpDef) -> Callable[..., Any]:
-    def call(
-        ref: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+    def call(ref: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False, name: str | None = None) -> Any:
         return op(ref, indices, updates, use_locking=use_locking, name=name)
 
     call.__doc__ = op.doc
@@ -162,9 +146,13 @@ def _function(op: OpDef) -> Callable[..., Any]:
 
 
 OPS: tuple[OpDef, ...] = (
-    SCATTER_UPDATE, SCATTER_ADD, SCATTER_SUB, SCATTER_MUL, SCATTER_DIV, SCATTER_MIN, SCATTER_MAX,
-)  # fmt: skip
-API: dict[str, Any] = {
-    f"scatter_{op.name.removeprefix('Scatter').lower()}": _function(op) for op in OPS
-}
+    SCATTER_UPDATE,
+    SCATTER_ADD,
+    SCATTER_SUB,
+    SCATTER_MUL,
+    SCATTER_DIV,
+    SCATTER_MIN,
+    SCATTER_MAX,
+)
+API: dict[str, Any] = {f"scatter_{op.name.removeprefix('Scatter').lower()}": _function(op) for op in OPS}
 OPERATORS: dict[str, Any] = {"scatter_sub": API["scatter_sub"]}

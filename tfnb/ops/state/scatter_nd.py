@@ -58,9 +58,7 @@ def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndar
     sizes = np.asarray(ref.shape[:k], indices.dtype)
     bad = ((flat < 0) | (flat >= sizes)).any(1)
     if bad.any():
-        raise InvalidArgumentError(
-            f"the index {flat[bad][0].tolist()} is not inside shape {ref.shape}", call.op
-        )
+        raise InvalidArgumentError(f"the index {flat[bad][0].tolist()} is not inside shape {ref.shape}", call.op)
     at = np.zeros(len(flat), np.int64)
     for j in range(k):
         at = at * ref.shape[j] + flat[:, j]
@@ -84,9 +82,7 @@ _CHANGES: dict[str, tuple[Any, str]] = {
 
 
 def _host(change: Any) -> Callable[..., np.ndarray]:
-    def kernel(
-        call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray
-    ) -> np.ndarray:
+    def kernel(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         rows, at, new = _rows(call, ref, indices, updates)
         with np.errstate(all="ignore"):
             change(rows, at, new)
@@ -107,12 +103,8 @@ def _calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
     rows = Temp("rows", 4 * count)
     sizes = [I32(d) for d in (*ref.shape[:k], *(1,) * (_MOST - k))]
     defines = (("INDEX", indices.dtype.cl),)
-    number = KernelCall(
-        "state/scatter.cl", "nd_rows", (In(1), rows, I32(count), I32(k), *sizes), defines=defines
-    )
-    return number, *scatter_calls(
-        site, entry, rows, (math.prod(ref.shape[:k]), math.prod(ref.shape[k:]), count)
-    )
+    number = KernelCall("state/scatter.cl", "nd_rows", (In(1), rows, I32(count), I32(k), *sizes), defines=defines)
+    return number, *scatter_calls(site, entry, rows, (math.prod(ref.shape[:k]), math.prod(ref.shape[k:]), count))
 
 
 def _doc(does: str, what: str) -> str:
@@ -200,9 +192,7 @@ def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     return share * own, None, GATHER_ND(share, indices) * theirs
 
 
-def _on_tensor(
-    name: str, key: str, types: tuple[DType, ...], expand: Any, grad: Any, first: str = "tensor"
-) -> OpDef:
+def _on_tensor(name: str, key: str, types: tuple[DType, ...], expand: Any, grad: Any, first: str = "tensor") -> OpDef:
     change, does = _CHANGES[key]
     return OpDef(
         name,
@@ -217,9 +207,7 @@ def _on_tensor(
     )
 
 
-TENSOR_SCATTER_UPDATE: OpDef = _on_tensor(
-    "TensorScatterUpdate", "Update", ALL, _expand_update, _grad_update
-)
+TENSOR_SCATTER_UPDATE: OpDef = _on_tensor("TensorScatterUpdate", "Update", ALL, _expand_update, _grad_update)
 TENSOR_SCATTER_ADD = _on_tensor(
     "TensorScatterAdd",
     "Add",
@@ -241,18 +229,20 @@ TENSOR_SCATTER_MIN = _on_tensor(
     "TensorScatterMin", "Min", REALS, _expand_extreme(UNSORTED_SEGMENT_MIN, MINIMUM), _grad_extreme
 )
 SCATTER_ND_NON_ALIASING_ADD = _on_tensor(
-    "ScatterNdNonAliasingAdd", "Add", REALS, _expand_sum(1),
-    lambda op, dy: (dy, None, GATHER_ND(dy, op.inputs[1])), "input",
-)  # fmt: skip
+    "ScatterNdNonAliasingAdd",
+    "Add",
+    REALS,
+    _expand_sum(1),
+    lambda op, dy: (dy, None, GATHER_ND(dy, op.inputs[1])),
+    "input",
+)
 ON_VARIABLES = tuple(_on_variable(name, ALL if name == "Update" else REALS) for name in _CHANGES)
 
 
 def _function(op: OpDef, public: str) -> Callable[..., Any]:
     locked = op.name == "ScatterNdUpdate"
 
-    def call(
-        ref: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = locked, name: str | None = None
-    ) -> Any:
+    def call(ref: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = locked, name: str | None = None) -> Any:
         return op(ref, indices, updates, use_locking=use_locking, name=name)
 
     call.__doc__, call.__name__ = op.doc, public
@@ -260,9 +250,14 @@ def _function(op: OpDef, public: str) -> Callable[..., Any]:
 
 
 OPS: tuple[OpDef, ...] = (
-    *ON_VARIABLES, TENSOR_SCATTER_UPDATE, TENSOR_SCATTER_ADD, TENSOR_SCATTER_SUB, TENSOR_SCATTER_MAX,
-    TENSOR_SCATTER_MIN, SCATTER_ND_NON_ALIASING_ADD,
-)  # fmt: skip
+    *ON_VARIABLES,
+    TENSOR_SCATTER_UPDATE,
+    TENSOR_SCATTER_ADD,
+    TENSOR_SCATTER_SUB,
+    TENSOR_SCATTER_MAX,
+    TENSOR_SCATTER_MIN,
+    SCATTER_ND_NON_ALIASING_ADD,
+)
 
 
 def _copying(op: OpDef) -> Callable[..., Any]:
@@ -274,11 +269,13 @@ def _copying(op: OpDef) -> Callable[..., Any]:
 
 
 API: dict[str, Any] = {
-    **{f"scatter_nd_{k.lower()}": _function(op, f"scatter_nd_{k.lower()}")
-       for k, op in zip(_CHANGES, ON_VARIABLES, strict=True)},
+    **{
+        f"scatter_nd_{k.lower()}": _function(op, f"scatter_nd_{k.lower()}")
+        for k, op in zip(_CHANGES, ON_VARIABLES, strict=True)
+    },
     **{f"tensor_scatter_{op.name.removeprefix('TensorScatter').lower()}": _copying(op) for op in OPS[5:10]},
     "tensor_scatter_nd_update": _copying(TENSOR_SCATTER_UPDATE),
     "tensor_scatter_nd_add": _copying(TENSOR_SCATTER_ADD),
     "tensor_scatter_nd_sub": _copying(TENSOR_SCATTER_SUB),
     "scatter_nd_non_aliasing_add": _copying(SCATTER_ND_NON_ALIASING_ADD),
-}  # fmt: skip
+}

@@ -32,9 +32,7 @@ def _launch(
     numbered: tuple[Arg, tuple[int, int, int]] | None = None,
 ) -> tuple[KernelCall, ...]:
     """One launch; `numbered`: row numbers (int) in other memory than the input, with (rows, width, count)."""
-    rows, width, count = (
-        row_count(site.inputs[0], site.inputs[indices]) if numbered is None else numbered[1]
-    )
+    rows, width, count = row_count(site.inputs[0], site.inputs[indices]) if numbered is None else numbered[1]
     if rows * width * count == 0:
         return ()
     groups = max(1, min(2 * site.units, rows, width * count // _SHARE))
@@ -42,9 +40,7 @@ def _launch(
     types = {"T": site.inputs[0].dtype.cl, "INDEX": kind}
     memory = [numbered[0] if numbered is not None and p == indices else In(p) for p in pointers]
     args = (*memory, I32(rows), I32(width), I32(count))
-    return (
-        KernelCall(file, entry, args, (groups, 1, 1), defines=tuple((types | defines).items())),
-    )
+    return (KernelCall(file, entry, args, (groups, 1, 1), defines=tuple((types | defines).items())),)
 
 
 def scatter_calls(
@@ -64,20 +60,14 @@ def scatter_calls(
     return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, types, numbered)
 
 
-def sparse_apply_calls(
-    site: KernelSite, entry: str, grad: int, indices: int
-) -> tuple[KernelCall, ...]:
+def sparse_apply_calls(site: KernelSite, entry: str, grad: int, indices: int) -> tuple[KernelCall, ...]:
     """One launch of `entry`: references and hyperparameters in the op's order, then gradient and indices."""
     dtype = site.inputs[0].dtype
     if dtype not in (float32, float64):
-        raise UnimplementedError(
-            f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64"
-        )
+        raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64")
     first = [i for i in range(len(site.inputs)) if i not in (grad, indices)]
     defines = {
         "NESTEROV": str(int(getattr(site.attrs, "use_nesterov", False))),
         "UPDATE_SLOTS": str(int(getattr(site.attrs, "update_slots", True))),
     }
-    return _launch(
-        site, "training/sparse_apply.cl", entry, [*first, grad, indices], indices, defines
-    )
+    return _launch(site, "training/sparse_apply.cl", entry, [*first, grad, indices], indices, defines)

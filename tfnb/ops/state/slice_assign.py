@@ -38,9 +38,7 @@ __all__ = ["API", "OPS", "VariableSlice", "strided_slice", "variable_slice"]
 def _assigned(c: Infer) -> Shape:
     wanted = strided_shape(c)
     if not wanted.is_compatible_with(c.shapes[4]):
-        raise InvalidArgumentError(
-            f"{c.op_name}: a slice of shape {wanted} cannot take a value of shape {c.shapes[4]}"
-        )
+        raise InvalidArgumentError(f"{c.op_name}: a slice of shape {wanted} cannot take a value of shape {c.shapes[4]}")
     return c.shapes[0]
 
 
@@ -54,9 +52,7 @@ def _host_assign(
 ) -> np.ndarray:
     found = entries(ref.shape, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
     if value.shape != tuple(e.length for e in found if not e.shrink):
-        raise InvalidArgumentError(
-            f"a value of shape {value.shape} for another slice of shape {ref.shape}", call.op
-        )
+        raise InvalidArgumentError(f"a value of shape {value.shape} for another slice of shape {ref.shape}", call.op)
     out = ref.copy()
     out[slice_parts(found)] = value.reshape([e.length for e in found if e.axis is not None])
     return out
@@ -70,9 +66,7 @@ def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, va
     """Elements of the value where the slice reaches, of `x` elsewhere."""
     shape = SHAPE(x, out_type=begin.dtype)
     masks = _masks(op.attrs)
-    reached = STRIDED_SLICE_GRAD(
-        shape, begin, end, strides, cast_to(ONES_LIKE(value), int32), **masks
-    )
+    reached = STRIDED_SLICE_GRAD(shape, begin, end, strides, cast_to(ONES_LIKE(value), int32), **masks)
     spread = STRIDED_SLICE_GRAD(shape, begin, end, strides, value, **masks)
     return SELECT(cast_to(reached, bool_), spread, x)
 
@@ -133,9 +127,7 @@ class VariableSlice(Tensor):
 
     __slots__ = ("_place", "_ref")
 
-    def __init__(
-        self, tensor: Tensor, ref: Tensor, place: Callable[[], tuple[Any, dict[str, int]]]
-    ) -> None:
+    def __init__(self, tensor: Tensor, ref: Tensor, place: Callable[[], tuple[Any, dict[str, int]]]) -> None:
         super().__init__(tensor.graph, tensor.op, tensor.index)
         self._ref, self._place = ref, place
 
@@ -151,10 +143,18 @@ def variable_slice(value: Tensor, ref: Any, key: Any) -> VariableSlice:
 
 
 def strided_slice(
-    input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
-    ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None,
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """`input_[begin:end:strides]`, the masks as `StridedSlice` has them; strides are 1 unless given.
 
     var: the variable whose value `input_` is: then the result can be assigned to. Errors: as `StridedSlice`.
@@ -166,9 +166,7 @@ def strided_slice(
     given = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     masks = dict(zip(names, given, strict=True))
     found = STRIDED_SLICE(input_, begin, end, strides, name=name, **masks)
-    return (
-        found if var is None else VariableSlice(found, var, lambda: ((begin, end, strides), masks))
-    )
+    return found if var is None else VariableSlice(found, var, lambda: ((begin, end, strides), masks))
 
 
 OPS: tuple[OpDef, ...] = (STRIDED_SLICE_ASSIGN, TENSOR_STRIDED_SLICE_UPDATE)

@@ -87,27 +87,53 @@ def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
 
 
 STACK = OpDef(
-    "StackV2", "max_size: int32", "handle: resource",
+    "StackV2",
+    "max_size: int32",
+    "handle: resource",
     "A new stack for `max_size` elements (negative: any number) of dtype `elem_type`. Host only.\n\nhandle: a scalar.",
-    types={"elem_type": ANY}, attrs=StackAttrs, infer=scalar_shape, host=_make, grad=NOT_DIFFERENTIABLE, stateful=True,
+    types={"elem_type": ANY},
+    attrs=StackAttrs,
+    infer=scalar_shape,
+    host=_make,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
     raw=True,
-)  # fmt: skip
+)
 PUSH = OpDef(
-    "StackPushV2", "handle: resource, elem: T", "output: T",
+    "StackPushV2",
+    "handle: resource, elem: T",
+    "output: T",
     "Puts `elem`, of any shape, on the stack and gives it on. Host only. Errors: the stack is full or closed.",
-    types={"T": ANY}, attrs=PushAttrs, infer=lambda c: c.shapes[1], host=_push, grad=GRADIENT_MISSING, stateful=True,
+    types={"T": ANY},
+    attrs=PushAttrs,
+    infer=lambda c: c.shapes[1],
+    host=_push,
+    grad=GRADIENT_MISSING,
+    stateful=True,
     raw=True,
-)  # fmt: skip
+)
 POP = OpDef(
-    "StackPopV2", "handle: resource", "elem: elem_type",
+    "StackPopV2",
+    "handle: resource",
+    "elem: elem_type",
     "Takes the last element off the stack. Host only. Errors: the stack is empty or closed.",
-    types={"elem_type": ANY}, infer=lambda c: unknown_shape, host=_pop, grad=NOT_DIFFERENTIABLE, stateful=True,
+    types={"elem_type": ANY},
+    infer=lambda c: unknown_shape,
+    host=_pop,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
     raw=True,
-)  # fmt: skip
+)
 CLOSE = OpDef(
-    "StackCloseV2", "handle: resource", "", "Frees what the stack holds. Host only.",
-    host=_close, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True,
-)  # fmt: skip
+    "StackCloseV2",
+    "handle: resource",
+    "",
+    "Frees what the stack holds. Host only.",
+    host=_close,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    raw=True,
+)
 
 OPS: tuple[OpDef, ...] = (STACK, PUSH, POP, CLOSE)
 API: dict[str, Any] = {}

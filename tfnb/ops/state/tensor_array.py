@@ -101,9 +101,14 @@ def _shape_of(value: Tensor) -> Shape:
 def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
     a = call.attrs
     state = TensorArrayState(
-        call.types["dtype"], call.tools.integer(size), _shape_of(a.element_shape), a.dynamic_size,
-        a.clear_after_read, a.identical_element_shapes, a.tensor_array_name or call.op.name,
-    )  # fmt: skip
+        call.types["dtype"],
+        call.tools.integer(size),
+        _shape_of(a.element_shape),
+        a.dynamic_size,
+        a.clear_after_read,
+        a.identical_element_shapes,
+        a.tensor_array_name or call.op.name,
+    )
     return handle_of(state), _FLOW
 
 
@@ -302,84 +307,164 @@ def _concatenated(c: Infer) -> tuple[Shape, Shape]:
     return found, Shape((None,))
 
 
-def _op(name: str, inputs: str, outputs: str, doc: str, infer: Any, host: Callable[..., Any], grad: Any,
-        types: Any = None, attrs: Any = None) -> OpDef:  # fmt: skip
+def _op(
+    name: str,
+    inputs: str,
+    outputs: str,
+    doc: str,
+    infer: Any,
+    host: Callable[..., Any],
+    grad: Any,
+    types: Any = None,
+    attrs: Any = None,
+) -> OpDef:
     more = {} if attrs is None else {"attrs": attrs}
     return OpDef(
-        name, inputs, outputs, doc, types=types or {}, infer=infer, host=host, grad=grad, stateful=True, raw=True,
+        name,
+        inputs,
+        outputs,
+        doc,
+        types=types or {},
+        infer=infer,
+        host=host,
+        grad=grad,
+        stateful=True,
+        raw=True,
         **more,
-    )  # fmt: skip
+    )
 
 
 TENSOR_ARRAY = _op(
-    "TensorArrayV3", "size: int32", "handle: resource, flow: float32",
+    "TensorArrayV3",
+    "size: int32",
+    "handle: resource, flow: float32",
     """A new tensor array of `size` elements of `dtype`, for one step.
 
     size: a scalar. handle, flow: scalars. Errors: a negative size.""",
-    _two_scalars, _make, NOT_DIFFERENTIABLE, {"dtype": ALL}, TensorArrayAttrs,
-)  # fmt: skip
+    _two_scalars,
+    _make,
+    NOT_DIFFERENTIABLE,
+    {"dtype": ALL},
+    TensorArrayAttrs,
+)
 TENSOR_ARRAY_GRAD = _op(
-    "TensorArrayGradV3", "handle: resource, flow_in: float32", "grad_handle: resource, flow_out: float32",
+    "TensorArrayGradV3",
+    "handle: resource, flow_in: float32",
+    "grad_handle: resource, flow_out: float32",
     """The array that collects gradients by the elements of another; the same one whenever `source` is the same.
 
     Reading what was not written gives zeros; what is written to one place is summed. All are scalars.""",
-    _two_scalars, _grad, NOT_DIFFERENTIABLE, None, GradAttrs,
-)  # fmt: skip
+    _two_scalars,
+    _grad,
+    NOT_DIFFERENTIABLE,
+    None,
+    GradAttrs,
+)
 TENSOR_ARRAY_WRITE = _op(
-    "TensorArrayWriteV3", "handle: resource, index: int32, value: T, flow_in: float32", "flow_out: float32",
+    "TensorArrayWriteV3",
+    "handle: resource, index: int32, value: T, flow_in: float32",
+    "flow_out: float32",
     """Makes `value` the element `index`.
 
     index: a scalar. value: the array's dtype. Errors: an index out of range, a shape that the array does not take, an
     element that was written before.""",
-    scalar_shape, _write, _grad_write, {"T": ALL},
-)  # fmt: skip
+    scalar_shape,
+    _write,
+    _grad_write,
+    {"T": ALL},
+)
 TENSOR_ARRAY_READ = _op(
-    "TensorArrayReadV3", "handle: resource, index: int32, flow_in: float32", "value: dtype",
+    "TensorArrayReadV3",
+    "handle: resource, index: int32, flow_in: float32",
+    "value: dtype",
     """The element `index`.
 
     index: a scalar. value: the array's dtype, the element's shape. Errors: an index out of range, an element that
     was not written (unless the shape of elements is fully known: then zeros), or that a read has cleared.""",
-    lambda c: unknown_shape, _read, _grad_read, {"dtype": ALL},
-)  # fmt: skip
+    lambda c: unknown_shape,
+    _read,
+    _grad_read,
+    {"dtype": ALL},
+)
 TENSOR_ARRAY_GATHER = _op(
-    "TensorArrayGatherV3", "handle: resource, indices: int32, flow_in: float32", "value: dtype",
+    "TensorArrayGatherV3",
+    "handle: resource, indices: int32, flow_in: float32",
+    "value: dtype",
     """The elements `indices`, stacked along a new first axis.
 
     indices: shape (n,). value: shape (n, ...). Errors: as of a read; elements of different shapes.""",
-    _gathered, _gather, _grad_gather, {"dtype": ALL}, GatherAttrs,
-)  # fmt: skip
+    _gathered,
+    _gather,
+    _grad_gather,
+    {"dtype": ALL},
+    GatherAttrs,
+)
 TENSOR_ARRAY_SCATTER = _op(
-    "TensorArrayScatterV3", "handle: resource, indices: int32, value: T, flow_in: float32", "flow_out: float32",
+    "TensorArrayScatterV3",
+    "handle: resource, indices: int32, value: T, flow_in: float32",
+    "flow_out: float32",
     """Writes the parts of `value` along its first axis to the places `indices`.
 
     indices: shape (n,). value: shape (n, ...). Errors: as of a write; another number of indices.""",
-    scalar_shape, _scatter, _grad_scatter, {"T": ALL},
-)  # fmt: skip
+    scalar_shape,
+    _scatter,
+    _grad_scatter,
+    {"T": ALL},
+)
 TENSOR_ARRAY_CONCAT = _op(
-    "TensorArrayConcatV3", "handle: resource, flow_in: float32", "value: dtype, lengths: int64",
+    "TensorArrayConcatV3",
+    "handle: resource, flow_in: float32",
+    "value: dtype, lengths: int64",
     """All elements, concatenated along their first axis, and how many rows each has.
 
     value: shape (sum of lengths, ...). lengths: shape (size,). Errors: elements that differ in other dimensions.""",
-    _concatenated, _concat, _grad_concat, {"dtype": ALL}, ConcatAttrs,
-)  # fmt: skip
+    _concatenated,
+    _concat,
+    _grad_concat,
+    {"dtype": ALL},
+    ConcatAttrs,
+)
 TENSOR_ARRAY_SPLIT = _op(
-    "TensorArraySplitV3", "handle: resource, value: T, lengths: int64, flow_in: float32", "flow_out: float32",
+    "TensorArraySplitV3",
+    "handle: resource, value: T, lengths: int64, flow_in: float32",
+    "flow_out: float32",
     """Writes pieces of `value` along its first axis, of `lengths` rows, to the places 0, 1, ...
 
     lengths: shape (n,). value: shape (sum of lengths, ...). Errors: as of a write; lengths that do not fit.""",
-    scalar_shape, _split, _grad_split, {"T": ALL},
-)  # fmt: skip
+    scalar_shape,
+    _split,
+    _grad_split,
+    {"T": ALL},
+)
 TENSOR_ARRAY_SIZE = _op(
-    "TensorArraySizeV3", "handle: resource, flow_in: float32", "size: int32",
-    "How many elements the array has.\n\nsize: a scalar.", scalar_shape, _size, NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    "TensorArraySizeV3",
+    "handle: resource, flow_in: float32",
+    "size: int32",
+    "How many elements the array has.\n\nsize: a scalar.",
+    scalar_shape,
+    _size,
+    NOT_DIFFERENTIABLE,
+)
 TENSOR_ARRAY_CLOSE = _op(
-    "TensorArrayCloseV3", "handle: resource", "", "Frees the array's elements; it cannot be used afterwards.",
-    no_outputs, _close, NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    "TensorArrayCloseV3",
+    "handle: resource",
+    "",
+    "Frees the array's elements; it cannot be used afterwards.",
+    no_outputs,
+    _close,
+    NOT_DIFFERENTIABLE,
+)
 
 OPS: tuple[OpDef, ...] = (
-    TENSOR_ARRAY, TENSOR_ARRAY_GRAD, TENSOR_ARRAY_WRITE, TENSOR_ARRAY_READ, TENSOR_ARRAY_GATHER,
-    TENSOR_ARRAY_SCATTER, TENSOR_ARRAY_CONCAT, TENSOR_ARRAY_SPLIT, TENSOR_ARRAY_SIZE, TENSOR_ARRAY_CLOSE,
-)  # fmt: skip
+    TENSOR_ARRAY,
+    TENSOR_ARRAY_GRAD,
+    TENSOR_ARRAY_WRITE,
+    TENSOR_ARRAY_READ,
+    TENSOR_ARRAY_GATHER,
+    TENSOR_ARRAY_SCATTER,
+    TENSOR_ARRAY_CONCAT,
+    TENSOR_ARRAY_SPLIT,
+    TENSOR_ARRAY_SIZE,
+    TENSOR_ARRAY_CLOSE,
+)
 API: dict[str, Any] = {}

@@ -32,9 +32,16 @@ class TensorArrayState:
     """
 
     def __init__(
-        self, dtype: DType, size: int, shape: Shape, dynamic: bool = False, clear: bool = True,
-        same_shapes: bool = False, name: str = "", forward: TensorArrayState | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        dtype: DType,
+        size: int,
+        shape: Shape,
+        dynamic: bool = False,
+        clear: bool = True,
+        same_shapes: bool = False,
+        name: str = "",
+        forward: TensorArrayState | None = None,
+    ) -> None:
         if size < 0:
             raise InvalidArgumentError(f"TensorArray {name!r}: the size must not be negative, got {size}")
         self.dtype = dtype
@@ -63,9 +70,15 @@ class TensorArrayState:
         found = self.gradients.get(source)
         if found is None:
             found = self.gradients[source] = TensorArrayState(
-                self.dtype, len(self.elements), self.shape, False, clear, self.same_shapes,
-                f"{self.name}_grad", self,
-            )  # fmt: skip
+                self.dtype,
+                len(self.elements),
+                self.shape,
+                False,
+                clear,
+                self.same_shapes,
+                f"{self.name}_grad",
+                self,
+            )
         return found
 
     def write(self, index: int, value: TensorLike, tools: Any) -> None:

@@ -328,9 +328,17 @@ def _grad_split(op: Operation, dlist: Tensor) -> tuple[Any, None, None]:
 
 
 def _op(
-    name: str, inputs: str, outputs: str, doc: str, infer: Any, host: Callable[..., Any], grad: Any,
-    attrs: Any = None, shape_type: str = "", dtype: bool = True,
-) -> OpDef:  # fmt: skip
+    name: str,
+    inputs: str,
+    outputs: str,
+    doc: str,
+    infer: Any,
+    host: Callable[..., Any],
+    grad: Any,
+    attrs: Any = None,
+    shape_type: str = "",
+    dtype: bool = True,
+) -> OpDef:
     types: dict[str, Any] = {"element_dtype": ANY} if dtype else {}
     if shape_type:
         types[shape_type] = INDEX
@@ -339,30 +347,58 @@ def _op(
         more["defaults"] = {"Tshape": int32}
     text = f"{doc}\n\nHost only. A list is a variant scalar; `element_shape` holds -1 for a size that is not known."
     return OpDef(
-        name, inputs, outputs, text, types=types, infer=infer, host=host, grad=grad, stateful=True, raw=True, **more,
-    )  # fmt: skip
+        name,
+        inputs,
+        outputs,
+        text,
+        types=types,
+        infer=infer,
+        host=host,
+        grad=grad,
+        stateful=True,
+        raw=True,
+        **more,
+    )
 
 
 EMPTY = _op(
-    "EmptyTensorList", "element_shape: shape_type, max_num_elements: int32", "handle: variant",
+    "EmptyTensorList",
+    "element_shape: shape_type, max_num_elements: int32",
+    "handle: variant",
     "A list without elements, which may get `max_num_elements` (-1: any number).",
-    scalar_shape, _empty, NOT_DIFFERENTIABLE, shape_type="shape_type",
-)  # fmt: skip
+    scalar_shape,
+    _empty,
+    NOT_DIFFERENTIABLE,
+    shape_type="shape_type",
+)
 RESERVE = _op(
-    "TensorListReserve", "element_shape: shape_type, num_elements: int32", "handle: variant",
+    "TensorListReserve",
+    "element_shape: shape_type, num_elements: int32",
+    "handle: variant",
     "A list of `num_elements` elements that are not set. Errors: a negative number.",
-    scalar_shape, _reserve, NOT_DIFFERENTIABLE, shape_type="shape_type",
-)  # fmt: skip
+    scalar_shape,
+    _reserve,
+    NOT_DIFFERENTIABLE,
+    shape_type="shape_type",
+)
 PUSH = _op(
-    "TensorListPushBack", "input_handle: variant, tensor: element_dtype", "output_handle: variant",
+    "TensorListPushBack",
+    "input_handle: variant, tensor: element_dtype",
+    "output_handle: variant",
     "The list with `tensor` behind its last element. Errors: the list is full, or the shape does not fit.",
-    scalar_shape, _push, _grad_push,
-)  # fmt: skip
+    scalar_shape,
+    _push,
+    _grad_push,
+)
 POP = _op(
-    "TensorListPopBack", "input_handle: variant, element_shape: int32", "output_handle: variant, tensor: element_dtype",
+    "TensorListPopBack",
+    "input_handle: variant, element_shape: int32",
+    "output_handle: variant, tensor: element_dtype",
     "The list without its last element, and that element. Errors: the list is empty.",
-    lambda c: (scalar, _static(c, 1)), _pop, _grad_pop,
-)  # fmt: skip
+    lambda c: (scalar, _static(c, 1)),
+    _pop,
+    _grad_pop,
+)
 
 
 def _stack_shape(c: Infer) -> Shape:
@@ -377,79 +413,153 @@ def _gather_shape(c: Infer) -> Shape:
 
 
 STACK = _op(
-    "TensorListStack", "input_handle: variant, element_shape: int32", "tensor: element_dtype",
+    "TensorListStack",
+    "input_handle: variant, element_shape: int32",
+    "tensor: element_dtype",
     "All elements along a new first axis; zeros for those that are not set. Errors: their shapes differ.",
-    _stack_shape, _stack, _grad_stack, attrs=StackAttrs,
-)  # fmt: skip
+    _stack_shape,
+    _stack,
+    _grad_stack,
+    attrs=StackAttrs,
+)
 FROM_TENSOR = _op(
-    "TensorListFromTensor", "tensor: element_dtype, element_shape: shape_type", "output_handle: variant",
+    "TensorListFromTensor",
+    "tensor: element_dtype, element_shape: shape_type",
+    "output_handle: variant",
     "The list of the parts of `tensor` along its first axis. Errors: a scalar, or `element_shape` does not fit.",
-    scalar_shape, _from_tensor, _grad_from_tensor, shape_type="shape_type",
-)  # fmt: skip
+    scalar_shape,
+    _from_tensor,
+    _grad_from_tensor,
+    shape_type="shape_type",
+)
 ELEMENT_SHAPE = OpDef(
-    "TensorListElementShape", "input_handle: variant", "element_shape: shape_type",
+    "TensorListElementShape",
+    "input_handle: variant",
+    "element_shape: shape_type",
     "What is known of the elements' shape: sizes, -1 for one that is not known; -1 alone for an unknown rank.",
-    types={"shape_type": INDEX}, infer=lambda c: unknown_shape, host=_element_shape, grad=NOT_DIFFERENTIABLE,
+    types={"shape_type": INDEX},
+    infer=lambda c: unknown_shape,
+    host=_element_shape,
+    grad=NOT_DIFFERENTIABLE,
     stateful=True,
-)  # fmt: skip
+)
 LENGTH = OpDef(
-    "TensorListLength", "input_handle: variant", "length: int32", "How many elements the list has: a scalar.",
-    infer=scalar_shape, host=lambda call, handle: np.asarray(len(list_of(handle)), np.int32), grad=NOT_DIFFERENTIABLE,
+    "TensorListLength",
+    "input_handle: variant",
+    "length: int32",
+    "How many elements the list has: a scalar.",
+    infer=scalar_shape,
+    host=lambda call, handle: np.asarray(len(list_of(handle)), np.int32),
+    grad=NOT_DIFFERENTIABLE,
     stateful=True,
-)  # fmt: skip
+)
 GET = _op(
-    "TensorListGetItem", "input_handle: variant, index: int32, element_shape: Tshape", "item: element_dtype",
+    "TensorListGetItem",
+    "input_handle: variant, index: int32, element_shape: Tshape",
+    "item: element_dtype",
     "The element of number `index`; zeros if it is not set. Errors: no such element.",
-    lambda c: _static(c, 2), _get, _grad_get, shape_type="Tshape",
-)  # fmt: skip
+    lambda c: _static(c, 2),
+    _get,
+    _grad_get,
+    shape_type="Tshape",
+)
 SET = _op(
-    "TensorListSetItem", "input_handle: variant, index: int32, item: element_dtype", "output_handle: variant",
+    "TensorListSetItem",
+    "input_handle: variant, index: int32, item: element_dtype",
+    "output_handle: variant",
     "The list with `item` as its element of number `index`. Errors: no such place, or the shape does not fit.",
-    scalar_shape, _set, _grad_set, attrs=SetAttrs,
-)  # fmt: skip
+    scalar_shape,
+    _set,
+    _grad_set,
+    attrs=SetAttrs,
+)
 RESIZE = _op(
-    "TensorListResize", "input_handle: variant, size: int32", "output_handle: variant",
+    "TensorListResize",
+    "input_handle: variant, size: int32",
+    "output_handle: variant",
     "The list cut to `size` elements, or lengthened by elements that are not set.",
-    scalar_shape, _resize, _grad_resize, dtype=False,
-)  # fmt: skip
+    scalar_shape,
+    _resize,
+    _grad_resize,
+    dtype=False,
+)
 GATHER = _op(
-    "TensorListGather", "input_handle: variant, indices: int32, element_shape: int32", "values: element_dtype",
+    "TensorListGather",
+    "input_handle: variant, indices: int32, element_shape: int32",
+    "values: element_dtype",
     "The elements of the numbers `indices` along a new first axis. Errors: no such element.",
-    _gather_shape, _gather, _grad_gather,
-)  # fmt: skip
+    _gather_shape,
+    _gather,
+    _grad_gather,
+)
 SCATTER = _op(
     "TensorListScatterV2",
-    "tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32", "output_handle: variant",
+    "tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32",
+    "output_handle: variant",
     "A list of `num_elements` (-1: as many as are needed) with row i of `tensor` at `indices[i]`.",
-    scalar_shape, _scatter, _grad_scatter, shape_type="shape_type",
-)  # fmt: skip
+    scalar_shape,
+    _scatter,
+    _grad_scatter,
+    shape_type="shape_type",
+)
 SCATTER_V1 = _op(
-    "TensorListScatter", "tensor: element_dtype, indices: int32, element_shape: shape_type", "output_handle: variant",
+    "TensorListScatter",
+    "tensor: element_dtype, indices: int32, element_shape: shape_type",
+    "output_handle: variant",
     "A list with row i of `tensor` at `indices[i]`.",
-    scalar_shape, _scatter, _grad_scatter, shape_type="shape_type",
-)  # fmt: skip
+    scalar_shape,
+    _scatter,
+    _grad_scatter,
+    shape_type="shape_type",
+)
 SCATTER_INTO = _op(
-    "TensorListScatterIntoExistingList", "input_handle: variant, tensor: element_dtype, indices: int32",
+    "TensorListScatterIntoExistingList",
+    "input_handle: variant, tensor: element_dtype, indices: int32",
     "output_handle: variant",
     "The list with row i of `tensor` at `indices[i]`; it grows as is needed.",
-    scalar_shape, lambda call, handle, tensor, indices: _spread(call, _list(call, handle), tensor, indices),
+    scalar_shape,
+    lambda call, handle, tensor, indices: _spread(call, _list(call, handle), tensor, indices),
     _grad_scatter_into,
-)  # fmt: skip
+)
 CONCAT = _op(
-    "TensorListConcatV2", "input_handle: variant, element_shape: shape_type, leading_dims: int64",
+    "TensorListConcatV2",
+    "input_handle: variant, element_shape: shape_type, leading_dims: int64",
     "tensor: element_dtype, lengths: int64",
     "All elements joined along their first axis, and how long each is there. `leading_dims` are the lengths of those"
     " that are not set.",
-    lambda c: (unknown_shape, Shape((None,))), _concat, _grad_concat, shape_type="shape_type",
-)  # fmt: skip
+    lambda c: (unknown_shape, Shape((None,))),
+    _concat,
+    _grad_concat,
+    shape_type="shape_type",
+)
 SPLIT = _op(
-    "TensorListSplit", "tensor: element_dtype, element_shape: shape_type, lengths: int64", "output_handle: variant",
+    "TensorListSplit",
+    "tensor: element_dtype, element_shape: shape_type, lengths: int64",
+    "output_handle: variant",
     "The list of pieces of `tensor` of these lengths along its first axis. Errors: they are not all of it.",
-    scalar_shape, _split, _grad_split, shape_type="shape_type",
-)  # fmt: skip
+    scalar_shape,
+    _split,
+    _grad_split,
+    shape_type="shape_type",
+)
 
 OPS: tuple[OpDef, ...] = (
-    EMPTY, RESERVE, PUSH, POP, STACK, FROM_TENSOR, ELEMENT_SHAPE, LENGTH, GET, SET, RESIZE, GATHER, SCATTER, SCATTER_V1,
-    SCATTER_INTO, CONCAT, SPLIT,
-)  # fmt: skip
+    EMPTY,
+    RESERVE,
+    PUSH,
+    POP,
+    STACK,
+    FROM_TENSOR,
+    ELEMENT_SHAPE,
+    LENGTH,
+    GET,
+    SET,
+    RESIZE,
+    GATHER,
+    SCATTER,
+    SCATTER_V1,
+    SCATTER_INTO,
+    CONCAT,
+    SPLIT,
+)
 API: dict[str, Any] = {}

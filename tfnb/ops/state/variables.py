@@ -94,9 +94,7 @@ def _updated(c: Infer) -> Shape:
     try:
         return c.shapes[0].merge_with(c.shapes[1])
     except ShapeError:
-        raise ShapeError(
-            f"{c.op_name}: the variable has shape {c.shapes[0]}, the value {c.shapes[1]}"
-        ) from None
+        raise ShapeError(f"{c.op_name}: the variable has shape {c.shapes[0]}, the value {c.shapes[1]}") from None
 
 
 ASSIGN = OpDef(
@@ -197,9 +195,7 @@ def assign(
     shape. Raises `ShapeError` when the shapes differ, `DTypeError` when `ref` is not a variable.
     """
     validate = True if validate_shape is None else bool(validate_shape)
-    return ASSIGN(
-        ref, value, validate_shape=validate, use_locking=use_locking is not False, name=name
-    )
+    return ASSIGN(ref, value, validate_shape=validate, use_locking=use_locking is not False, name=name)
 
 
 def assign_add(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
@@ -225,8 +221,14 @@ def is_variable_initialized(variable: Any, name: str | None = None) -> Any:
 
 
 OPS: tuple[OpDef, ...] = (
-    VARIABLE_V2, VARIABLE, ASSIGN, ASSIGN_ADD, ASSIGN_SUB, IS_VARIABLE_INITIALIZED, COUNT_UP_TO,
-)  # fmt: skip
+    VARIABLE_V2,
+    VARIABLE,
+    ASSIGN,
+    ASSIGN_ADD,
+    ASSIGN_SUB,
+    IS_VARIABLE_INITIALIZED,
+    COUNT_UP_TO,
+)
 API: dict[str, Any] = {
     "assign": assign,
     "assign_add": assign_add,

@@ -62,9 +62,7 @@ class PadAttrs:
 
 def _whole_format(attrs: AsStringAttrs, dtype: DType) -> str:
     if attrs.precision > -1 or attrs.scientific or attrs.shortest:
-        raise InvalidArgumentError(
-            f"AsString: precision, scientific and shortest are for floats, not {dtype.name}"
-        )
+        raise InvalidArgumentError(f"AsString: precision, scientific and shortest are for floats, not {dtype.name}")
     return "%" + attrs.fill + (str(attrs.width) if attrs.width > -1 else "") + "d"
 
 
@@ -271,9 +269,7 @@ def _replaced(pattern: Any, replacement: Callable[[Any], bytes], text: bytes, ev
     return b"".join(parts) + text[at:]
 
 
-def _host_replace(
-    call: HostCall, x: np.ndarray, pattern: np.ndarray, rewrite: np.ndarray
-) -> np.ndarray:
+def _host_replace(call: HostCall, x: np.ndarray, pattern: np.ndarray, rewrite: np.ndarray) -> np.ndarray:
     found = _compiled(_one(call, pattern))
     replacement = _rewriter(_one(call, rewrite), found.groups)
     every = call.attrs.replace_global
@@ -326,7 +322,6 @@ REGEX_FULL_MATCH = OpDef(
     grad=NOT_DIFFERENTIABLE,
     api="regex_full_match strings.regex_full_match",
 )
-
 
 
 @record

@@ -116,9 +116,7 @@ def fingerprint64(data: bytes) -> int:
     w0 = w[0] + (n - 1 & 63) & _M
     v0 = v[0] + w0 & _M
     x, y, z, v, w = _block(data, n - 64, (x, y, z, (v0, v[1]), (w0 + v0 & _M, w[1])), by, 9)
-    return _pair(
-        _pair(v[0], w[0], by) + _mixed(y) * _K0 + z & _M, _pair(v[1], w[1], by) + x & _M, by
-    )
+    return _pair(_pair(v[0], w[0], by) + _mixed(y) * _K0 + z & _M, _pair(v[1], w[1], by) + x & _M, by)
 
 
 def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:

@@ -139,9 +139,7 @@ def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.nda
         raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {order}", call.op)
     kept = [a for a in range(x.ndim) if a not in order]
     # the first axis of the list changes fastest
-    rows = x.transpose(kept + order[::-1]).reshape(
-        [x.shape[a] for a in kept] + [-1 if x.size else 0]
-    )
+    rows = x.transpose(kept + order[::-1]).reshape([x.shape[a] for a in kept] + [-1 if x.size else 0])
     between = _bytes(call.attrs.separator)
     out = np.empty(rows.shape[:-1], object)
     for at in np.ndindex(out.shape):
@@ -353,9 +351,7 @@ def reduce_join(
     x = graph.to_tensor(inputs)
     if axis is None:
         rank = x.shape.ndims
-        axis = (
-            range_(RANK(x) - 1, -1, -1) if rank is None else np.arange(rank, dtype=np.int32)[::-1]
-        )
+        axis = range_(RANK(x) - 1, -1, -1) if rank is None else np.arange(rank, dtype=np.int32)[::-1]
     keep = keepdims if keepdims is not None else keep_dims
     return REDUCE_JOIN(x, axis, keep_dims=bool(keep), separator=separator, name=name)
 

@@ -23,8 +23,13 @@ from tfnb.types import ANY, INDEX, Shape, int64, unknown_shape
 __all__ = ["API", "OPS"]
 
 # names that TensorFlow takes -> Python's
-_ENCODINGS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be", "US-ASCII": "ascii",
-              "ISO-8859-1": "latin-1"}  # fmt: skip
+_ENCODINGS = {
+    "UTF-8": "utf-8",
+    "UTF-16-BE": "utf-16-be",
+    "UTF-32-BE": "utf-32-be",
+    "US-ASCII": "ascii",
+    "ISO-8859-1": "latin-1",
+}
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 
@@ -262,55 +267,108 @@ def _joined_shape(c: Infer) -> Shape:
     return Shape((None if n is None else int(n), *x[len(ids) :]))
 
 
-def _op(name: str, inputs: str, outputs: str, doc: str, attrs: type, infer: Any, host: Callable[..., Any],
-        types: Any = None, **more: Any) -> OpDef:  # fmt: skip
+def _op(
+    name: str,
+    inputs: str,
+    outputs: str,
+    doc: str,
+    attrs: type,
+    infer: Any,
+    host: Callable[..., Any],
+    types: Any = None,
+    **more: Any,
+) -> OpDef:
     return OpDef(
-        name, inputs, outputs, doc + " Runs on the host.", types=types or {}, attrs=attrs, infer=infer, host=host,
-        grad=NOT_DIFFERENTIABLE, **more,
-    )  # fmt: skip
+        name,
+        inputs,
+        outputs,
+        doc + " Runs on the host.",
+        types=types or {},
+        attrs=attrs,
+        infer=infer,
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        **more,
+    )
 
 
 _SPLITS: Any = {"types": {"Tsplits": INDEX}, "defaults": {"Tsplits": int64}}
 _KNOWN = f"Encodings: {', '.join(_ENCODINGS)}."
 UNICODE_DECODE = _op(
-    "UnicodeDecode", "input: string", "row_splits: Tsplits, char_values: int32",
+    "UnicodeDecode",
+    "input: string",
+    "row_splits: Tsplits, char_values: int32",
     "The code points of strings of any shape.\n\nchar_values: those of all, one behind the other; those of string i"
     f" from row_splits[i] to row_splits[i + 1]. {_KNOWN} Errors: with errors='strict', a text that is none.",
-    DecodeAttrs, _splits_shape, _decode, dynamic=True, **_SPLITS,
-)  # fmt: skip
+    DecodeAttrs,
+    _splits_shape,
+    _decode,
+    dynamic=True,
+    **_SPLITS,
+)
 UNICODE_DECODE_WITH_OFFSETS = _op(
-    "UnicodeDecodeWithOffsets", "input: string", "row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
+    "UnicodeDecodeWithOffsets",
+    "input: string",
+    "row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
     "The code points of strings, as `UnicodeDecode`, and the byte at which each begins in its string.",
-    DecodeAttrs, _splits_shape, _decode, dynamic=True, **_SPLITS,
-)  # fmt: skip
+    DecodeAttrs,
+    _splits_shape,
+    _decode,
+    dynamic=True,
+    **_SPLITS,
+)
 UNICODE_ENCODE = _op(
-    "UnicodeEncode", "input_values: int32, input_splits: Tsplits", "output: string",
+    "UnicodeEncode",
+    "input_values: int32, input_splits: Tsplits",
+    "output: string",
     "Strings of code points, the inverse of `UnicodeDecode`: a vector.\n\nErrors: splits that do not divide the values;"
     " with errors='strict', a number that is no character.",
-    EncodeAttrs, _encode_shape, _encode, **_SPLITS,
-)  # fmt: skip
+    EncodeAttrs,
+    _encode_shape,
+    _encode,
+    **_SPLITS,
+)
 UNICODE_TRANSCODE = _op(
-    "UnicodeTranscode", "input: string", "output: string",
+    "UnicodeTranscode",
+    "input: string",
+    "output: string",
     f"Each string in another encoding; of any shape. {_KNOWN} Errors: with errors='strict', a text that is none.",
-    TranscodeAttrs, unchanged, _transcode,
-)  # fmt: skip
+    TranscodeAttrs,
+    unchanged,
+    _transcode,
+)
 STATIC_REGEX_REPLACE = _op(
-    "StaticRegexReplace", "input: string", "output: string",
+    "StaticRegexReplace",
+    "input: string",
+    "output: string",
     "Replaces what a regular expression matches: `RegexReplace` with the pattern and the rewrite as attributes.",
-    ReplaceAttrs, unchanged, _static_replace,
-)  # fmt: skip
+    ReplaceAttrs,
+    unchanged,
+    _static_replace,
+)
 STRING_FORMAT = _op(
-    "StringFormat", "inputs: [T]", "output: string",
+    "StringFormat",
+    "inputs: [T]",
+    "output: string",
     "The template with the inputs, of any dtypes and shapes, printed at its placeholders: a scalar.\n\n"
     "Errors: another number of placeholders.",
-    FormatAttrs, scalar_shape, _format, types={"T": ANY},
-)  # fmt: skip
+    FormatAttrs,
+    scalar_shape,
+    _format,
+    types={"T": ANY},
+)
 UNSORTED_SEGMENT_JOIN = _op(
-    "UnsortedSegmentJoin", "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments", "output: string",
+    "UnsortedSegmentJoin",
+    "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments",
+    "output: string",
     "Joins the strings of each segment in their order.\n\nsegment_ids: the first dimensions of inputs; negative ones"
     " are left out. output: (num_segments, the other dimensions). Errors: a segment not below num_segments.",
-    JoinAttrs, _joined_shape, _segment_join, types={"Tindices": INDEX, "Tnumsegments": INDEX}, shape_inputs=(2,),
-)  # fmt: skip
+    JoinAttrs,
+    _joined_shape,
+    _segment_join,
+    types={"Tindices": INDEX, "Tnumsegments": INDEX},
+    shape_inputs=(2,),
+)
 
 
 def unicode_transcode(
@@ -324,9 +382,14 @@ def unicode_transcode(
 ) -> Any:
     """Each string in another encoding: see `UnicodeTranscode`."""
     return UNICODE_TRANSCODE(
-        input, input_encoding=input_encoding, output_encoding=output_encoding, errors=errors,
-        replacement_char=replacement_char, replace_control_characters=replace_control_characters, name=name,
-    )  # fmt: skip
+        input,
+        input_encoding=input_encoding,
+        output_encoding=output_encoding,
+        errors=errors,
+        replacement_char=replacement_char,
+        replace_control_characters=replace_control_characters,
+        name=name,
+    )
 
 
 def string_format(
@@ -349,9 +412,14 @@ def unsorted_segment_join(
 
 
 OPS: tuple[OpDef, ...] = (
-    UNICODE_DECODE, UNICODE_DECODE_WITH_OFFSETS, UNICODE_ENCODE, UNICODE_TRANSCODE, STATIC_REGEX_REPLACE,
-    STRING_FORMAT, UNSORTED_SEGMENT_JOIN,
-)  # fmt: skip
+    UNICODE_DECODE,
+    UNICODE_DECODE_WITH_OFFSETS,
+    UNICODE_ENCODE,
+    UNICODE_TRANSCODE,
+    STATIC_REGEX_REPLACE,
+    STRING_FORMAT,
+    UNSORTED_SEGMENT_JOIN,
+)
 API: dict[str, Any] = {
     "strings.unicode_transcode": unicode_transcode,
     "strings.format": string_format,

@@ -146,9 +146,10 @@ class SparseAccumulator(Accumulator):
         given = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
         wrong = values.shape[1:] != rows
         wrong |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
-        wrong |= given is not None and (len(given) != values.ndim or any(
-            d not in (-1, n) for d, n in zip(given[1:], values.shape[1:], strict=False)
-        ))
+        wrong |= given is not None and (
+            len(given) != values.ndim
+            or any(d not in (-1, n) for d, n in zip(given[1:], values.shape[1:], strict=False))
+        )
         if wrong:
             raise InvalidArgumentError(
                 f"Shape mismatch: the accumulator's is {self.shape}, the gradient's rows are {values.shape[1:]}, its "

@@ -61,14 +61,19 @@ def _accumulator_op(name: str, kind: type[Accumulator], doc: str) -> OpDef:
         return make_handle(found)
 
     return OpDef(
-        name, "", "handle: resource", doc + "\n\nhandle: the accumulator, a scalar. Host only.", attrs=AccumulatorAttrs,
-        infer=lambda c: scalar, host=host, grad=NOT_DIFFERENTIABLE, stateful=True,
-    )  # fmt: skip
+        name,
+        "",
+        "handle: resource",
+        doc + "\n\nhandle: the accumulator, a scalar. Host only.",
+        attrs=AccumulatorAttrs,
+        infer=lambda c: scalar,
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
 
 
-DENSE = _accumulator_op(
-    "ResourceConditionalAccumulator", DenseAccumulator, "Collects gradients and drops stale ones."
-)
+DENSE = _accumulator_op("ResourceConditionalAccumulator", DenseAccumulator, "Collects gradients and drops stale ones.")
 SPARSE = _accumulator_op(
     "SparseConditionalAccumulator", SparseAccumulator, "Collects row-sparse gradients and drops stale ones."
 )
@@ -88,7 +93,7 @@ def _apply(call: HostCall, handle: np.ndarray, step: np.ndarray, grad: np.ndarra
 
 def _sparse_apply(
     call: HostCall, handle: np.ndarray, step: np.ndarray, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> tuple[()]:  # fmt: skip
+) -> tuple[()]:
     found = resource_of(handle, SparseAccumulator, call.op)
     found.apply(int(step), (indices, values, shape if call.attrs.has_known_shape else None))
     return ()
@@ -108,41 +113,72 @@ def _three(c: Infer) -> tuple[Shape, Shape, Shape]:
 
 
 APPLY = OpDef(
-    "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: dtype", "",
+    "ResourceAccumulatorApplyGradient",
+    "handle: resource, local_step: int64, gradient: dtype",
+    "",
     "Adds a gradient unless `local_step` lies before the accumulator's step. Errors: InvalidArgumentError for another "
     "dtype or shape. Host only.",
-    types={"dtype": NUMBERS}, host=_apply, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    types={"dtype": NUMBERS},
+    host=_apply,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 TAKE = OpDef(
-    "ResourceAccumulatorTakeGradient", "handle: resource, num_required: int32", "average: dtype",
+    "ResourceAccumulatorTakeGradient",
+    "handle: resource, num_required: int32",
+    "average: dtype",
     "The average of all gradients once `num_required` are there; empties the accumulator and begins its next step. "
     "Errors: InvalidArgumentError unless num_required > 0, CancelledError when the step is stopped. Host only.",
-    types={"dtype": NUMBERS}, infer=lambda c: unknown_shape, start=_take, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE,
+    types={"dtype": NUMBERS},
+    infer=lambda c: unknown_shape,
+    start=_take,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
     stateful=True,
-)  # fmt: skip
+)
 SET_STEP = OpDef(
-    "ResourceAccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", "",
+    "ResourceAccumulatorSetGlobalStep",
+    "handle: resource, new_global_step: int64",
+    "",
     "Sets the accumulator's step; gradients from before are stale. Host only.",
-    host=_set_step, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    host=_set_step,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 NUM_ACCUMULATED = OpDef(
-    "ResourceAccumulatorNumAccumulated", "handle: resource", "num_accumulated: int32",
+    "ResourceAccumulatorNumAccumulated",
+    "handle: resource",
+    "num_accumulated: int32",
     "How many gradients are in the accumulator, an int32 scalar. Host only.",
-    infer=lambda c: scalar, host=lambda call, h: np.int32(_of(h, call).count), grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    infer=lambda c: scalar,
+    host=lambda call, h: np.int32(_of(h, call).count),
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 SPARSE_APPLY = OpDef(
     "SparseAccumulatorApplyGradient",
-    "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64", "",
+    "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64",
+    "",
     "Adds rows of a gradient unless `local_step` is stale. Errors: InvalidArgumentError for indices or shapes that do "
     "not fit. Host only.",
-    types={"dtype": NUMBERS}, attrs=SparseAttrs, host=_sparse_apply, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    types={"dtype": NUMBERS},
+    attrs=SparseAttrs,
+    host=_sparse_apply,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 SPARSE_TAKE = OpDef(
-    "SparseAccumulatorTakeGradient", "handle: resource, num_required: int32",
+    "SparseAccumulatorTakeGradient",
+    "handle: resource, num_required: int32",
     "indices: int64, values: dtype, shape: int64",
     "As ResourceAccumulatorTakeGradient; each row is averaged over the gradients that had it. Host only.",
-    types={"dtype": NUMBERS}, infer=_three, start=_take, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    types={"dtype": NUMBERS},
+    infer=_three,
+    start=_take,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 
 
 # ---- locks ---------------------------------------------------------------------------------------
@@ -197,22 +233,48 @@ def _consume(call: HostCall, held: np.ndarray) -> tuple[()]:
 
 
 MUTEX = OpDef(
-    "MutexV2", "", "resource: resource", "A lock.\n\nresource: the lock, a scalar. Host only.", attrs=MutexAttrs,
-    infer=lambda c: scalar, host=lambda call: make_handle(named_resource(call, Mutex, Mutex)), grad=NOT_DIFFERENTIABLE,
+    "MutexV2",
+    "",
+    "resource: resource",
+    "A lock.\n\nresource: the lock, a scalar. Host only.",
+    attrs=MutexAttrs,
+    infer=lambda c: scalar,
+    host=lambda call: make_handle(named_resource(call, Mutex, Mutex)),
+    grad=NOT_DIFFERENTIABLE,
     stateful=True,
-)  # fmt: skip
+)
 MUTEX_LOCK = OpDef(
-    "MutexLock", "mutex: resource", "mutex_lock: variant",
+    "MutexLock",
+    "mutex: resource",
+    "mutex_lock: variant",
     "Takes a lock, waiting in line; it is held until ConsumeMutexLock, or until the value is dropped. Host only.",
-    infer=lambda c: scalar, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
+    infer=lambda c: scalar,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
     start=lambda call, x: resource_of(x, Mutex, call.host.op).lock(call),
-)  # fmt: skip
+)
 CONSUME_LOCK = OpDef(
-    "ConsumeMutexLock", "mutex_lock: variant", "", "Gives a lock back. Host only.",
-    host=_consume, grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    "ConsumeMutexLock",
+    "mutex_lock: variant",
+    "",
+    "Gives a lock back. Host only.",
+    host=_consume,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 
 OPS: tuple[OpDef, ...] = (
-    DENSE, SPARSE, APPLY, TAKE, SET_STEP, NUM_ACCUMULATED, SPARSE_APPLY, SPARSE_TAKE, MUTEX, MUTEX_LOCK, CONSUME_LOCK,
-)  # fmt: skip
+    DENSE,
+    SPARSE,
+    APPLY,
+    TAKE,
+    SET_STEP,
+    NUM_ACCUMULATED,
+    SPARSE_APPLY,
+    SPARSE_TAKE,
+    MUTEX,
+    MUTEX_LOCK,
+    CONSUME_LOCK,
+)
 API: dict[str, Any] = {}

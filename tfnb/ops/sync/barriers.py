@@ -238,48 +238,71 @@ def _taken_shapes(c: Infer) -> tuple[Shape, ...]:
 
 
 def _host(name: str, inputs: str, outputs: str, doc: str, host: Any, **rest: Any) -> OpDef:
-    return OpDef(
-        name, inputs, outputs, doc + " Host only.", host=host, grad=NOT_DIFFERENTIABLE, stateful=True, **rest
-    )
+    return OpDef(name, inputs, outputs, doc + " Host only.", host=host, grad=NOT_DIFFERENTIABLE, stateful=True, **rest)
 
 
 BARRIER = _host(
-    "Barrier", "", "handle: resource",
+    "Barrier",
+    "",
+    "handle: resource",
     "Elements that are put together from components under a key.\n\nhandle: the barrier, a scalar. Errors: "
     "InvalidArgumentError when a barrier of that `shared_name` differs in types or shapes.",
-    _handle, attrs=QueueAttrs, infer=lambda c: scalar,
-)  # fmt: skip
+    _handle,
+    attrs=QueueAttrs,
+    infer=lambda c: scalar,
+)
 INSERT_MANY = _host(
-    "BarrierInsertMany", "handle: resource, keys: string, values: T", "",
+    "BarrierInsertMany",
+    "handle: resource, keys: string, values: T",
+    "",
     "Gives the elements with these keys a component: a row of `values` each. New keys begin elements. Errors: "
     "CancelledError for new keys when the barrier is closed, InvalidArgumentError for a component that is there "
     "already or does not fit.",
-    _insert, types={"T": ALL}, attrs=InsertAttrs,
-)  # fmt: skip
+    _insert,
+    types={"T": ALL},
+    attrs=InsertAttrs,
+)
 TAKE_MANY = OpDef(
-    "BarrierTakeMany", "handle: resource, num_elements: int32",
+    "BarrierTakeMany",
+    "handle: resource, num_elements: int32",
     "indices: int64, keys: string, values: [component_types]",
     "Takes complete elements, those first whose key came first; waits for `num_elements`, or, with allow_small_batch, "
     "gives what is left of a closed barrier.\n\nindices: which insertion brought the key, counted from the smallest "
     "int64. Errors: OutOfRangeError when the barrier is closed and too few can come, CancelledError when the step is "
     "stopped. Host only.",
-    types={"component_types": ALL}, attrs=TakeAttrs, infer=_taken_shapes, start=_take, kind=Kind.ASYNC,
-    grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    types={"component_types": ALL},
+    attrs=TakeAttrs,
+    infer=_taken_shapes,
+    start=_take,
+    kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 CLOSE = _host(
-    "BarrierClose", "handle: resource", "",
+    "BarrierClose",
+    "handle: resource",
+    "",
     "Closes a barrier: no new keys come in. Incomplete elements can still be completed, unless "
     "`cancel_pending_enqueues`. Errors: CancelledError when it is closed already.",
-    _close, attrs=CloseAttrs,
-)  # fmt: skip
+    _close,
+    attrs=CloseAttrs,
+)
 READY_SIZE = _host(
-    "BarrierReadySize", "handle: resource", "size: int32", "How many elements are complete, an int32 scalar.",
-    lambda call, handle: np.int32(_of(handle, call).sizes()[0]), infer=lambda c: scalar,
-)  # fmt: skip
+    "BarrierReadySize",
+    "handle: resource",
+    "size: int32",
+    "How many elements are complete, an int32 scalar.",
+    lambda call, handle: np.int32(_of(handle, call).sizes()[0]),
+    infer=lambda c: scalar,
+)
 INCOMPLETE_SIZE = _host(
-    "BarrierIncompleteSize", "handle: resource", "size: int32", "How many elements lack components, an int32 scalar.",
-    lambda call, handle: np.int32(_of(handle, call).sizes()[1]), infer=lambda c: scalar,
-)  # fmt: skip
+    "BarrierIncompleteSize",
+    "handle: resource",
+    "size: int32",
+    "How many elements lack components, an int32 scalar.",
+    lambda call, handle: np.int32(_of(handle, call).sizes()[1]),
+    infer=lambda c: scalar,
+)
 
 OPS: tuple[OpDef, ...] = (BARRIER, INSERT_MANY, TAKE_MANY, CLOSE, READY_SIZE, INCOMPLETE_SIZE)
 API: dict[str, Any] = {}

@@ -31,9 +31,7 @@ class Queue:
     `capacity` None: no limit. `shapes`: one per component, or none when they are left open.
     """
 
-    def __init__(
-        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]
-    ) -> None:
+    def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         self.name = name
         self.capacity = capacity
         self.dtypes = tuple(dtypes)
@@ -218,9 +216,7 @@ def _stack(rows: Sequence[Any], dtype: DType, shape: tuple[int, ...]) -> np.ndar
 class FIFOQueue(Queue):
     """First in, first out."""
 
-    def __init__(
-        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]
-    ) -> None:
+    def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         super().__init__(name, capacity, dtypes, shapes)
         self._elements: deque[Element] = deque()
 
@@ -255,9 +251,7 @@ def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = N
     dims = wanted.dims
     assert dims is not None
     shapes = [np.shape(r) for r in rows]
-    full = tuple(
-        max((s[k] for s in shapes), default=0) if d is None else d for k, d in enumerate(dims)
-    )
+    full = tuple(max((s[k] for s in shapes), default=0) if d is None else d for k, d in enumerate(dims))
     if not full or all(s == full for s in shapes):
         return _stack(rows, dtype, full)
     filling = pad if pad is not None else b"" if dtype.is_string else 0
@@ -271,9 +265,14 @@ class RandomShuffleQueue(Queue):
     """Gives a random one of its elements, and keeps at least `min_after_dequeue` of them while it is open."""
 
     def __init__(
-        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape],
-        min_after_dequeue: int = 0, seed: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        capacity: int | None,
+        dtypes: Sequence[DType],
+        shapes: Sequence[Shape],
+        min_after_dequeue: int = 0,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(name, capacity, dtypes, shapes)
         self.min_after_dequeue = min_after_dequeue
         self._random = random.Random(seed)
@@ -309,9 +308,7 @@ class RandomShuffleQueue(Queue):
 class PriorityQueue(Queue):
     """Gives the element with the smallest first component, an int64; among equals the oldest."""
 
-    def __init__(
-        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]
-    ) -> None:
+    def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         super().__init__(name, capacity, dtypes, shapes)
         self._heap: list[tuple[int, int, Element]] = []
         self._newest = 0

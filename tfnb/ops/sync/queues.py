@@ -103,9 +103,7 @@ def _priority(call: HostCall, name: str) -> Queue:
 def _shuffle(call: HostCall, name: str) -> Queue:
     a = call.attrs
     seed = (a.seed << 32) ^ a.seed2 if a.seed or a.seed2 else None
-    return RandomShuffleQueue(
-        name, _limit(call), a.component_types, a.shapes, a.min_after_dequeue, seed
-    )
+    return RandomShuffleQueue(name, _limit(call), a.component_types, a.shapes, a.min_after_dequeue, seed)
 
 
 def _queue_op(name: str, kind: type[Queue], make: Any, doc: str, attrs: type = QueueAttrs) -> OpDef:
@@ -126,11 +124,20 @@ def _queue_op(name: str, kind: type[Queue], make: Any, doc: str, attrs: type = Q
 QUEUES = (
     _queue_op("FIFOQueueV2", FIFOQueue, _fifo, "A queue: first in, first out."),
     _queue_op("PaddingFIFOQueueV2", PaddingFIFOQueue, _padding, "A FIFO queue that pads what it batches with zeros."),
-    _queue_op("PriorityQueueV2", PriorityQueue, _priority,
-              "A queue that gives the element with the smallest int64 priority, its first component, first."),
-    _queue_op("RandomShuffleQueueV2", RandomShuffleQueue, _shuffle,
-              "A queue that gives a random one of its elements.", ShuffleAttrs),
-)  # fmt: skip
+    _queue_op(
+        "PriorityQueueV2",
+        PriorityQueue,
+        _priority,
+        "A queue that gives the element with the smallest int64 priority, its first component, first.",
+    ),
+    _queue_op(
+        "RandomShuffleQueueV2",
+        RandomShuffleQueue,
+        _shuffle,
+        "A queue that gives a random one of its elements.",
+        ShuffleAttrs,
+    ),
+)
 FIFO_QUEUE, PADDING_FIFO_QUEUE, PRIORITY_QUEUE, RANDOM_SHUFFLE_QUEUE = QUEUES
 
 
@@ -151,9 +158,7 @@ def _check_types(queue: Queue, call: AsyncCall) -> None:
     given = tuple(call.host.types["Tcomponents"])
     if given != queue.dtypes:
         wanted, got = ([d.name for d in types] for types in (queue.dtypes, given))
-        raise InvalidArgumentError(
-            f"{queue.kind} '{queue.name}' holds elements of {wanted}, got {got}"
-        )
+        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {wanted}, got {got}")
 
 
 def _enqueue(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) -> Callable[[], str]:
@@ -163,9 +168,7 @@ def _enqueue(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) -> Ca
     return queue.enqueue(call, [tuple(_owned(c) for c in components)])
 
 
-def _enqueue_many(
-    call: AsyncCall, handle: np.ndarray, *components: np.ndarray
-) -> Callable[[], str]:
+def _enqueue_many(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) -> Callable[[], str]:
     queue = queue_of(call, handle)
     _check_types(queue, call)
     queue.check(components, many=True)
@@ -176,9 +179,7 @@ def _check_output_types(queue: Queue, call: AsyncCall) -> None:
     given = tuple(call.host.types["component_types"])
     if given != queue.dtypes:
         wanted, got = ([d.name for d in types] for types in (queue.dtypes, given))
-        raise InvalidArgumentError(
-            f"{queue.kind} '{queue.name}' holds elements of {wanted}, asked for {got}"
-        )
+        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {wanted}, asked for {got}")
 
 
 def _dequeue(call: AsyncCall, handle: np.ndarray) -> Callable[[], str]:
@@ -240,50 +241,85 @@ _MISFIT = ", InvalidArgumentError for components that do not fit the queue's typ
 _EMPTY = " Errors: OutOfRangeError when the queue is closed and holds too few, CancelledError when the step is stopped."
 
 ENQUEUE = _async(
-    "QueueEnqueueV2", "handle: resource, components: [Tcomponents]", "",
+    "QueueEnqueueV2",
+    "handle: resource, components: [Tcomponents]",
+    "",
     "Puts one element, a tensor per component, into a queue; waits while the queue is full." + _CLOSED + _MISFIT,
     _enqueue,
-)  # fmt: skip
+)
 ENQUEUE_MANY = _async(
-    "QueueEnqueueManyV2", "handle: resource, components: [Tcomponents]", "",
+    "QueueEnqueueManyV2",
+    "handle: resource, components: [Tcomponents]",
+    "",
     "Puts the rows of the components, one element per row, into a queue, waiting for room." + _CLOSED + _MISFIT,
-    _enqueue_many, infer=_check_many,
-)  # fmt: skip
+    _enqueue_many,
+    infer=_check_many,
+)
 DEQUEUE = _async(
-    "QueueDequeueV2", "handle: resource", "components: [component_types]",
-    "Takes an element out of a queue; waits while there is none." + _EMPTY, _dequeue, infer=_unknown,
-)  # fmt: skip
+    "QueueDequeueV2",
+    "handle: resource",
+    "components: [component_types]",
+    "Takes an element out of a queue; waits while there is none." + _EMPTY,
+    _dequeue,
+    infer=_unknown,
+)
 DEQUEUE_MANY = _async(
-    "QueueDequeueManyV2", "handle: resource, n: int32", "components: [component_types]",
-    "Takes `n` elements and stacks them along a new first dimension; waits for them." + _EMPTY
+    "QueueDequeueManyV2",
+    "handle: resource, n: int32",
+    "components: [component_types]",
+    "Takes `n` elements and stacks them along a new first dimension; waits for them."
+    + _EMPTY
     + " InvalidArgumentError when the queue knows no shapes of its components.",
-    _dequeue_many(False), infer=_batches,
-)  # fmt: skip
+    _dequeue_many(False),
+    infer=_batches,
+)
 DEQUEUE_UP_TO = _async(
-    "QueueDequeueUpToV2", "handle: resource, n: int32", "components: [component_types]",
+    "QueueDequeueUpToV2",
+    "handle: resource, n: int32",
+    "components: [component_types]",
     "As QueueDequeueManyV2, but takes what is left, at least one element, from a closed queue." + _EMPTY,
-    _dequeue_many(True), infer=_batches,
-)  # fmt: skip
+    _dequeue_many(True),
+    infer=_batches,
+)
 CLOSE = _async(
-    "QueueCloseV2", "handle: resource", "",
+    "QueueCloseV2",
+    "handle: resource",
+    "",
     "Closes a queue: no element comes in any more, dequeuing goes on until it is empty. Operations that wait to "
     "enqueue are let in first, or cancelled. Errors: CancelledError when it is closed already.",
-    _close, attrs=CloseAttrs,
-)  # fmt: skip
+    _close,
+    attrs=CloseAttrs,
+)
 SIZE = OpDef(
-    "QueueSizeV2", "handle: resource", "size: int32",
+    "QueueSizeV2",
+    "handle: resource",
+    "size: int32",
     "The number of elements in a queue, an int32 scalar. Host only.",
-    infer=lambda c: scalar, host=lambda call, handle: np.int32(queue_of(call, handle).size()),
-    grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    infer=lambda c: scalar,
+    host=lambda call, handle: np.int32(queue_of(call, handle).size()),
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 IS_CLOSED = OpDef(
-    "QueueIsClosedV2", "handle: resource", "is_closed: bool",
+    "QueueIsClosedV2",
+    "handle: resource",
+    "is_closed: bool",
     "Is the queue closed? A bool scalar. Host only.",
-    infer=lambda c: scalar, host=lambda call, handle: np.bool_(queue_of(call, handle).closed),
-    grad=NOT_DIFFERENTIABLE, stateful=True,
-)  # fmt: skip
+    infer=lambda c: scalar,
+    host=lambda call, handle: np.bool_(queue_of(call, handle).closed),
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 
 OPS: tuple[OpDef, ...] = (
-    *QUEUES, ENQUEUE, ENQUEUE_MANY, DEQUEUE, DEQUEUE_MANY, DEQUEUE_UP_TO, CLOSE, SIZE, IS_CLOSED,
-)  # fmt: skip
+    *QUEUES,
+    ENQUEUE,
+    ENQUEUE_MANY,
+    DEQUEUE,
+    DEQUEUE_MANY,
+    DEQUEUE_UP_TO,
+    CLOSE,
+    SIZE,
+    IS_CLOSED,
+)
 API: dict[str, Any] = {}

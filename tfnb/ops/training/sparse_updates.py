@@ -39,17 +39,13 @@ __all__ = [
 ]
 
 
-def _rule_on_rows(
-    rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]
-) -> tuple[np.ndarray, ...]:
+def _rule_on_rows(rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
     """The rule's new values for some rows of the references, in the references' dtype."""
     dtype = as_dtype(arrays[0].dtype)
     wide = dtype if dtype.size > 2 else float32
     found = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
     exprs = found if isinstance(found, tuple) else (found,)
-    return tuple(
-        evaluate(e, lambda leaf: arrays[leaf.value].astype(wide.np)).astype(dtype.np) for e in exprs
-    )
+    return tuple(evaluate(e, lambda leaf: arrays[leaf.value].astype(wide.np)).astype(dtype.np) for e in exprs)
 
 
 def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Callable[..., Any]:
@@ -59,19 +55,11 @@ def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Calla
         at = inputs[indices]
         check_indices(call, at, inputs[0].shape[0])
         new = [np.array(x) for x in inputs[:refs]]
-        blocks = (
-            [slice(None)]
-            if np.unique(at).size == at.size
-            else [slice(i, i + 1) for i in range(at.size)]
-        )
+        blocks = [slice(None)] if np.unique(at).size == at.size else [slice(i, i + 1) for i in range(at.size)]
         for block in blocks:
             rows = at[block]
             arrays = [x[rows] for x in new]
-            arrays += [
-                inputs[i][block] if i == grad else inputs[i]
-                for i in range(refs, len(inputs))
-                if i != indices
-            ]
+            arrays += [inputs[i][block] if i == grad else inputs[i] for i in range(refs, len(inputs)) if i != indices]
             for target, value in zip(new, _rule_on_rows(rule, call.attrs, arrays), strict=True):
                 target[rows] = value
         return tuple(new) if refs > 1 else new[0]
@@ -93,10 +81,7 @@ def _sparse(
     names = [*refs, *rest.split()]
     grad, indices = names.index("grad"), names.index("indices")
     scalars = tuple(i for i in range(len(refs), len(names)) if i not in (grad, indices))
-    kinds = [
-        "Ref(T)" if i < len(refs) else "Tindices" if i == indices else "T"
-        for i in range(len(names))
-    ]
+    kinds = ["Ref(T)" if i < len(refs) else "Tindices" if i == indices else "T" for i in range(len(names))]
 
     def infer(c: Infer) -> Shape:
         check_scalars(c, scalars)
@@ -125,9 +110,14 @@ def _sparse(
 
 
 SPARSE_APPLY_MOMENTUM = _sparse(
-    "SparseApplyMomentum", "accum", "lr grad indices momentum", updates.momentum, "sparse_momentum",
-    "ApplyMomentum", NesterovAttrs,
-)  # fmt: skip
+    "SparseApplyMomentum",
+    "accum",
+    "lr grad indices momentum",
+    updates.momentum,
+    "sparse_momentum",
+    "ApplyMomentum",
+    NesterovAttrs,
+)
 SPARSE_APPLY_ADAGRAD = _sparse(
     "SparseApplyAdagrad",
     "accum",
@@ -138,17 +128,29 @@ SPARSE_APPLY_ADAGRAD = _sparse(
     SlotAttrs,
 )
 SPARSE_APPLY_ADADELTA = _sparse(
-    "SparseApplyAdadelta", "accum accum_update", "lr rho epsilon grad indices", updates.adadelta, "sparse_adadelta",
+    "SparseApplyAdadelta",
+    "accum accum_update",
+    "lr rho epsilon grad indices",
+    updates.adadelta,
+    "sparse_adadelta",
     "ApplyAdadelta",
-)  # fmt: skip
+)
 SPARSE_APPLY_RMS_PROP = _sparse(
-    "SparseApplyRMSProp", "ms mom", "lr rho momentum epsilon grad indices", updates.rms_prop, "sparse_rms_prop",
+    "SparseApplyRMSProp",
+    "ms mom",
+    "lr rho momentum epsilon grad indices",
+    updates.rms_prop,
+    "sparse_rms_prop",
     "ApplyRMSProp",
-)  # fmt: skip
+)
 SPARSE_APPLY_CENTERED_RMS_PROP = _sparse(
-    "SparseApplyCenteredRMSProp", "mg ms mom", "lr rho momentum epsilon grad indices", updates.centered_rms_prop,
-    "sparse_centered_rms_prop", "ApplyCenteredRMSProp",
-)  # fmt: skip
+    "SparseApplyCenteredRMSProp",
+    "mg ms mom",
+    "lr rho momentum epsilon grad indices",
+    updates.centered_rms_prop,
+    "sparse_centered_rms_prop",
+    "ApplyCenteredRMSProp",
+)
 SPARSE_APPLY_FTRL = _sparse(
     "SparseApplyFtrl",
     "accum linear",
@@ -158,17 +160,30 @@ SPARSE_APPLY_FTRL = _sparse(
     "ApplyFtrl",
 )
 SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT = _sparse(
-    "SparseApplyProximalGradientDescent", "", "alpha l1 l2 grad indices", updates.proximal_gradient_descent,
-    "sparse_proximal_gradient_descent", "ApplyProximalGradientDescent",
-)  # fmt: skip
+    "SparseApplyProximalGradientDescent",
+    "",
+    "alpha l1 l2 grad indices",
+    updates.proximal_gradient_descent,
+    "sparse_proximal_gradient_descent",
+    "ApplyProximalGradientDescent",
+)
 SPARSE_APPLY_PROXIMAL_ADAGRAD = _sparse(
-    "SparseApplyProximalAdagrad", "accum", "lr l1 l2 grad indices", updates.proximal_adagrad,
-    "sparse_proximal_adagrad", "ApplyProximalAdagrad",
-)  # fmt: skip
+    "SparseApplyProximalAdagrad",
+    "accum",
+    "lr l1 l2 grad indices",
+    updates.proximal_adagrad,
+    "sparse_proximal_adagrad",
+    "ApplyProximalAdagrad",
+)
 
 OPS: tuple[OpDef, ...] = (
-    SPARSE_APPLY_MOMENTUM, SPARSE_APPLY_ADAGRAD, SPARSE_APPLY_ADADELTA, SPARSE_APPLY_RMS_PROP,
-    SPARSE_APPLY_CENTERED_RMS_PROP, SPARSE_APPLY_FTRL, SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT,
+    SPARSE_APPLY_MOMENTUM,
+    SPARSE_APPLY_ADAGRAD,
+    SPARSE_APPLY_ADADELTA,
+    SPARSE_APPLY_RMS_PROP,
+    SPARSE_APPLY_CENTERED_RMS_PROP,
+    SPARSE_APPLY_FTRL,
+    SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT,
     SPARSE_APPLY_PROXIMAL_ADAGRAD,
-)  # fmt: skip
+)
 API: dict[str, Any] = {}

@@ -138,9 +138,18 @@ def centered_rms_prop(
 
 
 def adam(
-    a: Any, var: Expr, m: Expr, v: Expr, beta1_power: Expr, beta2_power: Expr, lr: Expr, beta1: Expr, beta2: Expr,
-    epsilon: Expr, grad: Expr,
-) -> tuple[Expr, ...]:  # fmt: skip
+    a: Any,
+    var: Expr,
+    m: Expr,
+    v: Expr,
+    beta1_power: Expr,
+    beta2_power: Expr,
+    lr: Expr,
+    beta1: Expr,
+    beta2: Expr,
+    epsilon: Expr,
+    grad: Expr,
+) -> tuple[Expr, ...]:
     alpha = lr * s.sqrt(1 - beta2_power) / (1 - beta1_power)
     m = m + (grad - m) * (1 - beta1)
     v = v + (grad * grad - v) * (1 - beta2)
@@ -176,9 +185,7 @@ def _shrink(x: Expr, rate: Expr, l1: Expr, l2: Expr) -> Expr:
     return s.sign(x) * s.maximum(s.abs_(x) - rate * l1, 0) / (rate * l2 + 1)
 
 
-def proximal_gradient_descent(
-    a: TensorLike, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr
-) -> Expr:
+def proximal_gradient_descent(a: TensorLike, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr) -> Expr:
     return _shrink(var - alpha * delta, alpha, l1, l2)
 
 
@@ -234,53 +241,89 @@ APPLY_GRADIENT_DESCENT = _apply(
     grad="delta",
 )
 APPLY_MOMENTUM = _apply(
-    "ApplyMomentum", "accum", "lr grad momentum", momentum,
+    "ApplyMomentum",
+    "accum",
+    "lr grad momentum",
+    momentum,
     "accum = momentum * accum + grad; var -= lr * accum.\n\n"
     "With `use_nesterov`, var -= lr * grad + lr * momentum * accum.",
     NesterovAttrs,
-)  # fmt: skip
+)
 APPLY_ADAGRAD = _apply(
-    "ApplyAdagrad", "accum", "lr grad", adagrad,
+    "ApplyAdagrad",
+    "accum",
+    "lr grad",
+    adagrad,
     "accum += grad^2; var -= lr * grad / sqrt(accum).\n\n`update_slots` false leaves accum as it is.",
     SlotAttrs,
-)  # fmt: skip
+)
 APPLY_ADADELTA = _apply(
-    "ApplyAdadelta", "accum accum_update", "lr rho epsilon grad", adadelta,
+    "ApplyAdadelta",
+    "accum accum_update",
+    "lr rho epsilon grad",
+    adadelta,
     "accum = rho * accum + (1 - rho) * grad^2; update = sqrt((accum_update + epsilon) / (accum + epsilon)) * grad;\n"
     "accum_update = rho * accum_update + (1 - rho) * update^2; var -= lr * update.",
-)  # fmt: skip
+)
 APPLY_RMS_PROP = _apply(
-    "ApplyRMSProp", "ms mom", "lr rho momentum epsilon grad", rms_prop,
+    "ApplyRMSProp",
+    "ms mom",
+    "lr rho momentum epsilon grad",
+    rms_prop,
     "ms = rho * ms + (1 - rho) * grad^2; mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom.",
-)  # fmt: skip
+)
 APPLY_CENTERED_RMS_PROP = _apply(
-    "ApplyCenteredRMSProp", "mg ms mom", "lr rho momentum epsilon grad", centered_rms_prop,
+    "ApplyCenteredRMSProp",
+    "mg ms mom",
+    "lr rho momentum epsilon grad",
+    centered_rms_prop,
     "As ApplyRMSProp, with the variance ms - mg^2 in place of ms; mg = rho * mg + (1 - rho) * grad.",
-)  # fmt: skip
+)
 APPLY_ADAM = _apply(
-    "ApplyAdam", "m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", adam,
+    "ApplyAdam",
+    "m v",
+    "beta1_power beta2_power lr beta1 beta2 epsilon grad",
+    adam,
     "m = beta1 * m + (1 - beta1) * grad; v = beta2 * v + (1 - beta2) * grad^2;\n"
     "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).\n\n"
     "With `use_nesterov`, beta1 * m + (1 - beta1) * grad stands for m in the step.",
     NesterovAttrs,
-)  # fmt: skip
+)
 APPLY_FTRL = _apply(
-    "ApplyFtrl", "accum linear", "grad lr l1 l2 lr_power", ftrl,
+    "ApplyFtrl",
+    "accum linear",
+    "grad lr l1 l2 lr_power",
+    ftrl,
     "new = accum + grad^2; linear += grad - (new^-lr_power - accum^-lr_power) / lr * var;\n"
     "var = (sign(linear) * l1 - linear) / (new^-lr_power / lr + 2 * l2) where |linear| > l1, else 0; accum = new.",
-)  # fmt: skip
+)
 APPLY_PROXIMAL_GRADIENT_DESCENT = _apply(
-    "ApplyProximalGradientDescent", "", "alpha l1 l2 delta", proximal_gradient_descent,
-    "x = var - alpha * delta; var = sign(x) * max(|x| - alpha * l1, 0) / (1 + alpha * l2).", grad="delta",
-)  # fmt: skip
+    "ApplyProximalGradientDescent",
+    "",
+    "alpha l1 l2 delta",
+    proximal_gradient_descent,
+    "x = var - alpha * delta; var = sign(x) * max(|x| - alpha * l1, 0) / (1 + alpha * l2).",
+    grad="delta",
+)
 APPLY_PROXIMAL_ADAGRAD = _apply(
-    "ApplyProximalAdagrad", "accum", "lr l1 l2 grad", proximal_adagrad,
+    "ApplyProximalAdagrad",
+    "accum",
+    "lr l1 l2 grad",
+    proximal_adagrad,
     "accum += grad^2; rate = lr / sqrt(accum); x = var - rate * grad;\n"
     "var = sign(x) * max(|x| - rate * l1, 0) / (1 + rate * l2).",
-)  # fmt: skip
+)
 
 OPS: tuple[OpDef, ...] = (
-    APPLY_GRADIENT_DESCENT, APPLY_MOMENTUM, APPLY_ADAGRAD, APPLY_ADADELTA, APPLY_RMS_PROP, APPLY_CENTERED_RMS_PROP,
-    APPLY_ADAM, APPLY_FTRL, APPLY_PROXIMAL_GRADIENT_DESCENT, APPLY_PROXIMAL_ADAGRAD,
-)  # fmt: skip
+    APPLY_GRADIENT_DESCENT,
+    APPLY_MOMENTUM,
+    APPLY_ADAGRAD,
+    APPLY_ADADELTA,
+    APPLY_RMS_PROP,
+    APPLY_CENTERED_RMS_PROP,
+    APPLY_ADAM,
+    APPLY_FTRL,
+    APPLY_PROXIMAL_GRADIENT_DESCENT,
+    APPLY_PROXIMAL_ADAGRAD,
+)
 API: dict[str, Any] = {}

@@ -48,9 +48,7 @@ class LoopKernel:
         return _interpret(self.form, inputs, recorder, check)
 
 
-def _interpret(
-    form: LoopForm, inputs: Sequence[Value], recorder: StepStats | None, check: Check | None
-) -> list[Value]:
+def _interpret(form: LoopForm, inputs: Sequence[Value], recorder: StepStats | None, check: Check | None) -> list[Value]:
     values: list[Any] = [None] * form.n_registers
     for place, r in form.constants:
         values[r] = inputs[place]

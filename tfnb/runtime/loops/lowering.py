@@ -21,9 +21,19 @@ __all__ = ["lower_loops"]
 
 _K = PlanKind
 _ALLOWED = frozenset(
-    (_K.CLUSTER, _K.HOST, _K.NO_OP, _K.SWITCH, _K.MERGE, _K.ENTER, _K.EXIT, _K.NEXT_ITERATION, _K.LOOP_COND,
-     _K.CONTROL_TRIGGER)
-)  # fmt: skip
+    (
+        _K.CLUSTER,
+        _K.HOST,
+        _K.NO_OP,
+        _K.SWITCH,
+        _K.MERGE,
+        _K.ENTER,
+        _K.EXIT,
+        _K.NEXT_ITERATION,
+        _K.LOOP_COND,
+        _K.CONTROL_TRIGGER,
+    )
+)
 
 
 class _Unfit(Exception):
@@ -129,10 +139,16 @@ class _Frame:
         predicate = self._register(self.loop_cond, 0)
         nodes = {n: node for n in self.members if (node := getattr(self.payloads[n], "node", None)) is not None}
         return LoopForm(
-            self.table.name, len(self.registers), tuple(constants), tuple(variables),
-            tuple(s for n, s in steps if n not in body), predicate, tuple(s for n, s in steps if n in body),
-            results, nodes,
-        )  # fmt: skip
+            self.table.name,
+            len(self.registers),
+            tuple(constants),
+            tuple(variables),
+            tuple(s for n, s in steps if n not in body),
+            predicate,
+            tuple(s for n, s in steps if n in body),
+            results,
+            nodes,
+        )
 
     # ---- does it fit? ----------------------------------------------------------------------
 

@@ -157,10 +157,7 @@ class ScalarKernel:
 
     def write(self, code: PyCode, args: Sequence[str]) -> list[str]:
         """Adds the op's statements to `code`; the names of its outputs."""
-        known = [
-            code.constant(number_of(self.constants[i])) if i in self.constants else a
-            for i, a in enumerate(args)
-        ]
+        known = [code.constant(number_of(self.constants[i])) if i in self.constants else a for i, a in enumerate(args)]
         found = []
         for e, spec in zip(self.exprs, self.node.specs, strict=True):
             found.append(code.cast(code.expression(e, known), e.dtype, spec.dtype))

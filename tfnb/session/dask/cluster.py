@@ -109,9 +109,13 @@ class DaskCluster:
     """
 
     def __init__(
-        self, client: Client, config: ConfigProto | None = None, patience: float = 10.0, timeout: float = 0.0,
+        self,
+        client: Client,
+        config: ConfigProto | None = None,
+        patience: float = 10.0,
+        timeout: float = 0.0,
         **jobs: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not jobs or any(not isinstance(n, int) or n < 1 for n in jobs.values()):
             raise InvalidArgumentError(f"a cluster needs jobs with a number of tasks each, got {jobs}")
         self._client, self._config, self._answer_timeout = client, config or ConfigProto(), patience
@@ -259,9 +263,12 @@ class DaskCluster:
 
     def _master(self, config: ConfigProto) -> Master:
         membership = Membership(
-            self.locate, self._local_task.name, self._local_task.channel.peer, self._client.security,
+            self.locate,
+            self._local_task.name,
+            self._local_task.channel.peer,
+            self._client.security,
             self._answer_timeout,
-        )  # fmt: skip
+        )
         try:
             return Master(config, self._local_task, membership, [*self.tasks, self._local_task.name], self._default)
         except BaseException:

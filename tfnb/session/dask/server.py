@@ -117,10 +117,15 @@ class Server:
     """
 
     def __init__(
-        self, server_or_cluster_def: ClusterLike, job_name: str | None = None, task_index: int | None = None,
-        protocol: str | None = None, config: ConfigProto | None = None, start: bool = True,
+        self,
+        server_or_cluster_def: ClusterLike,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: ConfigProto | None = None,
+        start: bool = True,
         security: Security | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if protocol not in (None, "grpc"):
             raise InvalidArgumentError(f"Server: protocol={protocol!r}; needed 'grpc' or None, which mean Dask's comm")
         tasks = _tasks(server_or_cluster_def)
@@ -229,9 +234,13 @@ def _tasks(given: ClusterLike) -> dict[tuple[str, int], str]:
 
 
 def _master_of(
-    addresses: Mapping[str, str], local_task: Task, config: ConfigProto, security: Security, default: str,
+    addresses: Mapping[str, str],
+    local_task: Task,
+    config: ConfigProto,
+    security: Security,
+    default: str,
     closing: Callable[[], None] | None,
-) -> Master:  # fmt: skip
+) -> Master:
     """The master of a session in the process of `local_task`, on those of the tasks that the config's filters leave.
 
     `default`: the task for operations that ask for no device. `closing` is called when the master is closed.
@@ -295,9 +304,7 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
             hello = outside.call_address(there, "hello", name=local_task.name, peer=list(local_task.channel.peer))
         finally:
             outside.close()
-        return _master_of(
-            {**hello["cluster"]}, local_task, config, security, hello["name"], local_task.close
-        )
+        return _master_of({**hello["cluster"]}, local_task, config, security, hello["name"], local_task.close)
     except BaseException:
         local_task.close()
         raise

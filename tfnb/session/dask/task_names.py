@@ -21,6 +21,6 @@ def task_of(device: str) -> str:
 
 
 def short_task_name(task: str) -> str:
-    """"ps 0" of "/job:ps/replica:0/task:0"; any other text as it is."""
+    """ "ps 0" of "/job:ps/replica:0/task:0"; any other text as it is."""
     matched = re.fullmatch(r"/job:([^/]+)/.*task:(\d+)", task)
     return f"{matched[1]} {matched[2]}" if matched else task

@@ -40,10 +40,21 @@ __all__ = ["DNNClassifier", "DNNRegressor", "LinearClassifier", "LinearRegressor
 class _Canned(Estimator):
     """A network over feature columns; `n_classes` None estimates `label_dimension` numbers."""
 
-    def __init__(self, hidden_units: Sequence[int], feature_columns: Any, n_classes: int | None,
-                 label_dimension: int, optimizer: Any, activation_fn: Any, dropout: float | None,
-                 model_dir: str | None, config: Any, weight_column: str | NumericColumn | None = None,
-                 label_vocabulary: Sequence[str] | None = None, partitioner: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        n_classes: int | None,
+        label_dimension: int,
+        optimizer: Any,
+        activation_fn: Any,
+        dropout: float | None,
+        model_dir: str | None,
+        config: Any,
+        weight_column: str | NumericColumn | None = None,
+        label_vocabulary: Sequence[str] | None = None,
+        partitioner: Any = None,
+    ) -> None:
         if n_classes is not None and n_classes < 2:
             raise InvalidArgumentError(f"{type(self).__name__}: needed at least 2 classes, got {n_classes}")
         if label_vocabulary is not None and len(label_vocabulary) != n_classes:
@@ -77,9 +88,11 @@ class _Canned(Estimator):
         ids, probabilities = argmax(logits, 1), softmax(logits)
         words = AS_STRING(ids) if self._vocabulary is None else gather(constant(list(self._vocabulary)), ids)
         predictions = {
-            "logits": logits, "probabilities": probabilities, "class_ids": EXPAND_DIMS(ids, -1),
+            "logits": logits,
+            "probabilities": probabilities,
+            "class_ids": EXPAND_DIMS(ids, -1),
             "classes": EXPAND_DIMS(words, -1),
-        }  # fmt: skip
+        }
         if mode == ModeKeys.PREDICT:
             known = list(self._vocabulary or map(str, range(self._classes or 0)))
             all_classes = TILE(constant([known]), [shape(probabilities)[0], 1])
@@ -126,40 +139,122 @@ class _Canned(Estimator):
 class DNNClassifier(_Canned):
     """Dense layers of `hidden_units` and a softmax over `n_classes`; labels are class numbers."""
 
-    def __init__(self, hidden_units: Sequence[int], feature_columns: Any, model_dir: str | None = None,
-                 n_classes: int = 2, weight_column: Any = None, label_vocabulary: Any = None,
-                 optimizer: Any = "Adagrad", activation_fn: Any = RELU, dropout: float | None = None,
-                 input_layer_partitioner: Any = None, config: Any = None) -> None:  # fmt: skip
-        super().__init__(hidden_units, feature_columns, n_classes, 1, optimizer, activation_fn, dropout, model_dir,
-                         config, weight_column, label_vocabulary, input_layer_partitioner)  # fmt: skip
+    def __init__(
+        self,
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        model_dir: str | None = None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Any = None,
+        optimizer: Any = "Adagrad",
+        activation_fn: Any = RELU,
+        dropout: float | None = None,
+        input_layer_partitioner: Any = None,
+        config: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_units,
+            feature_columns,
+            n_classes,
+            1,
+            optimizer,
+            activation_fn,
+            dropout,
+            model_dir,
+            config,
+            weight_column,
+            label_vocabulary,
+            input_layer_partitioner,
+        )
 
 
 class DNNRegressor(_Canned):
     """Dense layers of `hidden_units` and `label_dimension` numbers, by their squared error."""
 
-    def __init__(self, hidden_units: Sequence[int], feature_columns: Any, model_dir: str | None = None,
-                 label_dimension: int = 1, weight_column: Any = None, optimizer: Any = "Adagrad",
-                 activation_fn: Any = RELU, dropout: float | None = None, input_layer_partitioner: Any = None,
-                 config: Any = None) -> None:  # fmt: skip
-        super().__init__(hidden_units, feature_columns, None, label_dimension, optimizer, activation_fn, dropout,
-                         model_dir, config, weight_column, None, input_layer_partitioner)  # fmt: skip
+    def __init__(
+        self,
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        model_dir: str | None = None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        optimizer: Any = "Adagrad",
+        activation_fn: Any = RELU,
+        dropout: float | None = None,
+        input_layer_partitioner: Any = None,
+        config: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_units,
+            feature_columns,
+            None,
+            label_dimension,
+            optimizer,
+            activation_fn,
+            dropout,
+            model_dir,
+            config,
+            weight_column,
+            None,
+            input_layer_partitioner,
+        )
 
 
 class LinearClassifier(_Canned):
     """A softmax over `n_classes` of a linear function of the columns."""
 
-    def __init__(self, feature_columns: Any, model_dir: str | None = None, n_classes: int = 2,
-                 weight_column: Any = None, label_vocabulary: Any = None, optimizer: Any = "Ftrl",
-                 config: Any = None, partitioner: Any = None) -> None:  # fmt: skip
-        super().__init__((), feature_columns, n_classes, 1, optimizer, None, None, model_dir, config,
-                         weight_column, label_vocabulary, partitioner)  # fmt: skip
+    def __init__(
+        self,
+        feature_columns: Any,
+        model_dir: str | None = None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        partitioner: Any = None,
+    ) -> None:
+        super().__init__(
+            (),
+            feature_columns,
+            n_classes,
+            1,
+            optimizer,
+            None,
+            None,
+            model_dir,
+            config,
+            weight_column,
+            label_vocabulary,
+            partitioner,
+        )
 
 
 class LinearRegressor(_Canned):
     """`label_dimension` linear functions of the columns, by their squared error."""
 
-    def __init__(self, feature_columns: Any, model_dir: str | None = None, label_dimension: int = 1,
-                 weight_column: Any = None, optimizer: Any = "Ftrl", config: Any = None,
-                 partitioner: Any = None) -> None:  # fmt: skip
-        super().__init__((), feature_columns, None, label_dimension, optimizer, None, None, model_dir, config,
-                         weight_column, None, partitioner)  # fmt: skip
+    def __init__(
+        self,
+        feature_columns: Any,
+        model_dir: str | None = None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        partitioner: Any = None,
+    ) -> None:
+        super().__init__(
+            (),
+            feature_columns,
+            None,
+            label_dimension,
+            optimizer,
+            None,
+            None,
+            model_dir,
+            config,
+            weight_column,
+            None,
+            partitioner,
+        )

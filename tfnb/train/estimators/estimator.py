@@ -78,8 +78,13 @@ class Estimator:
     folder.
     """
 
-    def __init__(self, model_fn: Callable[..., EstimatorSpec], model_dir: str | None = None,
-                 config: RunConfig | None = None, params: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        model_fn: Callable[..., EstimatorSpec],
+        model_dir: str | None = None,
+        config: RunConfig | None = None,
+        params: Any = None,
+    ) -> None:
         self._model_fn = model_fn
         self.config = config or RunConfig()
         if not isinstance(self.config, RunConfig):
@@ -120,9 +125,14 @@ class Estimator:
 
     # ---- training --------------------------------------------------------------------------------
 
-    def train(self, input_fn: Callable[..., Any], hooks: Hooks = None, steps: int | None = None,
-              max_steps: int | None = None, saving_listeners: Iterable[CheckpointSaverListener] | None = None,
-              ) -> Estimator:  # fmt: skip
+    def train(
+        self,
+        input_fn: Callable[..., Any],
+        hooks: Hooks = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Iterable[CheckpointSaverListener] | None = None,
+    ) -> Estimator:
         """Trains for `steps`, up to the global step `max_steps`, or to the end of the data.
 
         Goes on from the newest checkpoint of `model_dir`. `hooks` run around every step, `saving_listeners` around
@@ -151,19 +161,28 @@ class Estimator:
                 told = {"loss": spec.loss, "step": get_or_create_global_step()}
                 asked.append(LoggingTensorHook(told, every_n_iter=config.log_step_count_steps))
             with MonitoredTrainingSession(
-                checkpoint_dir=self.model_dir, scaffold=scaffold, hooks=asked, chief_only_hooks=chief,
-                save_checkpoint_secs=None, save_checkpoint_steps=None,
-                save_summaries_steps=config.save_summary_steps or None, save_summaries_secs=None,
-                config=self._session_config(), log_step_count_steps=config.log_step_count_steps,
-            ) as session:  # fmt: skip
+                checkpoint_dir=self.model_dir,
+                scaffold=scaffold,
+                hooks=asked,
+                chief_only_hooks=chief,
+                save_checkpoint_secs=None,
+                save_checkpoint_steps=None,
+                save_summaries_steps=config.save_summary_steps or None,
+                save_summaries_secs=None,
+                config=self._session_config(),
+                log_step_count_steps=config.log_step_count_steps,
+            ) as session:
                 while not session.should_stop():
                     session.run([spec.train_op, spec.loss])
         return self
 
     def _chief_hooks(
-        self, spec: EstimatorSpec, scaffold: Scaffold, asked: list[SessionRunHook],
+        self,
+        spec: EstimatorSpec,
+        scaffold: Scaffold,
+        asked: list[SessionRunHook],
         listeners: list[CheckpointSaverListener],
-    ) -> list[SessionRunHook]:  # fmt: skip
+    ) -> list[SessionRunHook]:
         """The model's own hooks for the chief, and a hook that saves unless somebody has given one."""
         config, chief = self.config, list(spec.training_chief_hooks or ())
         savers = [h for h in [*asked, *(spec.training_hooks or ()), *chief] if isinstance(h, CheckpointSaverHook)]
@@ -192,8 +211,14 @@ class Estimator:
 
     # ---- evaluation ------------------------------------------------------------------------------
 
-    def evaluate(self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Hooks = None,
-                 checkpoint_path: str | None = None, name: str | None = None) -> dict[str, Any]:  # fmt: skip
+    def evaluate(
+        self,
+        input_fn: Callable[..., Any],
+        steps: int | None = None,
+        hooks: Hooks = None,
+        checkpoint_path: str | None = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
         """The metrics over `steps` batches or all data, the mean "loss" and the "global_step".
 
         They are written as summaries to `eval_dir(name)`, so evaluations of several data sets stay apart.
@@ -236,9 +261,14 @@ class Estimator:
 
     # ---- prediction ------------------------------------------------------------------------------
 
-    def predict(self, input_fn: Callable[..., Any], predict_keys: Sequence[str] | str | None = None,
-                hooks: Hooks = None, checkpoint_path: str | None = None,
-                yield_single_examples: bool = True) -> Iterator[Any]:  # fmt: skip
+    def predict(
+        self,
+        input_fn: Callable[..., Any],
+        predict_keys: Sequence[str] | str | None = None,
+        hooks: Hooks = None,
+        checkpoint_path: str | None = None,
+        yield_single_examples: bool = True,
+    ) -> Iterator[Any]:
         """The predictions, one example at a time, or with `yield_single_examples=False` one batch at a time.
 
         `predict_keys`: which of the predictions are computed. Raises `InvalidArgumentError` when none of them is there.
@@ -263,10 +293,14 @@ class Estimator:
     # ---- export ----------------------------------------------------------------------------------
 
     def export_savedmodel(
-        self, export_dir_base: Any, serving_input_receiver_fn: Callable[[], ServingInputReceiver],
-        assets_extra: Mapping[str, Any] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Callable[[], ServingInputReceiver],
+        assets_extra: Mapping[str, Any] | None = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
         strip_default_attrs: bool = False,
-    ) -> bytes:  # fmt: skip
+    ) -> bytes:
         """Writes the model as a SavedModel to a new folder, named by the time, below `export_dir_base`; gives its path.
 
         `serving_input_receiver_fn`: what the model receives; see `tf.estimator.export`. Each of the `export_outputs`
@@ -288,9 +322,14 @@ class Estimator:
                 folder = timestamped_folder(export_dir_base)
                 builder = SavedModelBuilder(folder)
                 builder.add_meta_graph_and_variables(
-                    session, [TAG_CONSTANTS["SERVING"]], found, graph.get_collection(GraphKeys.ASSET_FILEPATHS),
-                    legacy_init_op=local_init, strip_default_attrs=strip_default_attrs, saver=saver,
-                )  # fmt: skip
+                    session,
+                    [TAG_CONSTANTS["SERVING"]],
+                    found,
+                    graph.get_collection(GraphKeys.ASSET_FILEPATHS),
+                    legacy_init_op=local_init,
+                    strip_default_attrs=strip_default_attrs,
+                    saver=saver,
+                )
                 builder.add_extra(lambda scratch: add_extra_assets(scratch, assets_extra or {}))
                 builder.save(as_text)
         return os.fsencode(folder)
@@ -331,9 +370,11 @@ class Estimator:
         scaffold = spec.scaffold or Scaffold()
         if scaffold.saver is None and not graph_step.graph.get_collection(GraphKeys.SAVERS):
             saver = Saver(
-                max_to_keep=self.config.keep_checkpoint_max, defer_build=True, allow_empty=True,
+                max_to_keep=self.config.keep_checkpoint_max,
+                defer_build=True,
+                allow_empty=True,
                 keep_checkpoint_every_n_hours=self.config.keep_checkpoint_every_n_hours,
-            )  # fmt: skip
+            )
             graph_step.graph.add_to_collection(GraphKeys.SAVERS, saver)  # a user's CheckpointSaverHook looks there
         return spec, scaffold, hooks
 

@@ -27,9 +27,14 @@ from tfnb.train.saving.signatures import (
 from tfnb.types import string
 
 __all__ = [
-    "ClassificationOutput", "ExportOutput", "PredictOutput", "RegressionOutput", "ServingInputReceiver",
-    "build_parsing_serving_input_receiver_fn", "build_raw_serving_input_receiver_fn",
-]  # fmt: skip
+    "ClassificationOutput",
+    "ExportOutput",
+    "PredictOutput",
+    "RegressionOutput",
+    "ServingInputReceiver",
+    "build_parsing_serving_input_receiver_fn",
+    "build_raw_serving_input_receiver_fn",
+]
 
 _DEFAULT_KEY = SIGNATURE_CONSTANTS["DEFAULT_SERVING_SIGNATURE_DEF_KEY"]
 

@@ -18,9 +18,16 @@ from tfnb.types import as_dtype
 __all__ = ["numpy_input_fn"]
 
 
-def numpy_input_fn(x: TensorLike, y: TensorLike | None = None, batch_size: int = 128, num_epochs: int | None = 1,
-                   shuffle: bool | None = None, queue_capacity: int = 1000,
-                   num_threads: int = 1, seed: int | None = None) -> Callable[[], Any]:  # fmt: skip
+def numpy_input_fn(
+    x: TensorLike,
+    y: TensorLike | None = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+    seed: int | None = None,
+) -> Callable[[], Any]:
     """A function that gives (features, labels) of the next batch, or features alone without `y`.
 
     `x`: an array, or a dict of arrays, all of one length; `y` likewise. The last batch of the data may be smaller.

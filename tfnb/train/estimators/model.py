@@ -43,9 +43,17 @@ class Model:
     optimizer. `log_dir`: where event files go. Raises `InvalidArgumentError` for an unknown loss or optimizer.
     """
 
-    def __init__(self, inputs: Any, outputs: Any, loss: str = "categorical_crossentropy", optimizer: Any = "Adam",
-                 learning_rate: float = 0.001, log_dir: str | None = None, feeds: Mapping[Any, Any] | None = None,
-                 config: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        inputs: Any,
+        outputs: Any,
+        loss: str = "categorical_crossentropy",
+        optimizer: Any = "Adam",
+        learning_rate: float = 0.001,
+        log_dir: str | None = None,
+        feeds: Mapping[Any, Any] | None = None,
+        config: Any = None,
+    ) -> None:
         if loss not in LOSSES:
             raise InvalidArgumentError(f"Model: the loss {loss!r}; needed one of {', '.join(LOSSES)}")
         outputs = outputs.__tensor__() if hasattr(outputs, "__tensor__") else outputs
@@ -97,8 +105,16 @@ class Model:
             feeds[self.labels] = y.argmax(-1) if one_hot else y
         return feeds
 
-    def fit(self, x: TensorLike, y: TensorLike, n_epoch: int = 1, batch_size: int = 64, validation_set: Any = None,
-            shuffle: bool = True, seed: int | None = None) -> list[dict[str, float]]:  # fmt: skip
+    def fit(
+        self,
+        x: TensorLike,
+        y: TensorLike,
+        n_epoch: int = 1,
+        batch_size: int = 64,
+        validation_set: Any = None,
+        shuffle: bool = True,
+        seed: int | None = None,
+    ) -> list[dict[str, float]]:
         """Trains over the data `n_epoch` times; what each epoch came to: loss, and with a validation set its values."""
         x, y = np.asarray(x), np.asarray(y)
         if len(x) != len(y) or not len(x):
@@ -138,10 +154,7 @@ class Model:
     def predict(self, x: TensorLike, batch_size: int = 256) -> np.ndarray:
         """Probabilities of a classifier, else the outputs."""
         x = np.asarray(x)
-        parts = [
-            self.session.run(self.prediction, self._fed(x[at]))
-            for at in _batches(np.arange(len(x)), batch_size)
-        ]
+        parts = [self.session.run(self.prediction, self._fed(x[at])) for at in _batches(np.arange(len(x)), batch_size)]
         return np.concatenate(parts)
 
     def predict_label(self, x: TensorLike) -> np.ndarray:

@@ -28,9 +28,17 @@ from tfnb.train.hooks.timer import SecondOrStepTimer
 from tfnb.train.optimizers.global_step import get_global_step
 
 __all__ = [
-    "API", "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError",
-    "NanTensorHook", "StepCounterHook", "StopAtStepHook", "needed_global_step",
-]  # fmt: skip
+    "API",
+    "FeedFnHook",
+    "FinalOpsHook",
+    "GlobalStepWaiterHook",
+    "LoggingTensorHook",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "needed_global_step",
+]
 
 
 class NanLossDuringTrainingError(OpError, RuntimeError):
@@ -44,9 +52,7 @@ def needed_global_step(who: str) -> Any:
     """The global step of the default graph. Raises `InvalidArgumentError` when there is none."""
     found = get_global_step()
     if found is None:
-        raise InvalidArgumentError(
-            f"{who} needs a global step: make one with tf.train.get_or_create_global_step()"
-        )
+        raise InvalidArgumentError(f"{who} needs a global step: make one with tf.train.get_or_create_global_step()")
     return found
 
 

@@ -119,9 +119,7 @@ class CheckpointSaverHook(SessionRunHook):
         saver = self._find_saver()
         save = saver.save_async if self._asynchronous else saver.save
         save(session, self._path, global_step=step)
-        log = proto("event").SessionLog(
-            status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self._path
-        )
+        log = proto("event").SessionLog(status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self._path)
         self._writer.add_session_log(log, step)
         stop = False
         for listener in self._listeners:

@@ -95,10 +95,20 @@ def _enqueue(queue: Any, tensors: Sequence[Any], enqueue_many: bool, keep: Any) 
 
 
 def _batched(
-    lists: Sequence[Any], keep: Any, batch_size: Any, capacity: int, enqueue_many: bool, shapes: Any,
-    dynamic_pad: bool, smaller: bool, shared_name: str | None, name: str | None, default: str,
-    min_after: int | None = None, seed: int | None = None,
-) -> Any:  # fmt: skip
+    lists: Sequence[Any],
+    keep: Any,
+    batch_size: Any,
+    capacity: int,
+    enqueue_many: bool,
+    shapes: Any,
+    dynamic_pad: bool,
+    smaller: bool,
+    shared_name: str | None,
+    name: str | None,
+    default: str,
+    min_after: int | None = None,
+    seed: int | None = None,
+) -> Any:
     """The batches of one or several lists of tensors, one enqueuing thread per list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
@@ -117,30 +127,33 @@ def _batched(
         if min_after is None:
             queue = make_queue(capacity, dtypes, known, dynamic_pad, shared_name=shared_name)
         else:
-            queue = RandomShuffleQueue(
-                capacity, min_after, dtypes, shapes=known, seed=seed, shared_name=shared_name
-            )
+            queue = RandomShuffleQueue(capacity, min_after, dtypes, shapes=known, seed=seed, shared_name=shared_name)
         ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in flat]
         add_queue_runner(QueueRunner(queue, ops))
-        fill = f"fraction_of_{capacity}_full" if min_after is None else (
-            f"fraction_over_{min_after}_of_{capacity}_full"
-        )  # fmt: skip
+        fill = (
+            f"fraction_of_{capacity}_full" if min_after is None else (f"fraction_over_{min_after}_of_{capacity}_full")
+        )
         add_fill_summary(queue, fill, capacity, min_after or 0)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
         found = take(batch_size, name=scope)
         found = restored(found if isinstance(found, list) else [found], kinds)
-        if not isinstance(lists[0], (Mapping, list, tuple)) or (
-            not isinstance(lists[0], Mapping) and len(found) == 1
-        ):
+        if not isinstance(lists[0], (Mapping, list, tuple)) or (not isinstance(lists[0], Mapping) and len(found) == 1):
             return found[0]
         return pack(lists[0], found)
 
 
 def batch(
-    tensors: Any, batch_size: TensorLike, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
-    shapes: Sequence[Any] | None = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors: Any,
+    batch_size: TensorLike,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Sequence[Any] | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """Batches of `batch_size` examples, in order when `num_threads` is 1, through a queue that a runner fills.
 
     tensors: one example, a list or dict of tensors, sparse ones too (with `enqueue_many` their rows are examples).
@@ -149,97 +162,236 @@ def batch(
     The result has the structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
     """
     return _batched(
-        [tensors] * num_threads, None, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name, "batch",
-    )  # fmt: skip
+        [tensors] * num_threads,
+        None,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "batch",
+    )
 
 
 def maybe_batch(
-    tensors: Any, keep_input: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32,
-    enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors: Any,
+    keep_input: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """As `batch`, of the examples for which the bool `keep_input` (a vector with `enqueue_many`) is true."""
     return _batched(
-        [tensors] * num_threads, keep_input, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name, "maybe_batch",
-    )  # fmt: skip
+        [tensors] * num_threads,
+        keep_input,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "maybe_batch",
+    )
 
 
 def batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None,
-    dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
+    tensors_list: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """As `batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
     return _batched(
-        list(tensors_list), None, batch_size, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch,
-        shared_name, name, "batch_join",
-    )  # fmt: skip
+        list(tensors_list),
+        None,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "batch_join",
+    )
 
 
 def maybe_batch_join(
-    tensors_list: Any, keep_input: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False,
-    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors_list: Any,
+    keep_input: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """As `batch_join`, of the examples for which `keep_input` is true."""
     return _batched(
-        list(tensors_list), keep_input, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name, "maybe_batch_join",
-    )  # fmt: skip
+        list(tensors_list),
+        keep_input,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "maybe_batch_join",
+    )
 
 
 def shuffle_batch(
-    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, num_threads: int = 1,
-    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """As `batch`, of examples chosen at random among at least `min_after_dequeue` (until the input ends)."""
     return _batched(
-        [tensors] * num_threads, None, batch_size, capacity, enqueue_many, shapes, False, allow_smaller_final_batch,
-        shared_name, name, "shuffle_batch", min_after_dequeue, seed,
-    )  # fmt: skip
+        [tensors] * num_threads,
+        None,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "shuffle_batch",
+        min_after_dequeue,
+        seed,
+    )
 
 
 def maybe_shuffle_batch(
-    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any, num_threads: int = 1,
-    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """As `shuffle_batch`, of the examples for which `keep_input` is true."""
     return _batched(
-        [tensors] * num_threads, keep_input, batch_size, capacity, enqueue_many, shapes, False,
-        allow_smaller_final_batch, shared_name, name, "maybe_shuffle_batch", min_after_dequeue, seed,
-    )  # fmt: skip
+        [tensors] * num_threads,
+        keep_input,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "maybe_shuffle_batch",
+        min_after_dequeue,
+        seed,
+    )
 
 
 def shuffle_batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, seed: int | None = None,
-    enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors_list: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """As `shuffle_batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
     return _batched(
-        list(tensors_list), None, batch_size, capacity, enqueue_many, shapes, False, allow_smaller_final_batch,
-        shared_name, name, "shuffle_batch_join", min_after_dequeue, seed,
-    )  # fmt: skip
+        list(tensors_list),
+        None,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "shuffle_batch_join",
+        min_after_dequeue,
+        seed,
+    )
 
 
 def maybe_shuffle_batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any,
-    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors_list: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """As `shuffle_batch_join`, of the examples for which `keep_input` is true."""
     return _batched(
-        list(tensors_list), keep_input, batch_size, capacity, enqueue_many, shapes, False, allow_smaller_final_batch,
-        shared_name, name, "maybe_shuffle_batch_join", min_after_dequeue, seed,
-    )  # fmt: skip
+        list(tensors_list),
+        keep_input,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+        "maybe_shuffle_batch_join",
+        min_after_dequeue,
+        seed,
+    )
 
 
 _FUNCTIONS = (
-    batch, maybe_batch, batch_join, maybe_batch_join, shuffle_batch, maybe_shuffle_batch, shuffle_batch_join,
+    batch,
+    maybe_batch,
+    batch_join,
+    maybe_batch_join,
+    shuffle_batch,
+    maybe_shuffle_batch,
+    shuffle_batch_join,
     maybe_shuffle_batch_join,
-)  # fmt: skip
+)
 API: dict[str, Any] = {f"train.{f.__name__}": f for f in _FUNCTIONS}

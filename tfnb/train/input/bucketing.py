@@ -32,11 +32,20 @@ __all__ = ["API"]
 
 
 def bucket(
-    tensors: Any, which_bucket: Any, batch_size: Any, num_buckets: int, num_threads: int = 1, capacity: int = 32,
-    bucket_capacities: Sequence[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False, keep_input: Any = True, shared_name: str | None = None,
+    tensors: Any,
+    which_bucket: Any,
+    batch_size: Any,
+    num_buckets: int,
+    num_threads: int = 1,
+    capacity: int = 32,
+    bucket_capacities: Sequence[int] | None = None,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    keep_input: Any = True,
+    shared_name: str | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """(bucket, batch): batches of examples that were put into the same of `num_buckets` buckets.
 
     which_bucket: an int32 scalar, 0 to num_buckets - 1, of the example `tensors`. batch_size: an int, or one per
@@ -47,9 +56,7 @@ def bucket(
     if num_buckets < 2:
         raise InvalidArgumentError(f"num_buckets must be >= 2, got {num_buckets}")
     if len(sizes) != num_buckets or len(rooms) != num_buckets:
-        raise InvalidArgumentError(
-            f"{len(sizes)} batch sizes and {len(rooms)} capacities for {num_buckets} buckets"
-        )
+        raise InvalidArgumentError(f"{len(sizes)} batch sizes and {len(rooms)} capacities for {num_buckets} buckets")
     tensors, kinds = stored(components(tensors), False)
     flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
     with name_scope(name, "bucket", flat) as scope:
@@ -88,9 +95,13 @@ def _fill(queues: list[Any], flat: list[Any], which: Any, num_threads: int, keep
 
 
 def _join(
-    queues: list[Any], sizes: list[Any], capacity: int, dtypes: list[Any], smaller: bool,
+    queues: list[Any],
+    sizes: list[Any],
+    capacity: int,
+    dtypes: list[Any],
+    smaller: bool,
     shared_name: str | None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The queue of finished batches, filled from each bucket by a thread of its own."""
     top = FIFOQueue(capacity, [int32, *dtypes], shared_name=shared_name, name="top_queue")
     moves = []
@@ -106,11 +117,20 @@ def _join(
 
 
 def bucket_by_sequence_length(
-    input_length: Any, tensors: Any, batch_size: TensorLike, bucket_boundaries: Sequence[int], num_threads: int = 1,
-    capacity: int = 32, bucket_capacities: Sequence[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
+    input_length: Any,
+    tensors: Any,
+    batch_size: TensorLike,
+    bucket_boundaries: Sequence[int],
+    num_threads: int = 1,
+    capacity: int = 32,
+    bucket_capacities: Sequence[int] | None = None,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    keep_input: TensorLike = True,
+    shared_name: str | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """(lengths, batch): batches of sequences of similar lengths, between two of the increasing `bucket_boundaries`.
 
     input_length: the int32 scalar length of the example `tensors`. Other arguments as `bucket`'s.
@@ -126,9 +146,20 @@ def bucket_by_sequence_length(
         if shapes is not None:
             shapes = [(), *shapes]
         _, (lengths, *found) = bucket(
-            [length, *flat], which, batch_size, len(boundaries) + 1, num_threads, capacity, bucket_capacities, shapes,
-            dynamic_pad, allow_smaller_final_batch, keep_input, shared_name, scope,
-        )  # fmt: skip
+            [length, *flat],
+            which,
+            batch_size,
+            len(boundaries) + 1,
+            num_threads,
+            capacity,
+            bucket_capacities,
+            shapes,
+            dynamic_pad,
+            allow_smaller_final_batch,
+            keep_input,
+            shared_name,
+            scope,
+        )
         found = restored(found, kinds)
         single = not isinstance(tensors, (Mapping, list, tuple))
         return lengths, found[0] if single else pack(tensors, found)

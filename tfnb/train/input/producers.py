@@ -50,19 +50,24 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
     if num_epochs <= 0:
         raise InvalidArgumentError(f"num_epochs must be > 0 not {num_epochs}")
     with name_scope(name, "limit_epochs", [tensor]) as scope:
-        epochs = Variable(
-            np.int64(0), name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES]
-        )
+        epochs = Variable(np.int64(0), name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
         counter = count_up_to(epochs, num_epochs)
         with get_default_graph().control_dependencies([counter]):
             return IDENTITY(get_default_graph().to_tensor(tensor), name=scope)
 
 
 def input_producer(
-    input_tensor: TensorLike, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
-    seed: int | None = None, capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None,
-    name: str | None = None, cancel_op: Any = None,
-) -> Any:  # fmt: skip
+    input_tensor: TensorLike,
+    element_shape: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    summary_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> Any:
     """A queue of the rows of `input_tensor`, epoch after epoch, shuffled within each; a queue runner fills it.
 
     element_shape: of a row, where `input_tensor`'s shape does not tell. num_epochs: counted in a local variable.
@@ -88,9 +93,15 @@ def input_producer(
 
 
 def string_input_producer(
-    string_tensor: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
-    capacity: int = 32, shared_name: str | None = None, name: str | None = None, cancel_op: Any = None,
-) -> Any:  # fmt: skip
+    string_tensor: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> Any:
     """A queue of strings (file names), epoch after epoch, shuffled within each; a queue runner fills it.
 
     Raises `InvalidArgumentError` for an empty list; an empty tensor fails when it is run.
@@ -105,15 +116,28 @@ def string_input_producer(
         with graph.control_dependencies([there]):
             strings = IDENTITY(strings)
         return input_producer(
-            strings, [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full",
-            scope, cancel_op,
-        )  # fmt: skip
+            strings,
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+            cancel_op,
+        )
 
 
 def range_input_producer(
-    limit: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    limit: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """A queue of the integers 0 to limit - 1, epoch after epoch, shuffled within each; a queue runner fills it."""
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = range_(limit) if hasattr(limit, "dtype") else graph_of([]).to_tensor(np.arange(limit, dtype=np.int32))
@@ -123,9 +147,14 @@ def range_input_producer(
 
 
 def slice_input_producer(
-    tensor_list: Sequence[Any], num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
-    capacity: int = 32, shared_name: str | None = None, name: str | None = None,
-) -> list[Any]:  # fmt: skip
+    tensor_list: Sequence[Any],
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> list[Any]:
     """One row of each tensor in `tensor_list`, the same row of all, epoch after epoch; a queue runner chooses.
 
     All have the same first dimension. Raises `InvalidArgumentError` for an empty list.

@@ -44,9 +44,15 @@ class QueueRunner:
     """
 
     def __init__(
-        self, queue: Any = None, enqueue_ops: Sequence[Any] | None = None, close_op: Any = None, cancel_op: Any = None,
-        queue_closed_exception_types: Any = None, queue_runner_def: Any = None, import_scope: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        queue: Any = None,
+        enqueue_ops: Sequence[Any] | None = None,
+        close_op: Any = None,
+        cancel_op: Any = None,
+        queue_closed_exception_types: Any = None,
+        queue_runner_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
         if queue_runner_def is not None:
             queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = _named(
                 queue_runner_def, f"{import_scope}/" if import_scope else ""
@@ -54,8 +60,10 @@ class QueueRunner:
         if queue is None or not enqueue_ops:
             raise InvalidArgumentError("a QueueRunner needs a queue and at least one enqueue operation")
         types = (OutOfRangeError,) if queue_closed_exception_types is None else queue_closed_exception_types
-        if not isinstance(types, (tuple, list)) or not types or not all(
-            isinstance(t, type) and issubclass(t, OpError) for t in types
+        if (
+            not isinstance(types, (tuple, list))
+            or not types
+            or not all(isinstance(t, type) and issubclass(t, OpError) for t in types)
         ):
             raise DTypeError("queue_closed_exception_types must be a tuple of tf.errors types")
         self._queue = queue
@@ -205,9 +213,12 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 
 
 def start_queue_runners(
-    sess: Session | None = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
+    sess: Session | None = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
-) -> list[threading.Thread]:  # fmt: skip
+) -> list[threading.Thread]:
     """Starts the threads of all queue runners of the session's graph; gives the threads.
 
     sess: the default session by default. Raises `FailedPreconditionError` when there is none.

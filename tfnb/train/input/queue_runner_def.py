@@ -15,9 +15,12 @@ __all__ = ["queue_runner_def"]
 _STRING, _INT32 = 9, 5  # FieldDescriptorProto's types; an enum's numbers stand on the wire as int32 do
 _ONE, _MANY = 1, 3
 _FIELDS = (
-    ("queue_name", _STRING, _ONE), ("enqueue_op_name", _STRING, _MANY), ("close_op_name", _STRING, _ONE),
-    ("cancel_op_name", _STRING, _ONE), ("queue_closed_exception_types", _INT32, _MANY),
-)  # fmt: skip
+    ("queue_name", _STRING, _ONE),
+    ("enqueue_op_name", _STRING, _MANY),
+    ("close_op_name", _STRING, _ONE),
+    ("cancel_op_name", _STRING, _ONE),
+    ("queue_closed_exception_types", _INT32, _MANY),
+)
 
 
 @cache

@@ -48,9 +48,17 @@ class Optimizer:
     def get_name(self) -> str:
         return self._name
 
-    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = 1,
-                 aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
-                 name: str | None = None, grad_loss: Any = None) -> Operation:  # fmt: skip
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = 1,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Operation:
         """An operation that takes one step down the gradient of `loss` and adds one to `global_step`.
 
         `loss`: a tensor (a vector counts as the sum of its elements). Raises `InvalidArgumentError` when no variable
@@ -71,9 +79,15 @@ class Optimizer:
             )
         return self.apply_gradients(pairs, global_step, name)
 
-    def compute_gradients(self, loss: TensorLike, var_list: Any = None, gate_gradients: int = 1,
-                          aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
-                          grad_loss: TensorLike | None = None) -> list[tuple[Any, Any]]:  # fmt: skip
+    def compute_gradients(
+        self,
+        loss: TensorLike,
+        var_list: Any = None,
+        gate_gradients: int = 1,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: TensorLike | None = None,
+    ) -> list[tuple[Any, Any]]:
         """(gradient or None, variable) per variable, and per part of a partitioned one.
 
         `var_list` defaults to the trainable variables.
@@ -81,18 +95,19 @@ class Optimizer:
         An integer variable (a counter that was left trainable) has no gradient.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
-            raise InvalidArgumentError(
-                f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}"
-            )
+            raise InvalidArgumentError(f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}")
         loss = loss.__tensor__() if hasattr(loss, "__tensor__") else loss
         if not isinstance(loss, Tensor):
             raise DTypeError(f"the loss must be a tensor, got {type(loss).__name__}")
         variables = self._variables(loss, var_list)
         floats = [v for v in variables if v.dtype.is_floating]
         grads = gradients(
-            loss, floats, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops,
+            loss,
+            floats,
+            grad_ys=grad_loss,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
             aggregation_method=aggregation_method,
-        )  # fmt: skip
+        )
         if gate_gradients == self.GATE_GRAPH:
             grads = tuple_(grads)
         found = dict(zip(floats, grads, strict=True))
@@ -111,8 +126,9 @@ class Optimizer:
                 raise DTypeError(f"the argument {v!r} is not a variable")
         return found
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: TensorLike | None = None,
-                        name: str | None = None) -> Operation:  # fmt: skip
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: TensorLike | None = None, name: str | None = None
+    ) -> Operation:
         """An operation that applies the gradients; None gradients are left out.
 
         Raises `InvalidArgumentError` when no gradient is given.
@@ -123,9 +139,7 @@ class Optimizer:
         variables = [v for _, v in pairs]
         for v in variables:
             if not isinstance(v, Variable):
-                raise DTypeError(
-                    f"apply_gradients: needed (gradient, variable) pairs, got {v!r} for a variable"
-                )
+                raise DTypeError(f"apply_gradients: needed (gradient, variable) pairs, got {v!r} for a variable")
         graph = variables[0].graph
         with graph.as_default():
             with graph.control_dependencies(None):

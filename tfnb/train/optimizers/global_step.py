@@ -29,11 +29,7 @@ def get_global_step(graph: GraphBuilder | None = None) -> Any:
     if found:
         step = found[-1]
     else:
-        named = [
-            v
-            for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-            if v.op.name == "global_step"
-        ]
+        named = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.op.name == "global_step"]
         if not named:
             return None
         step = named[0]
@@ -48,9 +44,13 @@ def create_global_step(graph: GraphBuilder | None = None) -> Any:
         raise AlreadyExistsError("the graph has a global step already")
     with graph.as_default(), graph.name_scope(None):
         return get_variable(
-            GraphKeys.GLOBAL_STEP, shape=[], dtype=int64, initializer=Zeros(int64), trainable=False,
+            GraphKeys.GLOBAL_STEP,
+            shape=[],
+            dtype=int64,
+            initializer=Zeros(int64),
+            trainable=False,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
-        )  # fmt: skip
+        )
 
 
 def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:

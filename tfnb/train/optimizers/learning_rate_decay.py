@@ -40,41 +40,60 @@ def _scope(name: str | None, default: str) -> Any:
     return get_default_graph().name_scope(name or default)
 
 
-def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
-                      staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+def exponential_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate * decay_rate ^ (step / decay_steps); `staircase` takes whole quotients."""
     with _scope(name, "ExponentialDecay"):
-        rate, step, per, decay = _start(
-            "exponential_decay", learning_rate, global_step, decay_steps, decay_rate
-        )
+        rate, step, per, decay = _start("exponential_decay", learning_rate, global_step, decay_steps, decay_rate)
         p = step / per
         return rate * POW(decay, _floor(p) if staircase else p)
 
 
-def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
-                      staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+def natural_exp_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate * exp(-decay_rate * step / decay_steps)."""
     with _scope(name, "NaturalExpDecay"):
-        rate, step, per, decay = _start(
-            "natural_exp_decay", learning_rate, global_step, decay_steps, decay_rate
-        )
+        rate, step, per, decay = _start("natural_exp_decay", learning_rate, global_step, decay_steps, decay_rate)
         p = step / per
         return rate * EXP(-decay * (_floor(p) if staircase else p))
 
 
-def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
-                       staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+def inverse_time_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate / (1 + decay_rate * step / decay_steps)."""
     with _scope(name, "InverseTimeDecay"):
-        rate, step, per, decay = _start(
-            "inverse_time_decay", learning_rate, global_step, decay_steps, decay_rate
-        )
+        rate, step, per, decay = _start("inverse_time_decay", learning_rate, global_step, decay_steps, decay_rate)
         p = step / per
         return rate / (1 + decay * (_floor(p) if staircase else p))
 
 
-def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001,
-                     power: Any = 1.0, cycle: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+def polynomial_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    end_learning_rate: Any = 0.0001,
+    power: Any = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """(learning_rate - end) * (1 - step / decay_steps) ^ power + end; `cycle` lengthens decay_steps to fit."""
     with _scope(name, "PolynomialDecay"):
         rate, step, per, end, power = _start(
@@ -87,8 +106,9 @@ def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end
         return (rate - end) * POW(1 - step / per, power) + end
 
 
-def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0,
-                 name: str | None = None) -> Tensor:  # fmt: skip
+def cosine_decay(
+    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0, name: str | None = None
+) -> Tensor:
     """learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)."""
     with _scope(name, "CosineDecay"):
         rate, step, per = _start("cosine_decay", learning_rate, global_step, decay_steps)
@@ -96,8 +116,15 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
         return rate * ((1 - alpha) * 0.5 * (1.0 + COS(share * math.pi)) + alpha)
 
 
-def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: float = 2.0,
-                          m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None) -> Tensor:  # fmt: skip
+def cosine_decay_restarts(
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: float = 2.0,
+    m_mul: float = 1.0,
+    alpha: float = 0.0,
+    name: str | None = None,
+) -> Tensor:
     """Cosine decays one after the other, each `t_mul` times as long and `m_mul` times as high as the one before."""
     with _scope(name, "SGDRDecay"):
         rate, step, first = _start("cosine_decay_restarts", learning_rate, global_step, first_decay_steps)
@@ -113,8 +140,15 @@ def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_step
         return rate * ((1 - alpha) * 0.5 * height * (1.0 + COS(share * math.pi)) + alpha)
 
 
-def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: float = 0.5,
-                        alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:  # fmt: skip
+def linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta), p = step / decay_steps up to 1."""
     with _scope(name, "LinearCosineDecay"):
         rate, step, per = _start("linear_cosine_decay", learning_rate, global_step, decay_steps)
@@ -123,9 +157,16 @@ def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, 
 
 
 def noisy_linear_cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: float = 1.0, variance_decay: float = 0.55,
-    num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: float = 1.0,
+    variance_decay: float = 0.55,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Tensor:
     """`linear_cosine_decay` with normal noise on the line, of variance initial_variance / (1 + step)^variance_decay."""
     with _scope(name, "NoisyLinearCosineDecay"):
         rate, step, per = _start("noisy_linear_cosine_decay", learning_rate, global_step, decay_steps)
@@ -144,9 +185,7 @@ def piecewise_constant(
     Raises `InvalidArgumentError` unless there is one value more than boundaries.
     """
     if len(boundaries) != len(values) - 1:
-        raise InvalidArgumentError(
-            f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries"
-        )
+        raise InvalidArgumentError(f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries")
     graph = getattr(x, "graph", None) or get_default_graph()
     with graph.as_default(), _scope(name, "PiecewiseConstant"):
         step = graph.to_tensor(x)

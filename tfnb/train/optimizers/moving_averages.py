@@ -22,8 +22,9 @@ from tfnb.train.optimizers.slots import create_slot
 __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
 
 
-def assign_moving_average(variable: Any, value: TensorLike, decay: TensorLike, zero_debias: bool = False,
-                          name: str | None = None) -> Any:  # fmt: skip
+def assign_moving_average(
+    variable: Any, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
+) -> Any:
     """variable -= (1 - decay) * (variable - value). With `zero_debias`, corrected for a start at zero."""
     graph = variable.graph
     with (
@@ -44,9 +45,7 @@ def _now(value: Any) -> Any:
 
 
 def _debiased(variable: Any, value: Any, rest: Any) -> Any:
-    biased = create_slot(
-        variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype
-    )
+    biased = create_slot(variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype)
     count = create_slot(variable, 0.0, "local_step", variable.dtype)
     new_biased = biased.assign_sub((biased.value() - value) * rest)
     new_count = count.assign_add(1.0)
@@ -62,8 +61,9 @@ class ExponentialMovingAverage:
     fast at first. `zero_debias` corrects averages of tensors for their start at zero.
     """
 
-    def __init__(self, decay: Any, num_updates: Any = None, zero_debias: bool = False,
-                 name: str = "ExponentialMovingAverage") -> None:  # fmt: skip
+    def __init__(
+        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+    ) -> None:
         self._decay = decay
         self._num_updates = num_updates
         self._zero_debias = zero_debias
@@ -82,18 +82,14 @@ class ExponentialMovingAverage:
         given = trainable_variables() if var_list is None else list(var_list)
         for v in given:
             if not v.dtype.is_floating:
-                raise DTypeError(
-                    f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op
-                )
+                raise DTypeError(f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op)
             if v in self._averages:
                 raise InvalidArgumentError(f"the moving average of {v.name} is kept already", v.op)
             self._averages[v] = self._shadow(v)
         with get_default_graph().name_scope(self._name) as scope:
             decay = self._effective_decay()
             updates = [
-                assign_moving_average(
-                    self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable)
-                )
+                assign_moving_average(self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable))
                 for v in given
             ]
             return group(*updates, name=scope)
@@ -123,9 +119,7 @@ class ExponentialMovingAverage:
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
         """Name in a checkpoint -> variable, so that restoring loads averages into the variables."""
         graph = get_default_graph()
-        averaged = (
-            trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
-        )
+        averaged = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
         if moving_avg_variables is None:
             averaged += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
         names = {self.average_name(v): v for v in averaged}

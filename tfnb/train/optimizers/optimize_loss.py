@@ -37,11 +37,22 @@ OPTIMIZER_SUMMARIES = ("learning_rate", "loss", "gradients", "gradient_norm", "g
 _DEFAULT_SUMMARIES = ["loss", "learning_rate", "global_gradient_norm"]
 
 
-def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: Any,
-                  gradient_noise_scale: float | None = None, gradient_multipliers: Any = None,
-                  clip_gradients: Any = None, learning_rate_decay_fn: Any = None, update_ops: Any = None,
-                  variables: Any = None, name: str | None = None, summaries: Any = None,
-                  colocate_gradients_with_ops: bool = False, increment_global_step: bool = True) -> Tensor:  # fmt: skip
+def optimize_loss(
+    loss: Any,
+    global_step: Any,
+    learning_rate: Any,
+    optimizer: Any,
+    gradient_noise_scale: float | None = None,
+    gradient_multipliers: Any = None,
+    clip_gradients: Any = None,
+    learning_rate_decay_fn: Any = None,
+    update_ops: Any = None,
+    variables: Any = None,
+    name: str | None = None,
+    summaries: Any = None,
+    colocate_gradients_with_ops: bool = False,
+    increment_global_step: bool = True,
+) -> Tensor:
     """A tensor of the loss; evaluating it takes one step of the optimizer.
 
     `optimizer`: a name ("Adam", "SGD", ...), class, instance, or function of the learning rate. `clip_gradients`: the
@@ -56,17 +67,13 @@ def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: An
         raise InvalidArgumentError(f"optimize_loss: no summaries {unknown}; there are {list(OPTIMIZER_SUMMARIES)}")
     with graph.as_default(), variable_scope(name, "OptimizeLoss", [loss]):
         step = get_global_step(graph) if global_step is None else global_step
-        updates = (
-            graph.get_collection(GraphKeys.UPDATE_OPS) if update_ops is None else list(update_ops)
-        )
+        updates = graph.get_collection(GraphKeys.UPDATE_OPS) if update_ops is None else list(update_ops)
         if updates:
             with graph.control_dependencies(list(dict.fromkeys(updates))):
                 loss = IDENTITY(loss)
         rate = _rate(learning_rate, learning_rate_decay_fn, step)
         opt = _optimizer(optimizer, rate)
-        pairs = opt.compute_gradients(
-            loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
-        )
+        pairs = opt.compute_gradients(loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops)
         _summarise_gradients([(g, v) for g, v in pairs if g is not None], wanted, "")
         pairs = _changed(pairs, gradient_noise_scale, gradient_multipliers, clip_gradients)
         if clip_gradients is not None:
@@ -110,9 +117,7 @@ def _optimizer(wanted: Any, rate: TensorLike) -> Optimizer:
         return wanted
     if isinstance(wanted, str):
         if wanted not in OPTIMIZERS:
-            raise InvalidArgumentError(
-                f"optimize_loss: no optimizer {wanted!r}; there are {list(OPTIMIZERS)}"
-            )
+            raise InvalidArgumentError(f"optimize_loss: no optimizer {wanted!r}; there are {list(OPTIMIZERS)}")
         wanted = OPTIMIZERS[wanted]
     if not callable(wanted):
         raise DTypeError(f"optimize_loss: {wanted!r} is not an optimizer")
@@ -123,15 +128,10 @@ def _optimizer(wanted: Any, rate: TensorLike) -> Optimizer:
     return found
 
 
-def _changed(
-    pairs: list[tuple[Any, Any]], noise: Any, multipliers: Any, clip: Any
-) -> list[tuple[Any, Any]]:
+def _changed(pairs: list[tuple[Any, Any]], noise: Any, multipliers: Any, clip: Any) -> list[tuple[Any, Any]]:
     pairs = [(g, v) for g, v in pairs if g is not None]
     if noise is not None:
-        pairs = [
-            (_plus(g, truncated_normal(shape_of(v.value()), dtype=v.dtype) * noise), v)
-            for g, v in pairs
-        ]
+        pairs = [(_plus(g, truncated_normal(shape_of(v.value()), dtype=v.dtype) * noise), v) for g, v in pairs]
     if multipliers is not None:
         pairs = [(_times(g, _factor(multipliers, v)), v) for g, v in pairs]
     if clip is None:

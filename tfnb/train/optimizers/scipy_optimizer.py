@@ -32,9 +32,15 @@ class ExternalOptimizerInterface:
     minimiser. Raises `InvalidArgumentError` without variables.
     """
 
-    def __init__(self, loss: Any, var_list: Sequence[Any] | None = None, equalities: Sequence[Any] | None = None,
-                 inequalities: Sequence[Any] | None = None, var_to_bounds: Any = None,
-                 **optimizer_kwargs: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        loss: Any,
+        var_list: Sequence[Any] | None = None,
+        equalities: Sequence[Any] | None = None,
+        inequalities: Sequence[Any] | None = None,
+        var_to_bounds: Any = None,
+        **optimizer_kwargs: Any,
+    ) -> None:
         self._vars = list(trainable_variables() if var_list is None else var_list)
         if not self._vars:
             raise InvalidArgumentError("ScipyOptimizerInterface: there are no variables to optimise")

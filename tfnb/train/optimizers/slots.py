@@ -24,9 +24,7 @@ def create_slot(primary: Any, initial_value: Any, name: str, dtype: DTypeLike | 
         graph.name_scope(None),
         graph.colocate_with(primary),
     ):
-        slot = Variable(
-            initial_value, trainable=False, name=f"{primary.op.name}/{name}", dtype=dtype
-        )
+        slot = Variable(initial_value, trainable=False, name=f"{primary.op.name}/{name}", dtype=dtype)
     part, rank = getattr(primary, "save_slice_info", None), slot.shape.ndims
     if part is not None and rank != 0:
         slot.save_slice_info = part.of_slot(slot.op.name.removeprefix(f"{primary.op.name}/"), rank)

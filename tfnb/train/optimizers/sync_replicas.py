@@ -43,10 +43,15 @@ class SyncReplicasOptimizer(Optimizer):
     """
 
     def __init__(
-        self, opt: Optimizer, replicas_to_aggregate: int, total_num_replicas: int | None = None,
-        variable_averages: Any = None, variables_to_average: Any = None, use_locking: bool = False,
+        self,
+        opt: Optimizer,
+        replicas_to_aggregate: int,
+        total_num_replicas: int | None = None,
+        variable_averages: Any = None,
+        variables_to_average: Any = None,
+        use_locking: bool = False,
         name: str = "sync_replicas",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(use_locking, name)
         if not isinstance(opt, Optimizer):
             raise DTypeError(f"SyncReplicasOptimizer wraps an optimizer, got {type(opt).__name__}")
@@ -101,9 +106,12 @@ class SyncReplicasOptimizer(Optimizer):
         anchor = NO_OP(name="local_anchor", graph=get_default_graph())
         with get_default_graph().colocate_with(anchor):
             return Variable(
-                0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], dtype=global_step.dtype,
+                0,
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+                dtype=global_step.dtype,
                 name="sync_rep_local_step",
-            )  # fmt: skip
+            )
 
     def _accumulate(
         self, pairs: Sequence[tuple[Any, Any]], global_step: Any

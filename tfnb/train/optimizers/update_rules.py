@@ -23,9 +23,17 @@ from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
 from tfnb.train.optimizers.base import Optimizer
 
 __all__ = [
-    "API", "AdadeltaOptimizer", "AdagradOptimizer", "AdamOptimizer", "FtrlOptimizer", "GradientDescentOptimizer",
-    "MomentumOptimizer", "ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer", "RMSPropOptimizer",
-]  # fmt: skip
+    "API",
+    "AdadeltaOptimizer",
+    "AdagradOptimizer",
+    "AdamOptimizer",
+    "FtrlOptimizer",
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
+    "RMSPropOptimizer",
+]
 
 
 def _ref(variable: Any) -> Tensor:
@@ -37,9 +45,7 @@ class GradientDescentOptimizer(Optimizer):
 
     takes_repeated_rows = True
 
-    def __init__(
-        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
-    ) -> None:
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
@@ -68,8 +74,14 @@ class _SlotOptimizer(Optimizer):
     order: tuple[str, ...] = ()
     grad_after: int | None = None  # place of the gradient among the hyper-parameters; None: last
 
-    def __init__(self, use_locking: bool, name: str, hyper: dict[str, Any], slots: dict[str, tuple[str, Any]],
-                 extra: dict[str, Any] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        use_locking: bool,
+        name: str,
+        hyper: dict[str, Any],
+        slots: dict[str, tuple[str, Any]],
+        extra: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(use_locking, name)
         self._values = hyper
         self._slot_table = slots
@@ -114,8 +126,14 @@ class MomentumOptimizer(_SlotOptimizer):
     dense_op, sparse_op = "ApplyMomentum", "SparseApplyMomentum"
     order, grad_after = ("learning_rate", "momentum"), 1
 
-    def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum",
-                 use_nesterov: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
         hyper = {"learning_rate": learning_rate, "momentum": momentum}
         super().__init__(
             use_locking,
@@ -132,12 +150,15 @@ class AdagradOptimizer(_SlotOptimizer):
     dense_op, sparse_op = "ApplyAdagrad", "SparseApplyAdagrad"
     order = ("learning_rate",)
 
-    def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
-                 name: str = "Adagrad") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str = "Adagrad",
+    ) -> None:
         if initial_accumulator_value <= 0:
-            raise InvalidArgumentError(
-                f"initial_accumulator_value must be > 0, got {initial_accumulator_value}"
-            )
+            raise InvalidArgumentError(f"initial_accumulator_value must be > 0, got {initial_accumulator_value}")
         slots = {"accumulator": ("Adagrad", initial_accumulator_value)}
         super().__init__(use_locking, name, {"learning_rate": learning_rate}, slots)
 
@@ -148,9 +169,14 @@ class ProximalGradientDescentOptimizer(_SlotOptimizer):
     dense_op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
     order = ("learning_rate", "l1", "l2")
 
-    def __init__(self, learning_rate: Any, l1_regularization_strength: float = 0.0,
-                 l2_regularization_strength: float = 0.0, use_locking: bool = False,
-                 name: str = "ProximalGradientDescent") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalGradientDescent",
+    ) -> None:
         hyper = {
             "learning_rate": learning_rate,
             "l1": l1_regularization_strength,
@@ -165,9 +191,15 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
     dense_op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
     order = ("learning_rate", "l1", "l2")
 
-    def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1,
-                 l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
-                 use_locking: bool = False, name: str = "ProximalAdagrad") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalAdagrad",
+    ) -> None:
         hyper = {
             "learning_rate": learning_rate,
             "l1": l1_regularization_strength,
@@ -187,8 +219,14 @@ class AdadeltaOptimizer(_SlotOptimizer):
     dense_op, sparse_op = "ApplyAdadelta", "SparseApplyAdadelta"
     order = ("learning_rate", "rho", "epsilon")
 
-    def __init__(self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,
-                 name: str = "Adadelta") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adadelta",
+    ) -> None:
         hyper = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
         slots = {"accum": ("Adadelta", None), "accum_update": ("Adadelta", None)}
         super().__init__(use_locking, name, hyper, slots)
@@ -199,8 +237,16 @@ class RMSPropOptimizer(_SlotOptimizer):
 
     order = ("learning_rate", "decay", "momentum", "epsilon")
 
-    def __init__(self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
-                 use_locking: bool = False, centered: bool = False, name: str = "RMSProp") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any,
+        decay: Any = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str = "RMSProp",
+    ) -> None:
         hyper = {
             "learning_rate": learning_rate,
             "decay": decay,
@@ -217,8 +263,15 @@ class RMSPropOptimizer(_SlotOptimizer):
 class AdamOptimizer(Optimizer):
     """Kingma and Ba's Adam, in the form with epsilon outside the bias correction ("epsilon hat")."""
 
-    def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
-                 use_locking: bool = False, name: str = "Adam") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:
         super().__init__(use_locking, name)
         self._values = {
             "learning_rate": learning_rate,
@@ -231,9 +284,7 @@ class AdamOptimizer(Optimizer):
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         first = min(var_list, key=lambda v: v.name)
         if first.graph not in self._powers:
-            powers = tuple(
-                _power(first, self._values[beta], f"{beta}_power") for beta in ("beta1", "beta2")
-            )
+            powers = tuple(_power(first, self._values[beta], f"{beta}_power") for beta in ("beta1", "beta2"))
             self._powers[first.graph] = powers
         for v in var_list:
             self._zeros_slot(v, "m", "Adam")
@@ -244,8 +295,7 @@ class AdamOptimizer(Optimizer):
             self._hyper(name, value)
 
     def _inputs(self, var: Tensor) -> list[Any]:
-        powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype)
-                  for p in self._powers[var.graph]]  # fmt: skip
+        powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype) for p in self._powers[var.graph]]
         hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
         return [*powers, *hyper]
 
@@ -296,9 +346,16 @@ class FtrlOptimizer(_SlotOptimizer):
     dense_op, sparse_op = "ApplyFtrl", "SparseApplyFtrl"
     order, grad_after = ("learning_rate", "l1", "l2", "learning_rate_power"), 0
 
-    def __init__(self, learning_rate: Any, learning_rate_power: float = -0.5, initial_accumulator_value: float = 0.1,
-                 l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
-                 use_locking: bool = False, name: str = "Ftrl") -> None:  # fmt: skip
+    def __init__(
+        self,
+        learning_rate: Any,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "Ftrl",
+    ) -> None:
         if initial_accumulator_value < 0 or learning_rate_power > 0:
             raise InvalidArgumentError(
                 "FTRL needs initial_accumulator_value >= 0 and learning_rate_power <= 0, "
@@ -307,9 +364,11 @@ class FtrlOptimizer(_SlotOptimizer):
         if l1_regularization_strength < 0 or l2_regularization_strength < 0:
             raise InvalidArgumentError("FTRL needs penalties >= 0")
         hyper = {
-            "learning_rate": learning_rate, "l1": l1_regularization_strength, "l2": l2_regularization_strength,
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
             "learning_rate_power": learning_rate_power,
-        }  # fmt: skip
+        }
         slots = {"accum": ("Ftrl", initial_accumulator_value), "linear": ("Ftrl", None)}
         super().__init__(use_locking, name, hyper, slots)
 

@@ -21,9 +21,15 @@ from tfnb.ops.checkpoint.index import index_path, read_bounded
 from tfnb.ops.checkpoint.tensorflow_v2 import is_checkpoint, remove_checkpoint
 
 __all__ = [
-    "API", "CheckpointState", "checkpoint_exists", "delete_checkpoint", "get_checkpoint_state", "latest_checkpoint",
-    "meta_graph_path", "update_checkpoint_state",
-]  # fmt: skip
+    "API",
+    "CheckpointState",
+    "checkpoint_exists",
+    "delete_checkpoint",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "meta_graph_path",
+    "update_checkpoint_state",
+]
 
 _MAX_BYTES = 1 << 24  # of the pointer file
 _LINE = re.compile(r'(\w+)\s*:\s*("(?:[^"\\]|\\.)*"|[-+.\w]+)')
@@ -70,17 +76,13 @@ class CheckpointState:
 def _escaped(text: str) -> str:
     """Protobuf's text escapes: octal for what is not printable ASCII."""
     plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
-    return "".join(
-        plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text)
-    )
+    return "".join(plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text))
 
 
 def _unescaped(quoted: str) -> str:
     if not quoted.startswith('"'):
         raise ValueError(f"{quoted[:80]!r} is no quoted text")
-    ascii_only = "".join(
-        c if c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode()) for c in quoted
-    )
+    ascii_only = "".join(c if c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode()) for c in quoted)
     try:
         return os.fsdecode(ast.literal_eval("b" + ascii_only))
     except SyntaxError:
@@ -126,9 +128,12 @@ def update_checkpoint_state(
     """Replaces the pointer file of `save_dir`. Raises `PermissionDeniedError`, `ResourceExhaustedError`, ..."""
     folder = os.fsdecode(save_dir)
     state = generate_checkpoint_state_proto(
-        folder, model_checkpoint_path, all_model_checkpoint_paths, all_model_checkpoint_timestamps,
+        folder,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        all_model_checkpoint_timestamps,
         last_preserved_timestamp,
-    )  # fmt: skip
+    )
     if save_relative_paths:
         state.model_checkpoint_path = _below(folder, state.model_checkpoint_path)
         state.all_model_checkpoint_paths = [_below(folder, p) for p in state.all_model_checkpoint_paths]
@@ -145,9 +150,7 @@ def _below(folder: str, path: str) -> str:
     return os.path.relpath(path, folder) if os.path.isabs(path) else path
 
 
-def get_checkpoint_state(
-    checkpoint_dir: str, latest_filename: str | None = None
-) -> CheckpointState | None:
+def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> CheckpointState | None:
     """What the pointer file of a folder says, with full paths; None when there is none.
 
     Raises `DataLossError` for a file that is no checkpoint state.
@@ -164,9 +167,7 @@ def get_checkpoint_state(
         raise DataLossError(f"{path} names no checkpoint")
     folder = os.fsdecode(checkpoint_dir)
     state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)
-    state.all_model_checkpoint_paths = [
-        os.path.join(folder, p) for p in state.all_model_checkpoint_paths
-    ]
+    state.all_model_checkpoint_paths = [os.path.join(folder, p) for p in state.all_model_checkpoint_paths]
     return state
 
 

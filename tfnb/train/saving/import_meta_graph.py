@@ -29,9 +29,13 @@ def import_meta_graph(
     """
     graph = get_default_graph()
     message, scope = import_scoped_meta_graph(
-        meta_graph_or_file, clear_devices, graph, import_scope, kwargs.get("input_map"),
+        meta_graph_or_file,
+        clear_devices,
+        graph,
+        import_scope,
+        kwargs.get("input_map"),
         {GraphKeys.QUEUE_RUNNERS: QueueRunner.from_proto},
-    )  # fmt: skip
+    )
     if message.HasField("saver_def"):
         return Saver.from_proto(message.saver_def, scope)
     variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None)

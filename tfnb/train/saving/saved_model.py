@@ -63,13 +63,14 @@ def _saved_model_message() -> Any:
     )
     field = descriptors.FieldDescriptorProto
     message = file.message_type.add(name="SavedModel")
+    message.field.add(name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL)
     message.field.add(
-        name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL
-    )
-    message.field.add(
-        name="meta_graphs", number=2, type=field.TYPE_MESSAGE, label=field.LABEL_REPEATED,
+        name="meta_graphs",
+        number=2,
+        type=field.TYPE_MESSAGE,
+        label=field.LABEL_REPEATED,
         type_name=f".{meta_graph.full_name}",
-    )  # fmt: skip
+    )
     pool.AddSerializedFile(file.SerializeToString())
     factory = importlib.import_module("google.protobuf.message_factory")
     return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
@@ -118,9 +119,16 @@ class SavedModelBuilder:
             saver.save(sess, path, write_meta_graph=False, write_state=False)
         self._has_variables = True
         self._add(
-            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            graph,
+            tags,
+            signature_def_map,
+            assets_collection,
+            legacy_init_op,
+            main_op,
+            clear_devices,
+            saver,
             strip_default_attrs,
-        )  # fmt: skip
+        )
 
     def add_meta_graph(
         self,
@@ -139,9 +147,16 @@ class SavedModelBuilder:
         graph = get_default_graph()
         saver = saver or Saver(allow_empty=True)
         self._add(
-            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            graph,
+            tags,
+            signature_def_map,
+            assets_collection,
+            legacy_init_op,
+            main_op,
+            clear_devices,
+            saver,
             strip_default_attrs,
-        )  # fmt: skip
+        )
 
     def _made(self) -> str:
         """The folder in which everything is made before it takes its name; what is above it is made if needed."""
@@ -152,17 +167,28 @@ class SavedModelBuilder:
             return self._scratch.file("model")
 
     def _add(
-        self, graph: GraphBuilder, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
-        main_op: Any, clear_devices: bool, saver: Saver, strip_default_attrs: bool,
-    ) -> None:  # fmt: skip
+        self,
+        graph: GraphBuilder,
+        tags: Iterable[str],
+        signatures: Any,
+        assets: Any,
+        legacy_init_op: Any,
+        main_op: Any,
+        clear_devices: bool,
+        saver: Saver,
+        strip_default_attrs: bool,
+    ) -> None:
         for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
             if op is not None and op not in graph.get_collection(key):
                 graph.add_to_collection(key, op)
         info = proto("meta_graph").MetaGraphDef.MetaInfoDef(tags=list(tags))
         meta = export_meta_graph(
-            meta_info_def=info, saver_def=saver.as_saver_def(), graph=graph, clear_devices=clear_devices,
+            meta_info_def=info,
+            saver_def=saver.as_saver_def(),
+            graph=graph,
+            clear_devices=clear_devices,
             strip_default_attrs=strip_default_attrs,
-        )  # fmt: skip
+        )
         for name, signature in (signatures or {}).items():
             meta.signature_def[name].CopyFrom(signature)
         for tensor in assets or ():
@@ -270,9 +296,7 @@ def load(
         raise NotFoundError(f"no graph in {folder} has the tags {sorted(wanted)}; there are {there}")
     graph = sess.graph
     with graph.as_default():
-        message, scope = import_scoped_meta_graph(
-            found[0], graph=graph, import_scope=import_scope, **saver_kwargs
-        )
+        message, scope = import_scoped_meta_graph(found[0], graph=graph, import_scope=import_scope, **saver_kwargs)
         if graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None):
             Saver.from_proto(message.saver_def, scope).restore(sess, os.path.join(folder, _VARIABLES))
         _run_main_op(sess, message, scope, folder)
@@ -302,10 +326,13 @@ def simple_save(
     builder = SavedModelBuilder(export_dir)
     key = SIGNATURE_CONSTANTS["DEFAULT_SERVING_SIGNATURE_DEF_KEY"]
     builder.add_meta_graph_and_variables(
-        session, [TAG_CONSTANTS["SERVING"]], {key: predict_signature_def(inputs, outputs)},
+        session,
+        [TAG_CONSTANTS["SERVING"]],
+        {key: predict_signature_def(inputs, outputs)},
         assets_collection=session.graph.get_collection(GraphKeys.ASSET_FILEPATHS),
-        legacy_init_op=legacy_init_op, clear_devices=True,
-    )  # fmt: skip
+        legacy_init_op=legacy_init_op,
+        clear_devices=True,
+    )
     builder.save()
 
 

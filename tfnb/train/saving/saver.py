@@ -120,9 +120,13 @@ class Saver:
         self._chosen = chosen
         with self._graph.as_default():
             self._names = add_saver(
-                chosen, name=self._name, reshape=self._reshape, sharded=self._sharded,
-                sequentially=self._sequentially, filename=self._filename,
-            )  # fmt: skip
+                chosen,
+                name=self._name,
+                reshape=self._reshape,
+                sharded=self._sharded,
+                sequentially=self._sequentially,
+                filename=self._filename,
+            )
 
     # ---- saving ----------------------------------------------------------------------------------
 
@@ -170,10 +174,16 @@ class Saver:
         """
         saver_def = self.as_saver_def()
         return export_meta_graph(
-            filename, saver_def=saver_def, collection_list=collection_list, as_text=as_text, graph=self._graph,
-            export_scope=export_scope, clear_devices=clear_devices,
-            clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
-        )  # fmt: skip
+            filename,
+            saver_def=saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            graph=self._graph,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
+        )
 
     def save_async(
         self,
@@ -197,9 +207,7 @@ class Saver:
         if self._chosen is None:
             raise FailedPreconditionError("save_async needs a Saver made of variables, not of a SaverDef")
         values = sess.run([s.ref for s in self._chosen])
-        items: list[Item] = [
-            (s.name, s.slice_spec, _own(value)) for s, value in zip(self._chosen, values, strict=True)
-        ]
+        items: list[Item] = [(s.name, s.slice_spec, _own(value)) for s, value in zip(self._chosen, values, strict=True)]
 
         def write() -> str:
             with self._lock:
@@ -249,9 +257,7 @@ class Saver:
         step = _step_number(sess, global_step)
         return f"{prefix}-{step:08d}" if self._pad_step_number else f"{prefix}-{step}"
 
-    def _finish(
-        self, path: str, suffix: str, state: bool, latest: str | None, metric: float | None
-    ) -> None:
+    def _finish(self, path: str, suffix: str, state: bool, latest: str | None, metric: float | None) -> None:
         """The pointer file, and then the removal of what is no longer kept."""
         if not state:
             return
@@ -268,9 +274,13 @@ class Saver:
             elif self._best is None or not self._best.keeps(old):
                 dropped.append(old)
         update_checkpoint_state(
-            folder, path, [p for p, _ in self._kept], latest, [t for _, t in self._kept],
+            folder,
+            path,
+            [p for p, _ in self._kept],
+            latest,
+            [t for _, t in self._kept],
             save_relative_paths=self._relative,
-        )  # fmt: skip
+        )
         if self._best is not None:
             dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
         for old in dropped:
@@ -374,9 +384,7 @@ class Saver:
         return self._names
 
     def _take_def(self, saver_def: Any) -> None:
-        self._names = SaverNames(
-            saver_def.filename_tensor_name, saver_def.save_tensor_name, saver_def.restore_op_name
-        )
+        self._names = SaverNames(saver_def.filename_tensor_name, saver_def.save_tensor_name, saver_def.restore_op_name)
         self._graph = get_default_graph()
         self._max_to_keep = saver_def.max_to_keep
         self._sharded = saver_def.sharded

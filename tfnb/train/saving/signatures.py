@@ -163,11 +163,14 @@ API: dict[str, Any] = {
         f"saved_model.{where}{f.__name__}": f
         for where in ("", "signature_def_utils.")
         for f in (
-            build_signature_def, predict_signature_def, classification_signature_def, regression_signature_def,
+            build_signature_def,
+            predict_signature_def,
+            classification_signature_def,
+            regression_signature_def,
         )
     },
     **{f"saved_model.signature_constants.{k}": v for k, v in SIGNATURE_CONSTANTS.items()},
     **{f"saved_model.{k}": v for k, v in SIGNATURE_CONSTANTS.items()},
     **{f"saved_model.tag_constants.{k}": v for k, v in TAG_CONSTANTS.items()},
     **{f"saved_model.{k}": v for k, v in TAG_CONSTANTS.items()},
-}  # fmt: skip
+}

@@ -86,9 +86,11 @@ class Coordinator:
             self._registered.add(thread)
 
     def join(
-        self, threads: Iterable[threading.Thread] | None = None, stop_grace_period_secs: float = 120,
+        self,
+        threads: Iterable[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Waits for `threads` and the registered ones; raises the error that was reported.
 
         Once the stop is asked for they have `stop_grace_period_secs` left; then an error, also a RuntimeError, names
@@ -111,9 +113,7 @@ class Coordinator:
         if error is not None:
             raise error
         if left and not ignore_live_threads:
-            raise StoppedThreadsError(
-                f"Coordinator stopped with threads still running: {' '.join(left)}"
-            )
+            raise StoppedThreadsError(f"Coordinator stopped with threads still running: {' '.join(left)}")
 
     def raise_requested_exception(self) -> None:
         """Raises the error that was reported, if any."""
@@ -130,9 +130,13 @@ class LooperThread(threading.Thread):
     """
 
     def __init__(
-        self, coord: Coordinator, timer_interval_secs: float | None, target: Callable[..., Any] | None = None,
-        args: Any = (), kwargs: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any] | None = None,
+        args: Any = (),
+        kwargs: Any = None,
+    ) -> None:
         super().__init__(daemon=True)
         if not isinstance(coord, Coordinator):
             raise DTypeError(f"coord must be a tf.train.Coordinator, got {type(coord).__name__}")
@@ -143,9 +147,12 @@ class LooperThread(threading.Thread):
 
     @staticmethod
     def loop(
-        coord: Coordinator, timer_interval_secs: float | None, target: Callable[..., Any], args: Any = None,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Any = None,
         kwargs: Any = None,
-    ) -> LooperThread:  # fmt: skip
+    ) -> LooperThread:
         """A started LooperThread."""
         thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         thread.start()

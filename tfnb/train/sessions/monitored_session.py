@@ -137,9 +137,7 @@ class _Monitored:
             running.session.close()
         finally:
             try:
-                running.coord.join(
-                    running.threads, stop_grace_period_secs=self._grace, ignore_live_threads=True
-                )
+                running.coord.join(running.threads, stop_grace_period_secs=self._grace, ignore_live_threads=True)
             except Exception as e:
                 logging.info("A queue runner ended with: %s", e)
 
@@ -220,9 +218,7 @@ class _Monitored:
             running.coord.raise_requested_exception()
             raise
 
-    def _step(
-        self, running: _Running, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
-    ) -> Any:
+    def _step(self, running: _Running, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), running.session)
         feeds = dict(feed_dict or {})
         all_fetches: dict[Any, Any] = {"caller": fetches}
@@ -329,9 +325,7 @@ class SingularMonitoredSession(_Monitored):
         stop_grace_period_secs: float = 120,
         checkpoint_filename_with_path: Any = None,
     ) -> None:
-        creator = ChiefSessionCreator(
-            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
-        )
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:

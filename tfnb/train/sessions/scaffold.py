@@ -52,9 +52,7 @@ class Scaffold:
         self.init_feed_dict = _first(init_feed_dict, from_ and from_.init_feed_dict)
         self._given_init_fn = _first(init_fn, from_ and from_._given_init_fn)
         self.ready_op = _first(ready_op, from_ and from_.ready_op)
-        self.ready_for_local_init_op = _first(
-            ready_for_local_init_op, from_ and from_.ready_for_local_init_op
-        )
+        self.ready_for_local_init_op = _first(ready_for_local_init_op, from_ and from_.ready_for_local_init_op)
         self.local_init_op = _first(local_init_op, from_ and from_.local_init_op)
         self.local_init_feed_dict = _first(local_init_feed_dict, from_ and from_.local_init_feed_dict)
         self.summary_op = _first(summary_op, from_ and from_.summary_op)
@@ -70,16 +68,15 @@ class Scaffold:
         """Makes what is missing and finishes the graph."""
         graph = get_default_graph()
         if self.init_op is None:
-            self.init_op = self.get_or_default(
-                "init_op", GraphKeys.INIT_OP, global_variables_initializer
-            )
+            self.init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, global_variables_initializer)
         if self.ready_op is None:
             self.ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
         if self.ready_for_local_init_op is None:
             self.ready_for_local_init_op = self.get_or_default(
-                "ready_for_local_init_op", "ready_for_local_init_op",
+                "ready_for_local_init_op",
+                "ready_for_local_init_op",
                 lambda: report_uninitialized_variables(global_variables()),
-            )  # fmt: skip
+            )
         if self.local_init_op is None:
             self.local_init_op = self.get_or_default(
                 "local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op
@@ -95,9 +92,7 @@ class Scaffold:
         return self
 
     @staticmethod
-    def get_or_default(
-        arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
-    ) -> Any:
+    def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
         """The one member of a collection, or what the constructor makes, which becomes its member.
 
         Raises `InvalidArgumentError` for a collection of several, which says to give `arg_name` to the Scaffold.
@@ -164,10 +159,15 @@ class ChiefSessionCreator(SessionCreator):
         s = self._scaffold
         s.finalize()
         return _manager(s).prepare_session(
-            self._master, saver=s.saver, checkpoint_dir=self._dir,
-            checkpoint_filename_with_path=self._path, config=self._config, init_op=s.init_op,
-            init_feed_dict=s.init_feed_dict, init_fn=s.init_fn,
-        )  # fmt: skip
+            self._master,
+            saver=s.saver,
+            checkpoint_dir=self._dir,
+            checkpoint_filename_with_path=self._path,
+            config=self._config,
+            init_op=s.init_op,
+            init_feed_dict=s.init_feed_dict,
+            init_fn=s.init_fn,
+        )
 
 
 class WorkerSessionCreator(SessionCreator):
@@ -191,10 +191,12 @@ class WorkerSessionCreator(SessionCreator):
 
 def _manager(s: Scaffold) -> SessionManager:
     return SessionManager(
-        local_init_op=s.local_init_op, ready_op=s.ready_op,
-        ready_for_local_init_op=s.ready_for_local_init_op, local_init_feed_dict=s.local_init_feed_dict,
+        local_init_op=s.local_init_op,
+        ready_op=s.ready_op,
+        ready_for_local_init_op=s.ready_for_local_init_op,
+        local_init_feed_dict=s.local_init_feed_dict,
         graph=get_default_graph(),
-    )  # fmt: skip
+    )
 
 
 API: dict[str, Any] = {

@@ -71,9 +71,13 @@ class SessionManager:
         """
         with self._opened(master, config) as session:
             restored = self._restore(
-                session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
+                session,
+                saver,
+                checkpoint_dir,
+                checkpoint_filename_with_path,
+                wait_for_checkpoint,
                 max_wait_secs,
-            )  # fmt: skip
+            )
             if not restored:
                 if init_op is None and init_fn is None and self._local_init_op is None:
                     raise InvalidArgumentError(
@@ -104,17 +108,19 @@ class SessionManager:
         """(session, was it restored from a checkpoint and is ready)."""
         with self._opened(master, config) as session:
             restored = self._restore(
-                session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
+                session,
+                saver,
+                checkpoint_dir,
+                checkpoint_filename_with_path,
+                wait_for_checkpoint,
                 max_wait_secs,
-            )  # fmt: skip
+            )
             problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
         if restored and problem:
             logging.warning("Restored, but not ready: %s", problem)
         return session, restored and not problem
 
-    def wait_for_session(
-        self, master: str = "", config: Any = None, max_wait_secs: float = float("inf")
-    ) -> Session:
+    def wait_for_session(self, master: str = "", config: Any = None, max_wait_secs: float = float("inf")) -> Session:
         """A session as soon as another process has made the model ready.
 
         Raises `DeadlineExceededError` after max_wait_secs.
@@ -128,9 +134,7 @@ class SessionManager:
             session.close()
             pause = min(pause, self._wait_secs)
             if time.monotonic() + pause > end:
-                raise DeadlineExceededError(
-                    f"the session was not ready after {max_wait_secs} seconds: {problem}"
-                )
+                raise DeadlineExceededError(f"the session was not ready after {max_wait_secs} seconds: {problem}")
             logging.info("Waiting for model to be ready: %s", problem)
             time.sleep(pause)
             pause *= 2
@@ -147,9 +151,7 @@ class SessionManager:
             session.close()
             raise
 
-    def _restore(
-        self, session: Session, saver: Any, folder: Any, path: Any, wait: bool, max_wait: float
-    ) -> bool:
+    def _restore(self, session: Session, saver: Any, folder: Any, path: Any, wait: bool, max_wait: float) -> bool:
         if folder is not None and path is not None:
             raise InvalidArgumentError("checkpoint_dir and checkpoint_filename_with_path cannot both be given")
         if saver is None or (folder is None and path is None):

@@ -79,9 +79,7 @@ class Supervisor:
         with self._graph.as_default():
             keep, find = Scaffold.get_or_default, self._chosen
             self.init_op = find(init_op, lambda: keep("", GraphKeys.INIT_OP, global_variables_initializer))
-            self.ready_op = find(
-                ready_op, lambda: keep("", GraphKeys.READY_OP, report_uninitialized_variables)
-            )
+            self.ready_op = find(ready_op, lambda: keep("", GraphKeys.READY_OP, report_uninitialized_variables))
             self.ready_for_local_init_op = find(
                 ready_for_local_init_op, lambda: report_uninitialized_variables(global_variables())
             )
@@ -97,11 +95,13 @@ class Supervisor:
         made = FileWriter(self.logdir) if saves and summary_writer is Supervisor.USE_DEFAULT else None
         self.summary_writer: Any = made if summary_writer is Supervisor.USE_DEFAULT else summary_writer
         self.session_manager = session_manager or SessionManager(
-            local_init_op=self.local_init_op, ready_op=self.ready_op,
+            local_init_op=self.local_init_op,
+            ready_op=self.ready_op,
             ready_for_local_init_op=self.ready_for_local_init_op if self.local_init_op is not None else None,
-            graph=self._graph, recovery_wait_secs=recovery_wait_secs,
+            graph=self._graph,
+            recovery_wait_secs=recovery_wait_secs,
             local_init_run_options=local_init_run_options,
-        )  # fmt: skip
+        )
 
     @staticmethod
     def _chosen(given: Any, default: Callable[[], Any]) -> Any:
@@ -128,10 +128,16 @@ class Supervisor:
         self.coord.clear_stop()
         if self.is_chief:
             session = self.session_manager.prepare_session(
-                master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self.logdir,
-                wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs, config=config,
-                init_feed_dict=self.init_feed_dict, init_fn=self.init_fn,
-            )  # fmt: skip
+                master,
+                init_op=self.init_op,
+                saver=self.saver,
+                checkpoint_dir=self.logdir,
+                wait_for_checkpoint=wait_for_checkpoint,
+                max_wait_secs=max_wait_secs,
+                config=config,
+                init_feed_dict=self.init_feed_dict,
+                init_fn=self.init_fn,
+            )
             if self.logdir is not None:
                 write_graph(self._graph, self.logdir, "graph.pbtxt")
             if self.summary_writer is not None:
@@ -139,9 +145,7 @@ class Supervisor:
             if start_standard_services:
                 self.start_standard_services(session)
         else:
-            session = self.session_manager.wait_for_session(
-                master, config=config, max_wait_secs=max_wait_secs
-            )
+            session = self.session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
         if start_standard_services:
             self.start_queue_runners(session)
         return session
@@ -160,9 +164,7 @@ class Supervisor:
         input, or by an interrupt.
         """
         failed = True
-        session = self.prepare_or_wait_for_session(
-            master, config, start_standard_services=start_standard_services
-        )
+        session = self.prepare_or_wait_for_session(master, config, start_standard_services=start_standard_services)
         interrupt: BaseException | None = None
         try:
             yield session
@@ -214,9 +216,7 @@ class Supervisor:
     def _save(self, sess: Session) -> None:
         self.saver.save(sess, self.save_path, global_step=self.global_step)
         if self.summary_writer is not None and self.global_step is not None:
-            log = proto("event").SessionLog(
-                status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self.save_path
-            )
+            log = proto("event").SessionLog(status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self.save_path)
             self.summary_writer.add_session_log(log, int(sess.run(self.global_step)))
 
     def _summarize(self, sess: Session) -> None:
@@ -234,9 +234,12 @@ class Supervisor:
         return threads
 
     def loop(
-        self, timer_interval_secs: float | None, target: Callable[..., Any], args: Any = None,
+        self,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Any = None,
         kwargs: Any = None,
-    ) -> LooperThread:  # fmt: skip
+    ) -> LooperThread:
         """A started thread that calls `target` every so many seconds until the stop."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
@@ -269,9 +272,7 @@ class Supervisor:
                 self.summary_writer.close()
 
     def _join(self, threads: Iterable[Any] | None = None, ignore_live_threads: bool = False) -> None:
-        self.coord.join(
-            threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads
-        )
+        self.coord.join(threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads)
 
     def request_stop(self, ex: Any = None) -> None:
         """Asks all threads to stop; `ex` is raised by `stop`."""

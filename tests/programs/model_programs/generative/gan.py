@@ -9,8 +9,7 @@ def build(tf, data, rate):
 
     def dense(h, n, name):
         with tf.variable_scope(name):
-            w = tf.get_variable("w", [int(h.get_shape()[1]), n],
-                                initializer=tf.random_normal_initializer(stddev=0.1))  # fmt: skip
+            w = tf.get_variable("w", [int(h.get_shape()[1]), n], initializer=tf.random_normal_initializer(stddev=0.1))
             return tf.matmul(h, w) + tf.get_variable("b", [n], initializer=tf.zeros_initializer())
 
     def generator(z):

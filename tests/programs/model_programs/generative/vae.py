@@ -23,9 +23,7 @@ def build(tf, data, rate):
     with tf.variable_scope("generator"):
         logits = layer(layer(z, 48, "h1", tf.nn.softplus), 784, "out")
     reconstruction = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=x, logits=logits), 1)
-    latent = -0.5 * tf.reduce_sum(
-        1 + z_log_sigma_sq - tf.square(z_mean) - tf.exp(z_log_sigma_sq), 1
-    )
+    latent = -0.5 * tf.reduce_sum(1 + z_log_sigma_sq - tf.square(z_mean) - tf.exp(z_log_sigma_sq), 1)
     cost = tf.reduce_mean(reconstruction + latent)
     train = tf.train.AdamOptimizer(learning_rate=rate).minimize(cost)
 

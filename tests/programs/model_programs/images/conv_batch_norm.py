@@ -19,15 +19,14 @@ def build(tf, data, rate):
     h = x
     for i, n in enumerate((4, 6)):
         with tf.variable_scope("conv%d" % i):
-            w = tf.get_variable("w", [3, 3, h.get_shape()[3].value, n],
-                                initializer=tf.random_normal_initializer(stddev=0.2))  # fmt: skip
+            w = tf.get_variable(
+                "w", [3, 3, h.get_shape()[3].value, n], initializer=tf.random_normal_initializer(stddev=0.2)
+            )
             h = tf.nn.conv2d(h, w, [1, 2, 2, 1], padding="SAME")
             h = tf.nn.relu(batch_norm(h, n, "bn"))
     h = tf.reduce_mean(h, [1, 2])
     w = tf.get_variable("w", [6, 10], initializer=tf.random_normal_initializer(stddev=0.2))
-    loss = tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(h, w))
-    )
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(h, w)))
     train = tf.train.MomentumOptimizer(rate, 0.9).minimize(loss)
 
     def feeds(step):

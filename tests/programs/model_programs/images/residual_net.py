@@ -9,8 +9,9 @@ def build(tf, data, rate):
 
     def conv(h, n, stride, name):
         with tf.variable_scope(name):
-            w = tf.get_variable("w", [3, 3, h.get_shape().as_list()[-1], n], tf.float32,
-                                tf.variance_scaling_initializer(scale=2.0))  # fmt: skip
+            w = tf.get_variable(
+                "w", [3, 3, h.get_shape().as_list()[-1], n], tf.float32, tf.variance_scaling_initializer(scale=2.0)
+            )
             tf.add_to_collection("decay", tf.nn.l2_loss(w))
             return tf.nn.conv2d(h, w, [1, stride, stride, 1], "SAME")
 

@@ -11,8 +11,9 @@ def build(tf, data, rate):
 
     def network(x):
         for i, n in enumerate((32, 2)):
-            w = tf.get_variable("fc%dW" % i, [x.get_shape()[1], n],
-                                initializer=tf.truncated_normal_initializer(stddev=0.05))  # fmt: skip
+            w = tf.get_variable(
+                "fc%dW" % i, [x.get_shape()[1], n], initializer=tf.truncated_normal_initializer(stddev=0.05)
+            )
             b = tf.get_variable("fc%db" % i, initializer=tf.constant(0.01, shape=[n], dtype=tf.float32))
             x = tf.nn.bias_add(tf.matmul(x, w), b)
             x = tf.nn.relu(x) if i == 0 else x

@@ -15,9 +15,7 @@ def build(tf, data, rate):
     W = tf.Variable(tf.truncated_normal([2 * n_hidden, n_tags], stddev=0.3), name="W")
     b = tf.Variable(tf.zeros([n_tags]), name="b")
     logits = tf.stack([tf.matmul(h, W) + b for h in outputs], axis=1)
-    loss = tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tags, logits=logits)
-    )
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tags, logits=logits))
     train = tf.train.AdamOptimizer(rate).minimize(loss)
 
     def feeds(step):

@@ -18,9 +18,7 @@ def build(tf, data, rate):
     outputs, _ = tf.nn.static_rnn(cell, inputs, initial_state=initial_state, scope="rnnlm")
     output = tf.reshape(tf.concat(outputs, 1), [-1, rnn_size])
     logits = tf.matmul(output, softmax_w) + softmax_b
-    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        labels=tf.reshape(targets, [-1]), logits=logits
-    )
+    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
     cost = tf.reduce_sum(entropy) / batch_size / seq_length
     lr = tf.Variable(rate, trainable=False, name="lr")
     tvars = tf.trainable_variables()

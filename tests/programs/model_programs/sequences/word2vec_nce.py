@@ -17,10 +17,15 @@ def build(tf, data, rate):
     expected = (tf.fill([16, 1], 0.3), tf.fill([sampled], 0.2))
     loss = tf.reduce_mean(
         tf.nn.nce_loss(
-            weights=nce_weights, biases=nce_biases, labels=train_labels, inputs=embed, num_sampled=sampled,
-            num_classes=vocabulary, sampled_values=(candidates, expected[0], expected[1]),
+            weights=nce_weights,
+            biases=nce_biases,
+            labels=train_labels,
+            inputs=embed,
+            num_sampled=sampled,
+            num_classes=vocabulary,
+            sampled_values=(candidates, expected[0], expected[1]),
         )
-    )  # fmt: skip
+    )
     optimizer = tf.train.GradientDescentOptimizer(rate).minimize(loss)
     norm = tf.sqrt(tf.reduce_sum(tf.square(embeddings), 1, keep_dims=True))
     tf.add_to_collection("normalized", embeddings / norm)

@@ -10,8 +10,7 @@ def build(tf, data, rate):
     context = tf.placeholder(tf.int32, shape=[batch, 2])
     target = tf.placeholder(tf.int64, shape=[batch, 1])
     candidates = tf.placeholder(tf.int64, shape=[sampled])
-    embeddings = tf.get_variable("embeddings", [vocabulary, size],
-                                 initializer=tf.random_uniform_initializer(-1.0, 1.0))  # fmt: skip
+    embeddings = tf.get_variable("embeddings", [vocabulary, size], initializer=tf.random_uniform_initializer(-1.0, 1.0))
     mean = tf.reduce_mean(tf.nn.embedding_lookup(embeddings, context), 1)
     weights = tf.get_variable("weights", [vocabulary, size], initializer=tf.truncated_normal_initializer(stddev=0.3))
     biases = tf.get_variable("biases", [vocabulary], initializer=tf.zeros_initializer())

@@ -53,8 +53,10 @@ def test_a_traced_step_has_the_times_of_all_tasks(cluster):
     assert "product" in product.nodes and "total" in summed.nodes
     assert 0 < product.start_us < product.end_us <= summed.start_us < summed.end_us <= metadata.wall_us
     assert {host_of(FIRST), host_of(SECOND)} <= {t.device for t in metadata.step_stats}
-    sent_, taken = sorted((t for t in metadata.step_stats if "product" in t.name and t.kind == "transfer"),
-                          key=lambda t: t.lane != "to worker 1")  # fmt: skip
+    sent_, taken = sorted(
+        (t for t in metadata.step_stats if "product" in t.name and t.kind == "transfer"),
+        key=lambda t: t.lane != "to worker 1",
+    )
     assert (sent_.device, sent_.lane, taken.device) == (host_of(FIRST), "to worker 1", host_of(SECOND))
     assert sent_.nbytes == taken.nbytes == 4 * 200 * 200
     assert sent_.detail == f"from {FIRST}/device:CPU:0 to {SECOND}/device:CPU:0"

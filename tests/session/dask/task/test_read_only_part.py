@@ -75,9 +75,19 @@ def steps(table, number, flags):
     }
 
 
-@pytest.mark.parametrize("name", [
-    "rows", "two values", "fetched there", "fetched and sent", "fed", "written", "random", "there and back",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows",
+        "two values",
+        "fetched there",
+        "fetched and sent",
+        "fed",
+        "written",
+        "random",
+        "there and back",
+    ],
+)
 @pytest.mark.parametrize("truncated", [False, True])
 def test_the_values_are_those_of_a_whole_step(name, truncated, target, answers, monkeypatch):
     fetches, feed, expected = steps(*variables())[name]

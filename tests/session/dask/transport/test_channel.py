@@ -263,9 +263,20 @@ def test_many_unfinished_messages_are_limited():
 
 @pytest.mark.parametrize(
     ("host", "wide"),
-    [("127.0.0.1", False), ("127.9.9.9", False), ("localhost", False), ("::1", False), ("[::1]", False), ("0.0.0.0", True),
-     ("127.evil.example", True), ("127.0.0.1.evil.example", True), ("::", True), ("10.0.0.1", True), ("", True)],
-)  # fmt: skip
+    [
+        ("127.0.0.1", False),
+        ("127.9.9.9", False),
+        ("localhost", False),
+        ("::1", False),
+        ("[::1]", False),
+        ("0.0.0.0", True),
+        ("127.evil.example", True),
+        ("127.0.0.1.evil.example", True),
+        ("::", True),
+        ("10.0.0.1", True),
+        ("", True),
+    ],
+)
 def test_only_numbers_of_loopback_stay_on_this_machine(host, wide):
     assert channels._is_wide(host) == wide
 

@@ -13,7 +13,9 @@ from tfnb.session.dask.transport.error_codec import decode_error, encode_error
 TEXTS = st.text(max_size=5)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["class", "node", "message"]) | TEXTS, inner),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["class", "node", "message"]) | TEXTS, inner)
+    ),
     max_leaves=12,
 )
 
@@ -39,9 +41,15 @@ def test_json_of_any_form_is_an_error_or_refused(tree):
 
 @pytest.mark.parametrize(
     "value",
-    [as_value(b"[" * 100_000), as_value(b"{{{"), as_value(b"\xff\xfe"), as_value(b'{"node":["a","b",["f",1e999,"g"]]}'),
-     np.array([b"x"], object), np.zeros(3)],
-)  # fmt: skip
+    [
+        as_value(b"[" * 100_000),
+        as_value(b"{{{"),
+        as_value(b"\xff\xfe"),
+        as_value(b'{"node":["a","b",["f",1e999,"g"]]}'),
+        np.array([b"x"], object),
+        np.zeros(3),
+    ],
+)
 def test_what_is_no_error_is_refused(value):
     with pytest.raises(InvalidArgumentError, match="a message describes"):
         decode_error(value)

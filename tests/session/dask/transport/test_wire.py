@@ -162,6 +162,7 @@ def test_strings_whose_lengths_lie():
 
 def test_long_heads_are_not_remembered():
     """A peer could fill the memory of the other side with them: 4,096 of 60 KB each."""
+
     def read(key):
         raw, _ = next(iter(frames(Message(Kind.TENSOR, 1, key, np.zeros(0)), 1)))
         return unpack(memoryview(raw), 1 << 20)[0].key
@@ -169,4 +170,7 @@ def test_long_heads_are_not_remembered():
     wire._decode_subject_cached.cache_clear()
     assert [read(k) for k in ("short", "short")] == ["short"] * 2
     assert read("x" * 60_000) == "x" * 60_000
-    assert wire._decode_subject_cached.cache_info()[:2] == (1, 1) and wire._decode_subject_cached.cache_info().currsize == 1
+    assert (
+        wire._decode_subject_cached.cache_info()[:2] == (1, 1)
+        and wire._decode_subject_cached.cache_info().currsize == 1
+    )

@@ -82,9 +82,14 @@ class Master:
     """
 
     def __init__(
-        self, config: ConfigProto, local_task: Task, membership: Membership, tasks: Sequence[str],
-        default: str, closing: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        config: ConfigProto,
+        local_task: Task,
+        membership: Membership,
+        tasks: Sequence[str],
+        default: str,
+        closing: Callable[[], None] | None = None,
+    ) -> None:
         self.config = config
         self.local_task = local_task
         self.membership = membership
@@ -112,10 +117,14 @@ class Master:
         policy = config.graph_options.placement or local_task.settings.placement
         placing = Placing(limits, config.allow_soft_placement, policy, list(local_task.devices))
         self.context = Context(
-            local_task.devices, local_task.resources, local_task.settings, placing,
+            local_task.devices,
+            local_task.resources,
+            local_task.settings,
+            placing,
             local_task.settings.optimize and config.graph_options.optimize,
-            config.graph_options.enable_bfloat16_sendrecv, config.graph_options.enable_recv_scheduling,
-        )  # fmt: skip
+            config.graph_options.enable_bfloat16_sendrecv,
+            config.graph_options.enable_recv_scheduling,
+        )
 
     # ---- the cluster -----------------------------------------------------------------------
 
@@ -184,9 +193,7 @@ class Master:
             members = dict(self.membership.members)
             return None if self._closed else {t: members[t].address if t in members else None for t in self._others}
 
-        return HealthMonitor(
-            locations, self.local_task, self.membership.security, self.membership.answer_timeout
-        )  # fmt: skip
+        return HealthMonitor(locations, self.local_task, self.membership.security, self.membership.answer_timeout)
 
     # ---- steps -----------------------------------------------------------------------------
 
@@ -213,9 +220,14 @@ class Master:
             return self._execute(step, registered, feeds, deadline, trace, interrupts)
 
     def _execute(
-        self, step: CompiledStep, registered: RegisteredParts, feeds: Sequence[np.ndarray],
-        deadline: Deadline | None, trace: Trace | None, interrupts: HeldInterrupts,
-    ) -> list[np.ndarray]:  # fmt: skip
+        self,
+        step: CompiledStep,
+        registered: RegisteredParts,
+        feeds: Sequence[np.ndarray],
+        deadline: Deadline | None,
+        trace: Trace | None,
+        interrupts: HeldInterrupts,
+    ) -> list[np.ndarray]:
         with self._lock:
             self._refuse_if_closed()  # again, under the lock: `close` waits for the steps that it finds in `_running`
             self._last_step += 1
@@ -245,9 +257,15 @@ class Master:
             raise ClosedSessionError("the session is closed") from cause
 
     def _run(
-        self, run: RunningStep, registered: RegisteredParts, replies: StepReplies, feeds: Sequence[np.ndarray],
-        deadline: Deadline | None, n_fetches: int, recorder: StepStats | None,
-    ) -> list[np.ndarray]:  # fmt: skip
+        self,
+        run: RunningStep,
+        registered: RegisteredParts,
+        replies: StepReplies,
+        feeds: Sequence[np.ndarray],
+        deadline: Deadline | None,
+        n_fetches: int,
+        recorder: StepStats | None,
+    ) -> list[np.ndarray]:
         """Calls the tasks, runs the local parts, waits for the replies and collects the fetches.
 
         When that fails, all tasks are stopped before the error is raised.
@@ -268,9 +286,15 @@ class Master:
             raise error from None
 
     def _call_tasks(
-        self, run: RunningStep, registered: RegisteredParts, replies: StepReplies, feeds: Sequence[np.ndarray],
-        deadline: Deadline | None, n_fetches: int, recorder: StepStats | None,
-    ) -> list[np.ndarray]:  # fmt: skip
+        self,
+        run: RunningStep,
+        registered: RegisteredParts,
+        replies: StepReplies,
+        feeds: Sequence[np.ndarray],
+        deadline: Deadline | None,
+        n_fetches: int,
+        recorder: StepStats | None,
+    ) -> list[np.ndarray]:
         timeout = None if deadline is None else deadline.left()
         fetches, rendezvous = [_UNSET] * n_fetches, run.rendezvous
         lost = self._take_lost(registered.epochs) if self.membership.version != registered.checked else ()

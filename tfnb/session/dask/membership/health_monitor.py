@@ -78,9 +78,13 @@ class HealthMonitor:
     """
 
     def __init__(
-        self, locations: Callable[[], Mapping[str, str | None] | None], own: Task | None,
-        security: Security | None = None, lost_after: float = 10.0, dashboard: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        locations: Callable[[], Mapping[str, str | None] | None],
+        own: Task | None,
+        security: Security | None = None,
+        lost_after: float = 10.0,
+        dashboard: str = "",
+    ) -> None:
         self._locations, self._own, self._lost_after, self.dashboard = locations, own, lost_after, dashboard
         self._tasks: dict[str, _TaskHealth] = {}
         self._arguments = security.get_connection_args("worker") if security is not None else {}
@@ -152,10 +156,16 @@ class HealthMonitor:
     def _describe(self, task: _TaskHealth) -> dict[str, Any]:
         report = {k: v for k, v in task.report.items() if k not in ("devices", "sent", "name")}
         return {
-            "name": task.name, "job": task.job, "index": task.index, "address": task.address, "lives": task.processes,
-            "state": task.state(self._lost_after), "why": task.failure,
-            "silent": None if task.answered is None else time.monotonic() - task.answered, **report,
-        }  # fmt: skip
+            "name": task.name,
+            "job": task.job,
+            "index": task.index,
+            "address": task.address,
+            "lives": task.processes,
+            "state": task.state(self._lost_after),
+            "why": task.failure,
+            "silent": None if task.answered is None else time.monotonic() - task.answered,
+            **report,
+        }
 
     def close(self) -> None:
         """Cancels open requests and closes the connections. May be called twice."""

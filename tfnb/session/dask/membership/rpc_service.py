@@ -56,9 +56,15 @@ class RpcService:
         self.incarnation = secrets.randbits(48)  # another one after a restart
         self._watchers: dict[int, Comm] = {}  # by the master's number: the comm over which it watches
         self._methods: dict[str, Callable[..., object]] = {
-            "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,
-            "reset": task.reset, "status": self.status, "report": self.report, "lose": self.lose,
-        }  # fmt: skip
+            "hello": self.hello,
+            "meet": self.meet,
+            "register": self.register,
+            "forget": task.deregister,
+            "reset": task.reset,
+            "status": self.status,
+            "report": self.report,
+            "lose": self.lose,
+        }
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL))
 
     async def handle(self, comm: Comm, what: str, arguments: dict[str, Any] | None = None) -> dict[str, object]:
@@ -100,10 +106,13 @@ class RpcService:
     def hello(self, name: str, peer: PeerFields) -> dict[str, object]:
         """Which task this is, how its channel is reached, and its devices."""
         return {
-            "name": self.task.name, "peer": list(self.task.channel.peer), "incarnation": self.incarnation,
+            "name": self.task.name,
+            "peer": list(self.task.channel.peer),
+            "incarnation": self.incarnation,
             "devices": [[d.name, d.facts.kind, d.memory_stats().limit] for d in self.task.devices.values()],
-            "cluster": self.addresses, "clock": time.perf_counter(),
-        }  # fmt: skip
+            "cluster": self.addresses,
+            "clock": time.perf_counter(),
+        }
 
     def meet(self, peers: dict[str, PeerFields]) -> None:
         """Learns how the other tasks are reached."""
@@ -146,16 +155,30 @@ def report_of(task: Task, incarnation: int) -> Report:
     )
     stats = [(d, d.memory_stats()) for d in task.devices.values()]
     return {
-        "name": task.name, "incarnation": incarnation, "host": socket.gethostname(), "pid": os.getpid(),
-        "memory": psutil.Process().memory_info().rss, "steps": task.steps.completed, **task.counts(),
-        "variables": len(variables), "variable_bytes": sum(_size(t) for _, t in variables),
+        "name": task.name,
+        "incarnation": incarnation,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "memory": psutil.Process().memory_info().rss,
+        "steps": task.steps.completed,
+        **task.counts(),
+        "variables": len(variables),
+        "variable_bytes": sum(_size(t) for _, t in variables),
         "largest": [[name, _size(t), list(t.shape)] for name, t in variables[:_MOST_NAMED] if t is not None],
         "devices": [
-            {"name": d.name, "kind": d.facts.kind, "in_use": s.in_use, "peak": s.peak, "cached": s.cached,
-             "limit": s.limit} for d, s in stats
+            {
+                "name": d.name,
+                "kind": d.facts.kind,
+                "in_use": s.in_use,
+                "peak": s.peak,
+                "cached": s.cached,
+                "limit": s.limit,
+            }
+            for d, s in stats
         ],
-        "sent": task.channel.transfers.report(task.task_names(), _MOST_NAMED), "clock": time.monotonic(),
-    }  # fmt: skip
+        "sent": task.channel.transfers.report(task.task_names(), _MOST_NAMED),
+        "clock": time.monotonic(),
+    }
 
 
 def _size(tensor: DeviceTensor | None) -> int:

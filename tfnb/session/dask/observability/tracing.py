@@ -19,8 +19,15 @@ from tfnb.session.dask.observability.clocks import agreed
 from tfnb.session.dask.task_names import short_task_name, task_of
 
 __all__ = [
-    "TaskTimes", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent",
-]  # fmt: skip
+    "TaskTimes",
+    "decode_times",
+    "encode_times",
+    "host_of",
+    "join_transfers",
+    "merge",
+    "note_arrivals",
+    "note_sent",
+]
 
 _ARRIVED = "arrived"  # the lane of arrivals, until each is joined with what the sender recorded
 
@@ -50,9 +57,17 @@ def encode_times(stats: StepStats, task: str) -> np.ndarray:
 def _fields(t: NodeTime) -> list[object]:
     """The fields of a time as JSON can hold them: some are NumPy's numbers."""
     return [
-        t.device, t.label, [int(i) for i in t.nodes], float(t.start_us), float(t.end_us), int(t.nbytes), t.kind,
-        t.lane, t.detail, t.woken_by,
-    ]  # fmt: skip
+        t.device,
+        t.label,
+        [int(i) for i in t.nodes],
+        float(t.start_us),
+        float(t.end_us),
+        int(t.nbytes),
+        t.kind,
+        t.lane,
+        t.detail,
+        t.woken_by,
+    ]
 
 
 def decode_times(value: np.ndarray) -> TaskTimes:
@@ -72,9 +87,17 @@ def _time(fields: Sequence[object]) -> NodeTime:
         raise TypeError(f"the nodes of a time are a {type(nodes).__name__}")
     ids = tuple(int(i) for i in nodes)
     return NodeTime(
-        str(device), str(label), ids, _number(start), _number(end), int(_number(nbytes)), str(kind), str(lane),
-        str(detail), str(woken_by),
-    )  # fmt: skip
+        str(device),
+        str(label),
+        ids,
+        _number(start),
+        _number(end),
+        int(_number(nbytes)),
+        str(kind),
+        str(lane),
+        str(detail),
+        str(woken_by),
+    )
 
 
 def _number(value: object) -> float:
@@ -83,9 +106,7 @@ def _number(value: object) -> float:
     return value
 
 
-def merge(
-    into: StepStats, local_task: str, others: Sequence[TaskTimes], ahead: Sequence[tuple[float, float]]
-) -> None:
+def merge(into: StepStats, local_task: str, others: Sequence[TaskTimes], ahead: Sequence[tuple[float, float]]) -> None:
     """Adds the times of other tasks to `into`, those of the master, whose task is `local_task`.
 
     `ahead`: for each of the others bounds, in seconds, of how far its clock is ahead of the master's. Within these
@@ -129,8 +150,9 @@ def _least_delays(tasks: Sequence[TaskTimes]) -> dict[tuple[str, str], float]:
 
     It may be negative, since the clocks differ.
     """
-    arrivals = {(task.task, t.label): task.begin + t.start_us / 1e6
-                for task in tasks for t in task.times if t.lane == _ARRIVED}  # fmt: skip
+    arrivals = {
+        (task.task, t.label): task.begin + t.start_us / 1e6 for task in tasks for t in task.times if t.lane == _ARRIVED
+    }
     least: dict[tuple[str, str], float] = {}
     for task in tasks:
         for t in task.times:

@@ -126,10 +126,16 @@ class TransferStats:
             for endpoint, totals in self._totals.items():
                 merged.setdefault(self._tasks.get(endpoint, endpoint), _Totals()).merge(totals)
         return [
-            {"to": target, "messages": t.messages, "bytes": t.bytes, "seconds": t.seconds, "steps": t.steps,
-             "tensors": [[n, *c] for n, c in sorted(t.names.items(), key=lambda named: -named[1][1])[:most]]}
+            {
+                "to": target,
+                "messages": t.messages,
+                "bytes": t.bytes,
+                "seconds": t.seconds,
+                "steps": t.steps,
+                "tensors": [[n, *c] for n, c in sorted(t.names.items(), key=lambda named: -named[1][1])[:most]],
+            }
             for target, t in merged.items()
-        ]  # fmt: skip
+        ]
 
 
 class CountingChannel(Channel):

@@ -37,9 +37,14 @@ class InboundCalls:
     """Receives the messages of the task named `task`. `refuse` is told of those that make no sense."""
 
     def __init__(
-        self, task: str, channel: Channel, steps: StepTable, registered: RegisteredSteps, outbound: OutboundCalls,
+        self,
+        task: str,
+        channel: Channel,
+        steps: StepTable,
+        registered: RegisteredSteps,
+        outbound: OutboundCalls,
         refuse: Callable[[OpError], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._task, self._channel, self._refuse = task, channel, refuse
         self._steps, self._registered, self._outbound = steps, registered, outbound
         self._busy: dict[Stream, Poller] = {}  # by the connection of its master: what a step reads while it waits
@@ -147,9 +152,14 @@ class InboundCalls:
             self._channel.post(stream, "" if master is None else master.peer.endpoint, messages)
 
     def _run(
-        self, stream: Stream, run: RunningStep, registered: RegisteredStep, timeout: float | None,
-        recorder: StepStats | None, master: str,
-    ) -> list[Message]:  # fmt: skip
+        self,
+        stream: Stream,
+        run: RunningStep,
+        registered: RegisteredStep,
+        timeout: float | None,
+        recorder: StepStats | None,
+        master: str,
+    ) -> list[Message]:
         """Runs a step; returns the messages for its master: values that its parts read, fetches, times."""
         feeds = self._feeds(run, registered.assignment)
         waits = recorder is not None or timeout is not None or registered.executor.waits

@@ -40,9 +40,14 @@ class OutboundCalls:
     """
 
     def __init__(
-        self, task: str, channel: Channel, peers: PeerTable, steps: StepTable, threads: HostThreads,
+        self,
+        task: str,
+        channel: Channel,
+        peers: PeerTable,
+        steps: StepTable,
+        threads: HostThreads,
         make_poller: Callable[[], Poller],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._task, self._channel, self._threads = task, channel, threads
         self._peers, self._steps = peers, steps
         self._pool = ConnectionPool(channel, make_poller)
@@ -97,9 +102,15 @@ class OutboundCalls:
     # ---- calls of a master -----------------------------------------------------------------
 
     def call(
-        self, run: RunningStep, assignment: Assignment, handle: str, feeds: Sequence[np.ndarray],
-        timeout: float | None, reply: Callable[[Reply], None], trace: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        run: RunningStep,
+        assignment: Assignment,
+        handle: str,
+        feeds: Sequence[np.ndarray],
+        timeout: float | None,
+        reply: Callable[[Reply], None],
+        trace: bool = False,
+    ) -> None:
         """Has another task run its parts of a step: those that it has registered under `handle`.
 
         `feeds` are all feeds of the step; the task gets those of its `assignment`. `timeout`: seconds, None for no

@@ -48,9 +48,11 @@ class ReadOnlyPart:
         return cls(kernels, sends, fetched) if sources and sources <= kernels.keys() else None
 
     def __init__(
-        self, kernels: dict[int, ClusterKernel], sends: Sequence[tuple[SendKernel, int, int]],
+        self,
+        kernels: dict[int, ClusterKernel],
+        sends: Sequence[tuple[SendKernel, int, int]],
         fetched: Sequence[tuple[str, int, int]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._kernels = list(kernels.items())
         self._sends = [(key_text(kernel.key), kernel, node, slot) for kernel, node, slot in sends]
         self._fetched = fetched

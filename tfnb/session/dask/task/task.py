@@ -67,10 +67,13 @@ class Task:
         self.name = name
         self.settings = load_settings()
         devices = opencl.make_devices(
-            self.settings, config.device_count, config.memory_limit, prefix=name,
+            self.settings,
+            config.device_count,
+            config.memory_limit,
+            prefix=name,
             gpu_memory_fraction=config.gpu_options.per_process_gpu_memory_fraction,
             visible_gpus=config.gpu_options.visible_gpus(),
-        )  # fmt: skip
+        )
         self.devices: dict[str, Device] = {d.name: d for d in devices}
         self.resources = ResourceManager()
         self.threads = HostThreads()
@@ -91,7 +94,7 @@ class Task:
         self._outbound = OutboundCalls(name, self.channel, self._peers, self.steps, self.threads, self._make_poller)
         self._inbound = InboundCalls(
             name, self.channel, self.steps, self._registered, self._outbound, self.refusals.add
-        )  # fmt: skip
+        )
 
     def _receive(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         self._inbound.receive(head, value, stream)
@@ -136,9 +139,12 @@ class Task:
     def counts(self) -> TaskCounts:
         """How much this task keeps for its masters, and what it has refused."""
         return {
-            "masters": len(self.steps.masters()), "registered": len(self._registered),
-            "running": len(self.steps.running()), "refused": self.refusals.count, "refused_last": self.refusals.last,
-        }  # fmt: skip
+            "masters": len(self.steps.masters()),
+            "registered": len(self._registered),
+            "running": len(self.steps.running()),
+            "refused": self.refusals.count,
+            "refused_last": self.refusals.last,
+        }
 
     # ---- steps -----------------------------------------------------------------------------
 
@@ -167,7 +173,11 @@ class Task:
         return run
 
     def run(
-        self, step: int, handle: str, feeds: Sequence[Value], timeout: float | None = None,
+        self,
+        step: int,
+        handle: str,
+        feeds: Sequence[Value],
+        timeout: float | None = None,
         recorder: StepStats | None = None,
     ) -> list[np.ndarray]:
         """Runs a registered step in this thread; returns the fetches of this task's parts, in order.
@@ -178,9 +188,15 @@ class Task:
         return self.steps.get(step).execute(self._registered.get(handle).executor, feeds, timeout, recorder)
 
     def call(
-        self, run: RunningStep, assignment: Assignment, handle: str, feeds: Sequence[np.ndarray],
-        timeout: float | None, reply: Callable[[Reply], None], trace: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        run: RunningStep,
+        assignment: Assignment,
+        handle: str,
+        feeds: Sequence[np.ndarray],
+        timeout: float | None,
+        reply: Callable[[Reply], None],
+        trace: bool = False,
+    ) -> None:
         """Has another task run its parts of a step; see `OutboundCalls.call`."""
         self._outbound.call(run, assignment, handle, feeds, timeout, reply, trace)
 

@@ -20,9 +20,20 @@ from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
 __all__ = [
-    "CHUNK", "LONGEST_HEAD", "MAX_DIMENSIONS", "Assembly", "Head", "Kind", "Message", "Subject", "as_array", "frames",
-    "in_one", "pack", "unpack",
-]  # fmt: skip
+    "CHUNK",
+    "LONGEST_HEAD",
+    "MAX_DIMENSIONS",
+    "Assembly",
+    "Head",
+    "Kind",
+    "Message",
+    "Subject",
+    "as_array",
+    "frames",
+    "in_one",
+    "pack",
+    "unpack",
+]
 
 CHUNK = 1 << 20  # bytes of a frame: few enough to let other messages in between, so many that heads cost nothing
 _FIXED = struct.Struct("<4sBBHIIQQQ")
