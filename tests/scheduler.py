@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 from xdist.workermanage import WorkerController, parse_tx_spec_config
@@ -26,9 +27,8 @@ class ByFolder:
         self._tests: list[str] = []
         self._collected: dict[WorkerController, bool] = {}
         self._pending: dict[WorkerController, deque[int]] = {}
-        self._units: deque[list[int]] | None = (
-            None  # numbers of tests that no process has; None until all have collected
-        )
+        # The numbers of the tests that no process has; None until all processes have collected.
+        self._units: deque[list[int]] | None = None
 
     @property
     def nodes(self) -> list[WorkerController]:
@@ -102,6 +102,8 @@ class ByFolder:
             while self._units and len(pending) <= _AHEAD:
                 unit = self._units.popleft()
                 pending.extend(unit)
-                node.send_runtest_some(unit)
+                # A process that has ended, which xdist has not reported yet: `remove_node` gives its tests to others.
+                with suppress(OSError):
+                    node.send_runtest_some(unit)
             if not self._units and self._units is not None:
                 node.shutdown()
