@@ -67,8 +67,9 @@ fuzz: $(READY) ## thousands of damaged and hostile inputs for everything that re
 soak: $(READY) ## a million steps, ten thousand sessions, graphs, threads and views: what memory they leave; about an hour
 	@$(PY) scripts/soak.py $(SOAK_ARGS)
 
-check: $(FRONTEND) ## lint, layers, sizes, types
+check: $(FRONTEND) ## lint, formatting, layers, sizes, types
 	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check --quiet .
 	@$(PY) -m pytest -q tests/test_layers.py
 	@$(PY) scripts/size.py
 	@$(PY) -m mypy
