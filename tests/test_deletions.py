@@ -17,20 +17,20 @@ REPLACED = "the new file takes the name that the caller gave it; the old content
 
 # (file, function): (the calls in it, sorted; the reason)
 REASONS: dict[tuple[str, str], tuple[str, str]] = {
-    ("ir/files.py", "replace_file"): ("os.replace", REPLACED),
-    ("ir/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
-    ("ir/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),
-    ("ir/scratch.py", "remove_owners"): (
+    ("system/files.py", "replace_file"): ("os.replace", REPLACED),
+    ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
+    ("system/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),
+    ("system/scratch.py", "remove_owners"): (
         "os.unlink",
         "owner files, by their exact form, in the folder of merged parts",
     ),
-    ("ir/scratch.py", "Scratch.__init__"): ("shutil.rmtree", f"the folder {OWN_TOKEN}"),
-    ("ir/scratch.py", "Scratch.remove"): ("os.rmdir, os.unlink, shutil.rmtree", f"the folder {OWN_TOKEN}"),
-    ("ir/scratch.py", "abandoned"): (
+    ("system/scratch.py", "Scratch.__init__"): ("shutil.rmtree", f"the folder {OWN_TOKEN}"),
+    ("system/scratch.py", "Scratch.remove"): ("os.rmdir, os.unlink, shutil.rmtree", f"the folder {OWN_TOKEN}"),
+    ("system/scratch.py", "abandoned"): (
         "shutil.rmtree",
         "a scratch folder by its exact form, with an owner file of tfnb's that nobody holds locked",
     ),
-    ("ir/scratch.py", "_lock_owners"): ("os.open", "opens an owner file to lock it; nothing is written"),
+    ("system/scratch.py", "_lock_owners"): ("os.open", "opens an owner file to lock it; nothing is written"),
     ("ops/checkpoint/shard.py", "write_shard"): ("open", "a new file in a scratch folder"),
     ("ops/checkpoint/files.py", "_publish"): (
         "open, open, os.replace, os.replace, os.replace",

@@ -18,7 +18,6 @@ FOLDERS = sorted(
     }
 )
 MOST = 25
-LARGER = {"tfnb/codegen": 36, "tfnb/ir": 36}
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (\w+) \| (.*) \|$", TEXT.split("## Where is what")[1].split("\n## ")[0], re.M)
 
@@ -28,7 +27,7 @@ def test_a_folder_can_be_looked_through(folder):
     files = [
         path.name for path in folder.iterdir() if path.suffix in (".py", ".cl", ".clh") and path.stem != "__init__"
     ]
-    assert len(files) <= LARGER.get(str(folder.relative_to(ROOT)), MOST), sorted(files)
+    assert len(files) <= MOST, sorted(files)
 
 
 @pytest.mark.parametrize(("package", "told"), [row for row in ROWS if row[0] != "package"])
@@ -45,4 +44,4 @@ def test_a_folder_says_what_it_holds(path):
 
 
 def test_the_page_has_the_packages_with_folders_by_concept():
-    assert {package for package, _ in ROWS} == {"package", "ops", "client", "train", "notebook"}
+    assert {package for package, _ in ROWS} == {"package", "ir", "codegen", "ops", "client", "train", "notebook"}

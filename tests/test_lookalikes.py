@@ -14,8 +14,8 @@ import pytest
 import tfnb as tf
 from tfnb.datasets.vocabulary import VocabularyProcessor
 from tfnb.disk_cache import DiskCache
-from tfnb.ir.scratch import Claim, Scratch
 from tfnb.ops.checkpoint.save_restore import MERGE_V2, SAVE_V2
+from tfnb.system.scratch import Claim, Scratch
 
 pytestmark = pytest.mark.opencl
 TOKEN, OLD_TOKEN, LONG_TOKEN = "0123456789abcdef", "0a1b2c3d", "0123456789abcdef" * 2

@@ -9,11 +9,11 @@ import numpy as np
 from tfnb.codegen.compile import compile_cluster
 from tfnb.codegen.program import DeviceFacts
 from tfnb.devices.buffers import Cell
-from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge, graph_from_operations
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, Kind
 from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, graph_from_operations
 from tfnb.passes.expand import expand
 from tfnb.settings import load_settings
 from tfnb.types import as_dtype

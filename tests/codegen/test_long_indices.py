@@ -10,7 +10,7 @@ import pytest
 from runner import reference, run_graph
 
 import tfnb as tf
-from tfnb.codegen import group, nest, values
+from tfnb.codegen.fusion import group, nest, values
 from tfnb.codegen.program import DeviceFacts
 
 pytestmark = pytest.mark.opencl

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfnb.codegen.clexpr import INNER, Printer
-from tfnb.codegen.kerneltext import KernelText
-from tfnb.codegen.nest import make_nest
-from tfnb.codegen.render import render
+from tfnb.codegen.fusion.nest import make_nest
+from tfnb.codegen.opencl_c.clexpr import INNER, Printer
+from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.render import render
 from tfnb.ir import scalar as s
 from tfnb.types import uint32
 

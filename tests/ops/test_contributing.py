@@ -15,11 +15,11 @@ from cases import Case, arr
 
 import tfnb as tf
 import tfnb.ops.nn.activations as family
-from tfnb.ir.edit import GraphEdit
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.scalar import BINARY, COMPARE, PREDICATE, UNARY
 from tfnb.ir.scalar_host import elementary
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.step_graph.verify import verify
 from tfnb.ops.catalog import op_function
 from tfnb.ops.math.unary import SIGMOID, TANH
 from tfnb.passes.prune import Request, prune

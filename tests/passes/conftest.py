@@ -3,7 +3,7 @@
 import pytest
 
 import tfnb as tf
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.verify import verify
 from tfnb.passes.prune import Request, prune
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tfnb as tf
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.verify import verify
 from tfnb.ops.control_flow.switch_merge import SWITCH
 from tfnb.passes.deref import deref
 

@@ -6,7 +6,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import GraphError
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.verify import verify
 from tfnb.passes import inline as module
 from tfnb.passes.inline import inline
 

@@ -7,9 +7,9 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import GraphError, InvalidArgumentError
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.step_graph.verify import verify
 from tfnb.passes.cluster import cluster
 from tfnb.passes.cse import cse
 from tfnb.passes.expand import expand

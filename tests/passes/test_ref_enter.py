@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tfnb as tf
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.verify import verify
 from tfnb.ops.control_flow.switch_merge import REF_ENTER
 from tfnb.passes.ref_enter import open_ref_enters
 

@@ -10,9 +10,9 @@ import sys
 from typing import Any
 
 import tfnb as tf
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.step_graph.verify import verify
 
 SHAPE = [4]
 

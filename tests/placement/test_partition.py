@@ -13,7 +13,7 @@ from random_loops import N, mixed, vectors
 
 import tfnb as tf
 from tfnb.ir.opdef import Kind
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.verify import verify
 from tfnb.passes.deref import deref
 from tfnb.passes.inline import inline
 from tfnb.passes.prune import Request, prune

@@ -28,10 +28,10 @@ from tfnb.errors import (
     ResourceExhaustedError,
     UnknownError,
 )
-from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge, Node
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
 from tfnb.ops.control_flow.send_recv import TransferAttrs
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor

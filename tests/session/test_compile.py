@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ir.graph import Graph
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.passes.cluster import Clustered
 from tfnb.passes.prune import Request
 from tfnb.runtime.plan import Plan

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ir.interrupts import HeldInterrupts, interruptible
+from tfnb.system.interrupts import HeldInterrupts, interruptible
 
 pytestmark = [pytest.mark.opencl, pytest.mark.one_process("it looks into the local worker")]
 

@@ -9,24 +9,24 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tfnb.codegen.chain import as_part, chain_name, chain_text, part_name
-from tfnb.codegen.columns import emit_columns
-from tfnb.codegen.emission import NAME, Generated
-from tfnb.codegen.group import Group, is_large
-from tfnb.codegen.kerneltext import Scratch
+from tfnb.codegen.fusion.group import Group, is_large
+from tfnb.codegen.fusion.pieces import regions_of
+from tfnb.codegen.fusion.specialize import Specialized
+from tfnb.codegen.fusion.values import CallDef, CopyDef, Lowered, Value
 from tfnb.codegen.memory import Block, plan_arena
-from tfnb.codegen.pieces import regions_of
-from tfnb.codegen.pointwise import biggest, emit_pointwise, nest_of, stores_of
-from tfnb.codegen.product import emit_product, emit_small_product, is_small_product
+from tfnb.codegen.opencl_c.emission import NAME, Generated
+from tfnb.codegen.opencl_c.kerneltext import Scratch
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
-from tfnb.codegen.rows import emit_rows
-from tfnb.codegen.specialize import Specialized
-from tfnb.codegen.transpose import emit_transpose
-from tfnb.codegen.values import CallDef, CopyDef, Lowered, Value
+from tfnb.codegen.schedules.chain import as_part, chain_name, chain_text, part_name
+from tfnb.codegen.schedules.columns import emit_columns
+from tfnb.codegen.schedules.pointwise import biggest, emit_pointwise, nest_of, stores_of
+from tfnb.codegen.schedules.product import emit_product, emit_small_product, is_small_product
+from tfnb.codegen.schedules.rows import emit_rows
+from tfnb.codegen.schedules.transpose import emit_transpose
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import FailedPreconditionError, InternalError, OpError, UnimplementedError
-from tfnb.ir.cluster import Cluster
 from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, Out, Temp, TensorInfo
+from tfnb.ir.step_graph.cluster import Cluster
 
 __all__ = ["Assembler"]
 
@@ -336,8 +336,8 @@ class Assembler:
             target = Slot("output", output, 0, info.nbytes)
             return Copy(self._slot(value, offsets), target, info.nbytes, step.nodes)
         args = tuple(
-            a if isinstance(a, (I32, F32, F64)) else self._slot(a, offsets)
-            for a in step.args  # type: ignore[arg-type]
+            a if isinstance(a, (I32, F32, F64)) else self._slot(a, offsets)  # type: ignore[arg-type]
+            for a in step.args
         )
         return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
 

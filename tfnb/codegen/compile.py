@@ -12,19 +12,19 @@ import numpy as np
 
 from tfnb.caches import forget_results
 from tfnb.codegen.assemble import Assembler
-from tfnb.codegen.bounds import checks_of
-from tfnb.codegen.epilogue import fuse_epilogues
-from tfnb.codegen.group import Cyclic, Group, group
-from tfnb.codegen.inline import cost, inline
-from tfnb.codegen.lower import lower
+from tfnb.codegen.fusion.bounds import checks_of
+from tfnb.codegen.fusion.epilogue import fuse_epilogues
+from tfnb.codegen.fusion.group import Cyclic, Group, group
+from tfnb.codegen.fusion.inline import cost, inline
+from tfnb.codegen.fusion.lower import lower
+from tfnb.codegen.fusion.specialize import Specialized, specialize
+from tfnb.codegen.fusion.values import Lowered, loads_of, size_of
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.codegen.reads import reads_of
-from tfnb.codegen.specialize import Specialized, specialize
-from tfnb.codegen.values import Lowered, loads_of, size_of
 from tfnb.codegen.whynot import WhyNot
-from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge
 from tfnb.ir.kernelcall import TensorInfo
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge
 from tfnb.settings import Settings
 
 __all__ = ["compile_cluster"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tfnb.codegen.fusion.specialize import Specialized
 from tfnb.codegen.program import Read
-from tfnb.codegen.specialize import Specialized
-from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge, Node
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
 
 __all__ = ["reads_of"]
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from tfnb.errors import GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder, replace_input
-from tfnb.ir.graph import graph_from_operations
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import graph_from_operations
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 

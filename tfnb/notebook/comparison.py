@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.contexts import contexts
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.contexts import contexts
 from tfnb.passes.prune import Request, prune
 from tfnb.session.feed import feed_key
 from tfnb.session.fetch import plan_fetches

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfnb.errors import GraphError
-from tfnb.ir.cluster import Cluster
 from tfnb.ir.const import foldable
-from tfnb.ir.contexts import contexts
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.contexts import contexts
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.counters import counters
 from tfnb.passes.partial import fed_parts
 

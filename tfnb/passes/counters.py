@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfnb.ir.graph import Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.binary import ADD, ADD_N, MUL, SUB
 from tfnb.ops.math.cast import CAST

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.const import foldable
-from tfnb.ir.edit import GraphEdit
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 
 __all__ = ["cse"]
 

@@ -6,9 +6,9 @@ Invariant: afterwards the data inputs of control-flow primitives, and fetched st
 
 from __future__ import annotations
 
-from tfnb.ir.edit import GraphEdit
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ops.array.shape_ops import IDENTITY
 
 __all__ = ["deref"]

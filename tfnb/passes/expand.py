@@ -5,8 +5,8 @@ Invariant: afterwards no node that its `expand` recipe rewrites is left; new nod
 
 from __future__ import annotations
 
-from tfnb.ir.edit import EditNode, GraphEdit
-from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.step_graph.edit import EditNode, GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph
 
 __all__ = ["expand"]
 

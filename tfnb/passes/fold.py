@@ -10,11 +10,11 @@ import numpy as np
 
 from tfnb.errors import OpError
 from tfnb.ir.const import foldable
-from tfnb.ir.contexts import contexts
-from tfnb.ir.edit import GraphEdit
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import HostCall, Kind
 from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.step_graph.contexts import contexts
+from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 
 __all__ = ["fold"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfnb.errors import GraphError
-from tfnb.ir.contexts import contexts
-from tfnb.ir.edit import EditNode, GraphEdit
 from tfnb.ir.function import MAX_NODES, Function, copy_into, in_order
-from tfnb.ir.graph import Edge, Graph, graph_from_operations
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.contexts import contexts
+from tfnb.ir.step_graph.edit import EditNode, GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph, graph_from_operations
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import REF_ENTER

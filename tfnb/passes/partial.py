@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.ir.edit import GraphEdit
-from tfnb.ir.graph import Edge, Graph
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Kind, OpDef
+from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ops.sync.waiting_list import Attempt, Lines
+from tfnb.system.interrupts import HeldInterrupts
 from tfnb.types import ANY, Shape, unknown_shape
 
 __all__ = ["Exchange", "fed_parts", "feeds_behind", "in_parts"]

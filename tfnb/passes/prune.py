@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.graph import Edge, Graph, Node, node_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.ir.step_graph.graph import Edge, Graph, Node, node_of
 from tfnb.types import ALL, TensorSpec
 
 __all__ = ["FEED", "Request", "prune"]

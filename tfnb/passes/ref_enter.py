@@ -6,9 +6,9 @@ what made the reference outside has run before the loop begins. Invariant: after
 
 from __future__ import annotations
 
-from tfnb.ir.edit import EditNode, GraphEdit
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.edit import EditNode, GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ops.control_flow.switch_merge import REF_ENTER
 
 __all__ = ["open_ref_enters"]

@@ -6,8 +6,8 @@ afterwards no RefSwitch has a reader; what a branch did to a variable still happ
 
 from __future__ import annotations
 
-from tfnb.ir.edit import EditNode, GraphEdit
-from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.step_graph.edit import EditNode, GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import REF_SWITCH, SWITCH
 

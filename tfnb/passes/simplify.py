@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfnb.ir.edit import GraphEdit
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.math.binary import ADD, ADD_N, DIV, MUL, REAL_DIV, SUB

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfnb.ir.graph import Graph, Node
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
 from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, MAT_MUL
 from tfnb.types import TensorSpec

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfnb.ir.device_spec import DeviceSpec
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind, ref_inputs
+from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.types import TensorSpec, resource, variant
 
 __all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "state_groups"]

@@ -16,8 +16,8 @@ import numpy as np
 
 from tfnb.errors import InternalError
 from tfnb.ir.const import CONST
-from tfnb.ir.graph import Edge, Graph, Node, Path
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.step_graph.graph import Edge, Graph, Node, Path
 from tfnb.ops.control_flow.switch_merge import ENTER, MERGE, NEXT_ITERATION, SWITCH
 from tfnb.types import TensorSpec, int32, scalar
 

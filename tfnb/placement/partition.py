@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tfnb.ir.const import CONST
-from tfnb.ir.graph import Edge, Graph, Node, Path
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Edge, Graph, Node, Path
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.send_recv import RECV, SEND, TransferAttrs
 from tfnb.placement.loops import ControlLoops, copy_invariants, find_loops

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.device_spec import DeviceSpec
-from tfnb.ir.graph import Graph, Node
 from tfnb.ir.graphdef.attrs import is_sendable
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.placement.groups import StateGroups, Union, is_state, join_graph, makes_state
 from tfnb.placement.loops import unsplittable
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.placement.costs import CostModel
 from tfnb.placement.partition import Partition
 from tfnb.placement.simulate import Simulation

@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from tfnb.ir.graph import Graph
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.placement.costs import CostModel, nbytes
 from tfnb.placement.place import Choice, Group, first_device
 from tfnb.placement.simulate import Greedy, simulate

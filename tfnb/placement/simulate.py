@@ -11,8 +11,8 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 
 from tfnb.errors import ResourceExhaustedError
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.placement.costs import CostModel, nbytes
 from tfnb.placement.place import Choice, Group
 

@@ -31,13 +31,12 @@ from tfnb.errors import (
     UnknownError,
 )
 from tfnb.ir.bounds import Check, outside
-from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge, Node
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
 from tfnb.ir.scalar_host import host_kernel, scalar_exprs
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import within
 from tfnb.runtime.rendezvous import Rendezvous
@@ -45,6 +44,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.value_tools import ValueTools
 from tfnb.runtime.values import Value, await_inputs, info_of, nbytes_of, to_host
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = [
     "AsyncKernel",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from tfnb.errors import GraphError
-from tfnb.ir.order import Path, find_cycle, find_paths, topological
+from tfnb.ir.step_graph.order import Path, find_cycle, find_paths, topological
 
 ROOT = 0  # index of the frame that holds all that is in no loop
 CONTROL = -1  # output slot of an edge that carries no value

@@ -13,7 +13,6 @@ import numpy as np
 
 from tfnb.devices.interface import Device
 from tfnb.errors import InternalError
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.frames import DEAD
 from tfnb.runtime.kernels import StepContext, reraise
@@ -21,6 +20,7 @@ from tfnb.runtime.part import PlanPart, abort, fetched
 from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.rendezvous import Received, Rendezvous
 from tfnb.runtime.values import Value, to_host
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["ReceivingRunner"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfnb.devices.buffers import Cell
 from tfnb.errors import FailedPreconditionError
-from tfnb.ir.graph import Node
+from tfnb.ir.step_graph.graph import Node
 
 __all__ = ["RandomStates", "ResourceManager", "reset_shared"]
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfnb.devices.interface import Device
-from tfnb.ir.interrupts import HeldInterrupts
-from tfnb.ir.order import last_uses
+from tfnb.ir.step_graph.order import last_uses
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.kernels import ClusterKernel, StepContext, reraise
 from tfnb.runtime.part import PlanPart, abort, recorded_wait
@@ -22,6 +21,7 @@ from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value, to_host
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["ClusterRunner", "StaticRunner"]
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tfnb.ir.graph import Node
+from tfnb.ir.step_graph.graph import Node
 
 __all__ = ["COMPILE", "HOST", "KERNEL", "LAUNCH", "SCHEDULE", "TRANSFER", "WAIT", "NodeTime", "StepStats"]
 

@@ -19,7 +19,6 @@ import numpy as np
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.interface import Device
 from tfnb.errors import DeadlineExceededError, InternalError
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import Deadline, bounded
 from tfnb.runtime.deadline import current as current_deadline
@@ -32,6 +31,7 @@ from tfnb.runtime.rendezvous import Received, Rendezvous
 from tfnb.runtime.static_schedule import StaticSchedule
 from tfnb.runtime.stats import SCHEDULE, WAIT, StepStats
 from tfnb.runtime.values import Value, index_value, to_host, truth
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["Step"]
 

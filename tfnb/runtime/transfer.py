@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.interface import Device
-from tfnb.ir.graph import Node
+from tfnb.ir.step_graph.graph import Node
 from tfnb.runtime.kernels import StepContext
 from tfnb.runtime.rendezvous import Received
 from tfnb.runtime.stats import TRANSFER, StepStats

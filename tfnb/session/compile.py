@@ -15,10 +15,10 @@ import numpy as np
 from tfnb.codegen.compile import compile_cluster
 from tfnb.devices.interface import Device, DeviceFacts, Program
 from tfnb.errors import OpError
-from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.verify import verify
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.step_graph.verify import verify
 from tfnb.passes.cluster import Clustered, Grouping, cluster, grouping
 from tfnb.passes.cse import cse
 from tfnb.passes.deref import deref

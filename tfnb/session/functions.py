@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.caches import Cache
-from tfnb.ir.interrupts import raise_if_overdue
 from tfnb.passes.prune import Request
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.session.compile import Context, compile_step
+from tfnb.system.interrupts import raise_if_overdue
 
 __all__ = ["Functions"]
 

@@ -20,7 +20,6 @@ from tfnb.devices.host import keep_freed_memory
 from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.executor import Executor
@@ -32,6 +31,7 @@ from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, traced
 from tfnb.settings import Settings, load_settings
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["DeviceDescription", "LocalWorker"]
 

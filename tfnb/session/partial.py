@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange
 from tfnb.session.feed import feed_array
 from tfnb.session.fetch import FetchPlan
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["PartialRun"]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from tfnb.devices.interface import Device
 from tfnb.errors import InternalError
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
 from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tfnb.ir.graph import Graph
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.placement.costs import CostModel
 from tfnb.runtime.stats import HOST, KERNEL, StepStats
 from tfnb.session.config import NodeStats, RunMetadata, RunOptions, StepTimes

@@ -26,9 +26,8 @@ from tfnb.errors import (
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.graph import Graph
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
@@ -42,6 +41,7 @@ from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["InteractiveSession", "Session", "open_sessions"]
 

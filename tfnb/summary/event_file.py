@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tfnb.errors import FailedPreconditionError
-from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
 from tfnb.summary.records import frame
+from tfnb.system.files import os_errors
 
 __all__ = ["EventFile"]
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
-from tfnb.ir.files import os_errors
 from tfnb.ir.graphdef.message import as_message
 from tfnb.summary.reader import LogReader, Run
 from tfnb.summary.scan import records
+from tfnb.system.files import os_errors
 
 __all__ = ["API", "EventTable", "read_events", "summary_iterator"]
 

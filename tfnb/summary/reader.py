@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
-from tfnb.ir.files import os_errors
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Found, scan, scan_events
+from tfnb.system.files import os_errors
 
 __all__ = ["Item", "LogReader", "Run", "Series"]
 

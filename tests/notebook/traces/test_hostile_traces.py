@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfnb as tf
-from tfnb.ir.graph import Graph
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.notebook.protocol.timeline import KINDS
 from tfnb.notebook.traces import model as trace_model_module
 from tfnb.notebook.traces.causes import causes, critical_path

@@ -15,7 +15,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
-from tfnb.ir.scratch import Claim
+from tfnb.system.scratch import Claim
 
 pytestmark = pytest.mark.opencl
 

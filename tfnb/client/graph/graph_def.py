@@ -15,13 +15,13 @@ from tfnb.client.control_flow.imported_loops import restore_loops
 from tfnb.errors import DTypeError, GraphError, NotFoundError, refuse_given
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.files import make_folder, replace_file
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
 from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
 from tfnb.ops import CATALOG
+from tfnb.system.files import make_folder, replace_file
 
 __all__ = ["API", "import_graph_def", "write_graph"]
 

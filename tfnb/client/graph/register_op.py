@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, OpError, UnknownError
-from tfnb.ir.interrupts import interruptible
 from tfnb.ir.kernelcall import F32, I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef, parse_signature
 from tfnb.ir.origin import user_origin
 from tfnb.ops import CATALOG
 from tfnb.ops.catalog import op_function
+from tfnb.system.interrupts import interruptible
 from tfnb.types import ALL, DEVICE_FLOATS, Shape, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "register_op"]

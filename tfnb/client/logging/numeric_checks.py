@@ -11,11 +11,11 @@ from typing import Any
 
 from tfnb.errors import UnimplementedError
 from tfnb.ir.builder import GraphBuilder, replace_input
-from tfnb.ir.contexts import Context, contexts
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.graph import graph_from_operations
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.contexts import Context, contexts
+from tfnb.ir.step_graph.graph import graph_from_operations
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import (

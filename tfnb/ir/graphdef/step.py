@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError, Origin, UnimplementedError
-from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.graphdef.attrs import (
     decode_attrs,
     encode_attrs,
@@ -23,6 +22,7 @@ from tfnb.ir.graphdef.attrs import (
 from tfnb.ir.graphdef.tensor_proto import decode_dtype, decode_shape
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.types import TensorSpec
 
 __all__ = ["decode_step_graph", "encode_step_graph"]

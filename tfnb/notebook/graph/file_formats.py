@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
-from tfnb.ir.files import os_errors
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
+from tfnb.system.files import os_errors
 
 __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph"]
 

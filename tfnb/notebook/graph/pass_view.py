@@ -14,7 +14,7 @@ from typing import Any
 
 from tfnb.errors import DTypeError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.graph import Graph, Node
+from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.notebook.graph import GraphModel, graph_model
 from tfnb.notebook.graph.clusters import clusters_table
 from tfnb.notebook.graph.widget import LiveGraph

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
-from tfnb.ir.files import os_errors
 from tfnb.session.config import NodeStats
+from tfnb.system.files import os_errors
 
 __all__ = ["MOST_BYTES", "TraceFile", "TraceStep", "read_trace", "trace_of"]
 

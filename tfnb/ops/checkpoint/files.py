@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
-from tfnb.ir.files import make_folder, os_errors, sync_file, sync_folder
-from tfnb.ir.scratch import Scratch, abandoned
 from tfnb.ops.checkpoint.index import (
     MAX_INDEX_BYTES,
     Entry,
@@ -37,6 +35,8 @@ from tfnb.ops.checkpoint.index import (
 )
 from tfnb.ops.checkpoint.shard import Shards, from_stored, to_stored, write_shard
 from tfnb.ops.lazy_library import library
+from tfnb.system.files import make_folder, os_errors, sync_file, sync_folder
+from tfnb.system.scratch import Scratch, abandoned
 from tfnb.types import DType, as_dtype
 
 __all__ = [

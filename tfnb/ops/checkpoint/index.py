@@ -17,9 +17,9 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
-from tfnb.ir.files import os_errors
 from tfnb.ir.record import record
 from tfnb.ops.lazy_library import library
+from tfnb.system.files import os_errors
 from tfnb.types import ALL, DType
 
 __all__ = [

@@ -12,8 +12,8 @@ import os
 import threading
 from collections.abc import Iterable
 
-from tfnb.ir.files import make_folder, os_errors
-from tfnb.ir.scratch import PART_FOLDER, Claim, remove_owners
+from tfnb.system.files import make_folder, os_errors
+from tfnb.system.scratch import PART_FOLDER, Claim, remove_owners
 
 __all__ = ["claim_folder", "remove_folders"]
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
-from tfnb.ir.files import os_errors
 from tfnb.ops.checkpoint.index import MAX_INDEX_BYTES, MAX_PARTS, Text
+from tfnb.system.files import os_errors
 from tfnb.types import DType
 
 __all__ = ["Shards", "from_stored", "read_at", "to_stored", "write_shard"]

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tfnb.errors import DataLossError, DTypeError, NotFoundError, OpError, UnimplementedError
-from tfnb.ir.files import os_errors
 from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint.files import Checkpoint
@@ -31,6 +30,7 @@ from tfnb.ops.checkpoint.leveldb_table import (
     table,
     text_of,
 )
+from tfnb.system.files import os_errors
 from tfnb.types import ALL, DType, as_dtype
 
 __all__ = ["OldCheckpoint", "old_files"]

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfnb.errors import DataLossError, DTypeError, NotFoundError, UnimplementedError
-from tfnb.ir.files import os_errors
 from tfnb.ops.checkpoint.files import Checkpoint, remove_own_checkpoint
 from tfnb.ops.checkpoint.index import MAX_PARTS, MAX_SHARDS, Entry, Part, index_path, read_index
 from tfnb.ops.checkpoint.leveldb_table import (
@@ -33,6 +32,7 @@ from tfnb.ops.checkpoint.leveldb_table import (
 )
 from tfnb.ops.checkpoint.shard import read_at
 from tfnb.ops.checkpoint.tensorflow_v1 import OldCheckpoint, old_files
+from tfnb.system.files import os_errors
 from tfnb.types import ALL, DType, as_dtype
 
 __all__ = ["TensorFlowCheckpoint", "checkpoint_stamp", "is_checkpoint", "open_checkpoint", "remove_checkpoint"]

@@ -16,9 +16,9 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, OpError, UnknownError
 from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
-from tfnb.ir.interrupts import interruptible
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.system.interrupts import interruptible
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
 
 __all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]

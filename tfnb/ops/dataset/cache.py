@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DataLossError, OpError
-from tfnb.ir.files import os_errors, sync_folder
 from tfnb.ir.graphdef.tensor_proto import decode_array, encode_array
 from tfnb.ir.protos import proto
-from tfnb.ir.scratch import Scratch
 from tfnb.ops.checkpoint.files import sweep
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.dataset.transforms import Over, Steps, each
 from tfnb.ops.io.record_files import TFRecordFile, masked_crc
+from tfnb.system.files import os_errors, sync_folder
+from tfnb.system.scratch import Scratch
 from tfnb.types import DType
 
 __all__ = ["Cached", "FileCached"]

@@ -100,10 +100,10 @@ CONJUGATE_TRANSPOSE = OpDef(
     types={"T": ALL, "Tperm": INDEX},
     infer=TRANSPOSE.infer,
     host=lambda call, x, perm: (
-        np.conj(TRANSPOSE.host(call, x, perm))
-        if x.dtype.kind == "c"  # type: ignore[misc]
-        else TRANSPOSE.host(call, x, perm)
-    ),  # type: ignore[misc]
+        np.conj(TRANSPOSE.host(call, x, perm))  # type: ignore[misc]
+        if x.dtype.kind == "c"
+        else TRANSPOSE.host(call, x, perm)  # type: ignore[misc]
+    ),
     expand=lambda op, x, perm: _conjugated(TRANSPOSE(x, perm)),
     grad=lambda op, dy: (_conjugated(grad_transpose(op, dy)[0]), None),
     shape_inputs=(1,),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfnb.ir.order import last_uses
+from tfnb.ir.step_graph.order import last_uses
 from tfnb.runtime.kernels import reraise
 from tfnb.runtime.loops.form import Check, ImmediateKernel, InnerLoop, LoopForm, LoopStep
 from tfnb.runtime.loops.scalars import PyCode, ScalarKernel, number_of

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tfnb.ir.graph import Node
-from tfnb.ir.order import last_uses
+from tfnb.ir.step_graph.graph import Node
+from tfnb.ir.step_graph.order import last_uses
 from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.stats import StepStats

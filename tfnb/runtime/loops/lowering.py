@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfnb.ir.order import topological
+from tfnb.ir.step_graph.order import topological
 from tfnb.runtime.loops.form import LoopForm, LoopStep, LoopVariable
 from tfnb.runtime.loops.kernel import LoopKernel
 from tfnb.runtime.plan import CONTROL, ROOT, Plan, PlanError, PlanKind, PlanNode, build_plan

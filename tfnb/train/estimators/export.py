@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.files import os_errors
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.placeholder import placeholder
 from tfnb.ops.io.example_functions import parse_example
+from tfnb.system.files import os_errors
 from tfnb.train.saving.signatures import (
     SIGNATURE_CONSTANTS,
     ClassificationOutput,

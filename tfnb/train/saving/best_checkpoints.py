@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tfnb.errors import DataLossError, InvalidArgumentError
-from tfnb.ir.files import replace_file
 from tfnb.ops.checkpoint.index import read_bounded
 from tfnb.ops.checkpoint.tensorflow_v2 import is_checkpoint
+from tfnb.system.files import replace_file
 
 __all__ = ["API", "BestCheckpoints", "best_checkpoint"]
 

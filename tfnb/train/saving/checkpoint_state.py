@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tfnb.errors import DataLossError
-from tfnb.ir.files import os_errors, replace_file, sync_folder
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint.index import index_path, read_bounded
 from tfnb.ops.checkpoint.tensorflow_v2 import is_checkpoint, remove_checkpoint
+from tfnb.system.files import os_errors, replace_file, sync_folder
 
 __all__ = [
     "API",

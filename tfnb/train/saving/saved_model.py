@@ -29,13 +29,13 @@ from tfnb.errors import (
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.files import os_errors, sync_file, sync_folder
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
-from tfnb.ir.scratch import Scratch
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint.files import sweep
 from tfnb.session.session import Session
+from tfnb.system.files import os_errors, sync_file, sync_folder
+from tfnb.system.scratch import Scratch
 from tfnb.train.saving.saver import Saver
 from tfnb.train.saving.signatures import (
     SIGNATURE_CONSTANTS,

@@ -25,12 +25,12 @@ from tfnb.errors import (
     NotFoundError,
 )
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.checkpoint.files import Checkpoint, Item, write_checkpoint
 from tfnb.ops.checkpoint.tensorflow_v2 import checkpoint_stamp, is_checkpoint, open_checkpoint
 from tfnb.session.session import Session
+from tfnb.system.files import os_errors
 from tfnb.train.saving.best_checkpoints import BestCheckpoints
 from tfnb.train.saving.checkpoint_state import (
     delete_checkpoint,

@@ -27,7 +27,6 @@ from tfnb.errors import (
     OpError,
     UnavailableError,
 )
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.placement.partition import Partition
 from tfnb.runtime.deadline import Deadline, within
 from tfnb.runtime.deadline import current as current_deadline
@@ -49,6 +48,7 @@ from tfnb.session.dask.task_names import task_of
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, Trace, traced
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["Master", "RegisteredParts"]
 

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from tfnb.errors import DeadlineExceededError, OpError, UnavailableError
-from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.deadline import Deadline
 from tfnb.session.dask.task.task_rendezvous import Reply
 from tfnb.session.dask.transport.poller import Poller
+from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["StepReplies"]
 

@@ -11,10 +11,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
-from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.step import decode_step_graph, encode_step_graph
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ops import CATALOG
 from tfnb.ops.control_flow.send_recv import RECV, SEND
 from tfnb.passes.cluster import Grouping

@@ -1,0 +1,133 @@
+"""Which inputs of a cluster hold numbers that must lie in bounds (white paper, section 3: kernels check their inputs).
+
+A bound is followed from the op that has it to the cluster's input, through ops that pass numbers on as they are, and
+through the `where(i < 0, i + size, i)` of an index that counts from the end. Invariant: a number that breaks the bound
+of an input breaks that of the op, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tfnb.codegen.fusion.indexing import Index, index_vars
+from tfnb.codegen.fusion.specialize import Specialized, infer_context
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound, Check, outside
+from tfnb.ir.opdef import LowerSite
+from tfnb.ir.scalar import Expr, arg, const, substitute
+from tfnb.ir.scalar_host import scalar_exprs
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
+
+__all__ = ["checks_of"]
+
+_DEPTH = 6  # nodes between an op and the input; more are not followed
+
+
+def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
+    """The bounds of the cluster's inputs. Raises `InvalidArgumentError` for a known number that is out of bounds."""
+    search = _Search(found, cluster.by_id(), {e: i for i, e in enumerate(cluster.inputs)})
+    checks: dict[tuple[object, ...], Check] = {}
+    for node in cluster.nodes:
+        if node.opdef.bounds is None:
+            continue
+        for bound in node.opdef.bounds(infer_context(found, node)):
+            source, own = search.source(node.inputs[bound.input], bound)
+            if source in found.values:
+                wrong = outside(found.values[source], own)
+                if wrong is not None:
+                    raise InvalidArgumentError(own.message(node.type, wrong), node)
+            elif source in search.places:
+                place = search.places[source]
+                checks.setdefault((place, own.low, own.high), Check(place, own, node.id))
+    return tuple(checks.values())
+
+
+class _Unknown(Exception):
+    """The numbers are computed in a way that no bound can be followed through."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    found: Specialized
+    nodes: Mapping[int, Node]
+    places: dict[Edge, int]
+
+    def source(self, edge: Edge, bound: Bound) -> tuple[Edge, Bound]:
+        """Where the numbers of `edge` come from, and the bound that they have there."""
+        for _ in range(_DEPTH):
+            node = self.nodes.get(edge.id)
+            if node is None or edge in self.places or edge in self.found.values:
+                break
+            if node.opdef.alias is not None:
+                edge = node.inputs[node.opdef.alias]
+                continue
+            leaves: dict[Edge, Expr] = {}
+            try:
+                formula = self._element(edge, index_vars(len(self.found.infos[edge].shape)), leaves, _DEPTH)
+            except _Unknown:
+                break
+            followed = _before(formula, bound) if len(leaves) == 1 else None
+            if followed is None:
+                break
+            edge, bound = next(iter(leaves)), followed
+        return edge, bound
+
+    def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
+        """An element of `edge` as a formula of elements of the edges in `leaves` at the same place."""
+        info, value, node = self.found.infos.get(edge), self.found.values.get(edge), self.nodes.get(edge.id)
+        if info is None or len(info.shape) not in (0, len(idx)):
+            raise _Unknown
+        if value is not None and value.size == 1:
+            return const(value.item(), info.dtype)
+        if edge in self.places or node is None or node.opdef.alias is not None or depth == 0:
+            return leaves.setdefault(edge, arg(len(leaves), info.dtype))
+        inputs = self.found.inputs[node.id]
+        if node.opdef.scalar is not None:
+            operands = [self._element(e, idx, leaves, depth - 1) for e in node.inputs]
+            formulas = scalar_exprs(node.opdef, node.attrs, tuple(i.dtype for i in inputs))
+            return substitute(formulas[edge.port], {arg(i, x.dtype): x for i, x in enumerate(operands)})
+        if node.opdef.lower is None or node.opdef.bounds is not None or node.opdef.stateful:
+            raise _Unknown
+
+        def load(i: int, at: Sequence[Index]) -> Expr:
+            if at and tuple(at) != tuple(idx):
+                raise _Unknown
+            return self._element(node.inputs[i], idx, leaves, depth - 1)
+
+        site = LowerSite(
+            inputs,
+            self.found.outputs[node.id],
+            node.attrs,
+            node.types,
+            lambda i: self.found.values.get(node.inputs[i]),
+            load,
+            _no_random,
+        )
+        return node.opdef.lower(site, tuple(idx), edge.port)
+
+
+def _no_random(word: int) -> Expr:
+    raise _Unknown
+
+
+def _before(formula: Expr, bound: Bound) -> Bound | None:
+    """The bound of x where `bound` is that of `formula`, an expression of x = arg(0); None where it is not known."""
+    x = next((e for e in s.walk(formula) if e.op == "arg"), None)
+    if x is None or not x.dtype.is_integer:
+        return None
+    if formula is x:
+        return bound
+    if formula.op == "cast":
+        inner, wide = formula.args[0], formula.dtype
+        narrow = inner.dtype
+        holds = wide.is_integer and narrow.is_integer and wide.min <= narrow.min and wide.max >= narrow.max
+        return _before(inner, bound) if holds else None
+    size = bound.high
+    if formula.op == "where" and bound.low == 0 and type(size) is int:
+        inner = formula.args[2]
+        if formula is s.where(s.lt(inner, 0), s.add(inner, size), inner):
+            return _before(inner, replace(bound, low=-size))
+    return None

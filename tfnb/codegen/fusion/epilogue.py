@@ -1,0 +1,139 @@
+"""Epilogues: a bias and an activation that follow a library kernel are done at its store.
+
+Matched by what the operations compute, not by their names: `result + vector` along the last dimension, then
+max(x, 0), tanh or sigmoid. Invariant: the values in between have no other reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tfnb.codegen.fusion.indexing import Indexing, index_vars
+from tfnb.codegen.fusion.inline import bodies_of
+from tfnb.codegen.fusion.values import (
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    PointwiseDef,
+    Value,
+    View,
+    loads_of,
+)
+from tfnb.codegen.whynot import WhyNot
+from tfnb.ir.kernelcall import Epilogue
+from tfnb.ir.scalar import Expr
+
+__all__ = ["fuse_epilogues"]
+
+
+def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
+    """The definitions with what can be done at a library kernel's store moved there."""
+    readers = _readers(lowered.definitions)
+    outputs = {v.value for v in lowered.outputs}
+    moved: dict[Definition, CallDef] = {}
+    gone: set[Definition] = set()
+    reasons: list[WhyNot] = []
+    for call in lowered.definitions:
+        if not isinstance(call, CallDef) or not call.epilogue or len(call.outs) != 1:
+            continue
+        fused, last = call, None
+        while True:
+            found = readers.get(fused.outs[0], [])
+            if fused.outs[0] in outputs or len(found) != 1:
+                why = f"its result has {len(found)} readers"
+                break
+            more = _fused(fused, found[0])
+            if isinstance(more, str):
+                why = more
+                break
+            gone.add(last or call)
+            fused, last = more, found[0]
+        if last is None:
+            reasons.append(WhyNot("epilogue", call.label, why))
+        else:
+            moved[last] = fused  # the call stands where its last input is known
+    definitions = [moved.get(d, d) for d in lowered.definitions if d not in gone]
+    return replace(lowered, definitions=definitions), reasons
+
+
+def _readers(roots: Sequence[Definition]) -> dict[Value, list[Definition]]:
+    readers: dict[Value, list[Definition]] = {}
+    for d in roots:
+        if isinstance(d, CallDef):
+            values = {v.value for v in d.ins}
+        elif isinstance(d, CopyDef):
+            values = {d.source.value}
+        else:
+            values = {x.value.value for b in bodies_of(d) for x in loads_of(b)}
+        for v in values:
+            readers.setdefault(v, []).append(d)
+    return readers
+
+
+def _fused(call: CallDef, reader: Definition) -> CallDef | str:
+    """The call with the reader's work at its store, or why not."""
+    if not isinstance(reader, PointwiseDef) or len(reader.values) != 1:
+        return "what follows is not elementwise"
+    value = reader.values[0]
+    if value.kind != "computed" or value.info.dtype is not call.outs[0].info.dtype or not reader.domain:
+        return "what follows stores another type, or a variable"
+    before = call.site.epilogue
+    if before.activation != "none":
+        return "it has an activation already"
+    activation, inner = _activation(reader.bodies[0])
+    bias = _bias(inner, call.outs[0], reader.domain)
+    if isinstance(bias, str):
+        return bias
+    if bias is not None and before.bias is not None:
+        return "it has a bias already"
+    bias = bias or call.bias
+    info = None if bias is None else bias.info
+    site = replace(call.site, epilogue=Epilogue(info, activation))
+    return replace(
+        call,
+        position=reader.position,
+        nodes=(*call.nodes, *reader.nodes),
+        values=(value,),
+        outs=(value,),
+        site=site,
+        bias=bias,
+    )
+
+
+def _activation(e: Expr) -> tuple[str, Expr]:
+    if e.op in ("tanh", "sigmoid"):
+        return e.op, e.args[0]
+    if e.op == "max" and _is_zero(e.args[1]):
+        return "relu", e.args[0]
+    if e.op == "where" and _is_zero(e.args[2]):
+        test = e.args[0]
+        if test.op in ("gt", "ge") and test.args[0] is e.args[1] and _is_zero(test.args[1]):
+            return "relu", e.args[1]
+    return "none", e
+
+
+def _is_zero(e: Expr) -> bool:
+    return e.op == "const" and e.value == 0
+
+
+def _bias(e: Expr, result: Value, domain: tuple[int, ...]) -> View | None | str:
+    """The vector that is added to the result along its last dimension; None if it is the bare result."""
+    ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
+    idx = index_vars(len(domain))
+    here = ix.linear(idx, domain)
+
+    def is_result(x: Expr) -> bool:
+        return x.op == "load" and x.value.value is result and ix.linear(x.args, x.value.shape) is here
+
+    if is_result(e):
+        return None
+    if e.op != "add" or domain[-1:] != result.info.shape[-1:]:
+        return "what follows is more than a bias and an activation"
+    a, b = e.args if is_result(e.args[0]) else e.args[::-1]
+    if not is_result(a) or b.op != "load" or b.value.value is result:
+        return "what follows is more than a bias and an activation"
+    if b.value.value.info.size != domain[-1] or ix.linear(b.args, b.value.shape) is not idx[-1]:
+        return "what is added is no vector along the last dimension"
+    return View(b.value.value, (domain[-1],))

@@ -1,0 +1,460 @@
+"""Grouping: which definitions become one kernel.
+
+Definitions over one domain that share data are computed in one loop nest: the outputs of an optimizer step, a
+reduction with the work on its rows. Invariant: the groups form an acyclic graph under data flow and the order of
+reads and writes of variables, and within a group every element is read where it is computed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tfnb.codegen.fusion.indexing import Indexing, index_vars
+from tfnb.codegen.fusion.inline import squeeze
+from tfnb.codegen.fusion.nest import make_nest
+from tfnb.codegen.fusion.values import (
+    LONG_FROM,
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    ReduceDef,
+    Value,
+    View,
+    loads_of,
+    local,
+    size_of,
+)
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.whynot import WhyNot
+from tfnb.errors import InternalError
+from tfnb.ir.kernelcall import Epilogue
+from tfnb.ir.scalar import Expr, arg, substitute
+
+__all__ = ["Cyclic", "Group", "Member", "group", "is_large", "row_splits"]
+
+MAX_POINTERS = 20
+MAX_MEMBERS = 16
+MAX_NODES = 800
+LARGE = 1 << 17  # bytes
+
+
+class Cyclic(InternalError):
+    """Reads and writes of several variables wait for each other."""
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A definition over squeezed loop variables; `preds` are indices of definitions that come before."""
+
+    index: int
+    definition: Definition
+    domain: tuple[int, ...] = ()
+    bodies: tuple[Expr, ...] = ()
+    axes: tuple[int, ...] = ()
+    reads: frozenset[Value] = frozenset()
+    preds: set[int] = field(default_factory=set)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return self.definition.values
+
+    @property
+    def reduces(self) -> bool:
+        return isinstance(self.definition, ReduceDef)
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """`kind`: pointwise, row (the last dimension is reduced), column, call, copy, or product: a call whose result
+    the other members take over tile by tile.
+
+    `exprs[k]` are the bodies of `members[k]` over the group's loop variables, with the values that the group itself
+    computes substituted; results of its reductions stand as `local(value number)`. `full[k]`: the member ranges over
+    the whole domain, not over the dimensions that are kept. `levels[k]`: how many reductions one after another
+    it waits for.
+    """
+
+    number: int
+    kind: str
+    domain: tuple[int, ...]
+    axes: tuple[int, ...] | None = None
+    members: list[Member] = field(default_factory=list)
+    exprs: list[tuple[Expr, ...]] = field(default_factory=list)
+    full: list[bool] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
+    results: dict[Value, tuple[Expr, int, bool]] = field(default_factory=dict)
+    reads: set[Value] = field(default_factory=set)
+    succs: set[int] = field(default_factory=set)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple(d for d in range(len(self.domain)) if d not in (self.axes or ()))
+
+    @property
+    def label(self) -> str:
+        return self.members[0].definition.label
+
+
+def group(
+    roots: Sequence[Definition], lowered: Lowered, facts: DeviceFacts, fuse: bool = True
+) -> tuple[list[Group], list[WhyNot]]:
+    """The groups in an order in which they can run. Raises `Cyclic`."""
+    members = [_member(k, d) for k, d in enumerate(roots)]
+    _constrain(members)
+    order = _sorted(members)
+    grouping = _Grouping(members, lowered.outputs, facts, fuse)
+    for k in order:
+        grouping.place(members[k])
+    return grouping.in_order(), grouping.reasons
+
+
+def _member(index: int, d: Definition) -> Member:
+    if isinstance(d, CallDef):
+        return Member(index, d, reads=frozenset(d.reads))
+    if isinstance(d, CopyDef):
+        return Member(index, d, reads=frozenset({d.source.value}))
+    domain, bodies, axes = squeeze(d)
+    reads = {x.value.value for b in bodies for x in loads_of(b)}
+    return Member(index, d, domain, bodies, axes, frozenset(reads))
+
+
+def _constrain(members: list[Member]) -> None:
+    """Data flow; a version of a variable is read after its write and before the next."""
+    maker = {v: m.index for m in members for v in m.values}
+    writes: dict[tuple[int, int], int] = {}
+    for m in members:
+        for v in m.values:
+            if v.kind == "variable":
+                writes[(v.index, v.version)] = m.index
+    for m in members:
+        for v in m.reads:
+            if v in maker and maker[v] != m.index:
+                m.preds.add(maker[v])
+            if v.kind == "variable":
+                after = writes.get((v.index, v.version + 1))
+                if after is not None and after != m.index:
+                    members[after].preds.add(m.index)
+    for (variable, version), index in writes.items():
+        before = writes.get((variable, version - 1))
+        if before is not None:
+            members[index].preds.add(before)
+
+
+def _sorted(members: list[Member]) -> list[int]:
+    pending = [len(m.preds) for m in members]
+    succs: list[list[int]] = [[] for _ in members]
+    for m in members:
+        for p in m.preds:
+            succs[p].append(m.index)
+    ready = [(m.definition.position, m.index) for m in members if not m.preds]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, k = heapq.heappop(ready)
+        order.append(k)
+        for j in succs[k]:
+            pending[j] -= 1
+            if not pending[j]:
+                heapq.heappush(ready, (members[j].definition.position, j))
+    if len(order) < len(members):
+        raise Cyclic("reads and writes of variables wait for each other")
+    return order
+
+
+def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -> int:
+    """Into how many parts the reduction of one row is split so that all compute units have work."""
+    rows = inner = 1
+    for d, n in enumerate(domain):
+        rows, inner = (rows, inner * n) if d in axes else (rows * n, inner)
+    if facts.kind == "gpu":
+        return min(256, -(-inner // 4096)) if rows < 256 and inner >= 16384 else 1
+    wanted = 4 * facts.units
+    return min(wanted, inner // 16384) if rows < wanted and rows * inner >= 65536 and inner >= 32768 else 1
+
+
+class _Grouping:
+    def __init__(self, members: list[Member], outputs: Sequence[View], facts: DeviceFacts, fuse: bool) -> None:
+        self.members, self.facts, self.fuse = members, facts, fuse
+        self.uses = Counter([v for m in members for v in m.reads] + [v.value for v in outputs])
+        self.groups: list[Group] = []
+        self.home: dict[int, Group] = {}
+        self.readers: dict[Value, list[Group]] = {}
+        self.reasons: list[WhyNot] = []
+
+    def place(self, m: Member) -> None:
+        target = self._found(m) if self.fuse and m.bodies else None
+        if target is None:
+            kind = _kind(m)
+            target = Group(len(self.groups), kind, m.domain, m.axes if m.reduces else None)
+            self.groups.append(target)
+            joined = _joined(target, m, self.facts)
+            if isinstance(joined, str):
+                raise InternalError(f"{m.definition.label}: {joined}")
+            _add(target, m, joined)
+        self.home[m.index] = target
+        for p in m.preds:
+            if self.home[p] is not target:
+                self.home[p].succs.add(target.number)
+        for v in m.reads:
+            self.readers.setdefault(v, []).append(target)
+
+    def _found(self, m: Member) -> Group | None:
+        """A group that `m` can join: of a value it reads, else of a reader of the same value."""
+        candidates: dict[Group, None] = {}
+        for p in sorted(m.preds, reverse=True):
+            if any(v in m.reads for v in self.members[p].values):
+                candidates[self.home[p]] = None
+        for v in sorted(m.reads, key=lambda v: v.number):  # the same kernels every time
+            if v.info.size > 1:
+                candidates.update(dict.fromkeys(reversed(self.readers.get(v, [])[-8:])))
+        if not m.domain:  # scalars: any launch costs more than the work
+            candidates.update(dict.fromkeys(g for g in reversed(self.groups) if not g.domain and g.kind == "pointwise"))
+        for g in candidates:
+            if g.kind == "copy" or g.kind == "call" and not _is_product(g):
+                continue
+            joined = self._joined(g, m)
+            if not isinstance(joined, str) and self._reaches(g, m):
+                joined = "another kernel must run in between"
+            if isinstance(joined, str):
+                self.reasons.append(WhyNot("joining", f"{m.definition.label} and {g.label}", joined))
+                continue
+            if g.kind == "call":
+                g.domain, g.results = m.domain, _taken_over(g)
+            _add(g, m, joined)
+            return g
+        return None
+
+    def _joined(self, g: Group, m: Member) -> _Joined | str:
+        if g.kind not in ("call", "product"):
+            return _joined(g, m, self.facts)
+        readers = self.uses[g.members[0].values[0]]
+        if readers != 1:
+            return f"the product has {readers} readers"
+        why = _unfit(g.members[0], m)
+        if why is not None:
+            return why
+        return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
+
+    def _reaches(self, g: Group, m: Member) -> bool:
+        """Does a path lead from `g` over another group to `m`?"""
+        goals = {self.home[p].number for p in m.preds} - {g.number}
+        stack, seen = list(g.succs), set(g.succs)
+        while stack:
+            n = stack.pop()
+            if n in goals:
+                return True
+            fresh = self.groups[n].succs - seen
+            seen |= fresh
+            stack.extend(fresh)
+        return False
+
+    def in_order(self) -> list[Group]:
+        pending = {g.number: 0 for g in self.groups}
+        for g in self.groups:
+            for n in g.succs:
+                pending[n] += 1
+        first = {g.number: min(m.definition.position for m in g.members) for g in self.groups}
+        ready: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])  # small groups, large ones
+        for n, count in pending.items():
+            if not count:
+                ready[is_large(self.groups[n])].append((first[n], n))
+        for heap in ready:
+            heapq.heapify(heap)
+        order = []
+        large = False
+        while any(ready):
+            large = large if ready[large] else not large
+            _, n = heapq.heappop(ready[large])
+            order.append(self.groups[n])
+            for s in self.groups[n].succs:
+                pending[s] -= 1
+                if not pending[s]:
+                    heapq.heappush(ready[is_large(self.groups[s])], (first[s], s))
+        if len(order) < len(self.groups):
+            raise InternalError("the kernels of a cluster wait for each other")
+        return order
+
+
+def _is_product(g: Group) -> bool:
+    d = g.members[0].definition
+    return isinstance(d, CallDef) and d.product is not None and d.product.tiled and d.site.epilogue == Epilogue()
+
+
+def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
+    """The results of a call's group once its kernel keeps the product's tiles at hand."""
+    product = g.members[0].values[0]
+    return {product: (local(product.number, product.info.dtype), 0, True), **g.results}
+
+
+def _unfit(product: Member, m: Member) -> str | None:
+    """Why `m` cannot go on with the tiles of a product.
+
+    Only updates of variables do: there are as many kinds of these as optimizers, and each kind is a kernel to compile.
+    """
+    result = product.values[0]
+    if m.reduces or any(v.kind != "variable" or v.info.dtype is not result.info.dtype for v in m.values):
+        return "what follows the product is no update of variables"
+    if {v.index for v in m.values} & {v.index for v in product.reads if v.kind == "variable"}:
+        return "the product reads a variable that is updated"
+    size = max(v.info.size for v in (*m.values, *m.reads))
+    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, size).loops) != 1:
+        return "it needs rows and columns"
+    return "there are too many elements" if size >= LONG_FROM else None
+
+
+def is_large(g: Group) -> bool:
+    """Do several cores share its work? Going from such a kernel to one of a single core, and back, takes time."""
+    return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
+
+
+def _kind(m: Member) -> str:
+    if isinstance(m.definition, CallDef):
+        return "call"
+    if isinstance(m.definition, CopyDef):
+        return "copy"
+    if not m.reduces:
+        return "pointwise"
+    return "row" if len(m.domain) - 1 in m.axes else "column"
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """What a member becomes inside a group."""
+
+    exprs: tuple[Expr, ...]
+    full: bool
+    level: int
+    axes: tuple[int, ...] | None
+    kind: str
+
+
+def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
+    """How `m` can be computed by `g`'s loop nest, or why not."""
+    if not m.bodies:
+        return _Joined((), True, 0, None, g.kind)
+    axes, kind = g.axes, g.kind
+    if m.reduces:
+        if m.domain != g.domain or (axes is not None and axes != m.axes):
+            return "they reduce different domains"
+        axes, kind = m.axes, _kind(m)
+    full = m.domain == g.domain
+    kept = tuple(n for d, n in enumerate(g.domain) if d not in (axes or ()))
+    if not full and (axes is None or m.domain != kept):
+        return f"their domains are {g.domain} and {m.domain}"
+    if len(g.members) >= MAX_MEMBERS:
+        return "the kernel has enough outputs"
+    ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
+    mine = index_vars(len(g.domain))
+    row = tuple(mine[d] for d in range(len(g.domain)) if axes is not None and d not in axes)
+    bodies = m.bodies
+    if not full:
+        renamed = dict(zip(index_vars(len(kept)), row, strict=True))
+        bodies = tuple(substitute(b, renamed) for b in m.bodies)
+    resolved = _resolve(g, bodies, ix, mine, row, full or m.reduces)
+    if isinstance(resolved, str):
+        return resolved
+    exprs, level = resolved
+    why = _limits(g, m, exprs, level, axes, kind, facts, full)
+    return why if why is not None else _Joined(exprs, full, level, axes, kind)
+
+
+def _resolve(
+    g: Group, bodies: tuple[Expr, ...], ix: Indexing, mine: tuple[Expr, ...], row: tuple[Expr, ...], full: bool
+) -> tuple[tuple[Expr, ...], int] | str:
+    """The bodies with loads of the group's own values replaced, and the level they wait for."""
+    table: dict[Expr, Expr] = {}
+    level = 0
+    for load in dict.fromkeys(x for b in bodies for x in loads_of(b)):
+        found = g.results.get(load.value.value)
+        if found is None:
+            continue
+        expr, depth, whole = found
+        idx = mine if whole else row
+        shape = (
+            tuple(g.domain[d] for d in range(len(g.domain)))
+            if whole
+            else tuple(g.domain[int(str(i.value)[1:])] for i in row)
+        )
+        if whole and not full:
+            return "a value per row needs other elements than its own"
+        if ix.linear(load.args, load.value.shape) is not ix.linear(idx, shape):
+            return "it reads other elements than the ones computed beside it"
+        table[load] = expr
+        level = max(level, depth)
+    return tuple(substitute(b, table) for b in bodies), level
+
+
+def _limits(
+    g: Group,
+    m: Member,
+    exprs: tuple[Expr, ...],
+    level: int,
+    axes: tuple[int, ...] | None,
+    kind: str,
+    facts: DeviceFacts,
+    full: bool,
+) -> str | None:
+    if not g.members:
+        return None
+    reads = {x.value.value for e in exprs for x in loads_of(e)}
+    pointers = {(v.kind, v.index) if v.kind == "variable" else v for v in g.reads | reads}
+    if len(pointers) + sum(len(x.values) for x in g.members) + len(m.values) > MAX_POINTERS:
+        return "the kernel would have too many pointers"
+    if sum(size_of(*e) for e in g.exprs) + size_of(*exprs) > MAX_NODES:
+        return "the kernel would be too long"
+    whole = full or m.reduces
+    if level and whole and kind == "column":
+        return "a column is known only after all rows were read"
+    if level and whole and axes is not None and row_splits(g.domain, axes, facts) > 1:
+        return "the reduction is split among work-groups"
+    if kind == "column" and any(f and lv for f, lv in zip(g.full, g.levels, strict=True)):
+        return "a column is known only after all rows were read"
+    return _in_place(g, m, exprs, level, whole, axes)
+
+
+def _in_place(
+    g: Group, m: Member, exprs: tuple[Expr, ...], level: int, whole: bool, axes: tuple[int, ...] | None
+) -> str | None:
+    """A variable written in place may be read only where it is written, in the same phase."""
+    members = [*zip(g.members, g.exprs, g.levels, g.full, strict=True), (m, exprs, level, whole)]
+    written = {
+        (v.index, v.version): (x.domain, depth, f)
+        for x, _, depth, f in members
+        for v in x.values
+        if v.kind == "variable"
+    }
+    ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
+    for _, es, depth, f in members:
+        for load in (x for e in es for x in loads_of(e)):
+            v = load.value.value
+            if v.kind != "variable" or (v.index, v.version + 1) not in written:
+                continue
+            domain, at, whole_write = written[(v.index, v.version + 1)]
+            if whole_write != f or (f and depth != at):
+                return "a variable is read in another phase than it is written"
+            own = index_vars(len(g.domain))
+            if not f:
+                own = tuple(i for d, i in enumerate(own) if d not in (axes or ()))
+            if ix.linear(load.args, load.value.shape) is not ix.linear(own, domain):
+                return "a variable is read elsewhere than it is written"
+    return None
+
+
+def _add(g: Group, m: Member, joined: _Joined) -> None:
+    g.kind, g.axes = joined.kind, joined.axes
+    g.members.append(m)
+    g.exprs.append(joined.exprs)
+    g.full.append(joined.full or m.reduces)
+    g.levels.append(joined.level)
+    g.reads |= {x.value.value for e in joined.exprs for x in loads_of(e)} if m.bodies else set(m.reads)
+    if isinstance(m.definition, ReduceDef):
+        d = m.definition
+        result = local(d.values[0].number, d.accumulator)
+        g.results[d.values[0]] = (substitute(d.finish, {arg(0, result.dtype): result}), joined.level + 1, False)
+        return
+    for v, e in zip(m.values, joined.exprs, strict=True) if m.bodies else ():
+        g.results[v] = (e, joined.level, joined.full)

@@ -1,0 +1,410 @@
+"""Lowering: nodes become definitions of values over loop variables (white paper, section 5).
+
+Elementwise ops, index functions and reductions become expressions; library ops keep their recipe; reshapes are
+views. Variables have versions: a node sees the writes that are ordered before it, and no other. Invariant: a
+definition's expressions name only values that an earlier definition, or nobody, writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from tfnb.codegen.fusion.indexing import Index, index_vars
+from tfnb.codegen.fusion.specialize import Specialized
+from tfnb.codegen.fusion.values import (
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    PointwiseDef,
+    ReduceDef,
+    Value,
+    View,
+    accumulator,
+    compute_dtype,
+    element,
+    literal,
+    param,
+    uniform_value,
+)
+from tfnb.codegen.program import DeviceFacts
+from tfnb.errors import InternalError, OpError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.kernelcall import KernelSite, TensorInfo
+from tfnb.ir.opdef import Kind, LowerSite, ReduceSpec
+from tfnb.ir.scalar import Expr, arg, substitute
+from tfnb.ir.scalar_host import scalar_exprs
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
+from tfnb.types import DType, int32
+
+__all__ = ["lower"]
+
+Element = Callable[[Sequence[Index]], Expr]
+
+
+def lower(
+    cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool = False, optimize: bool = True
+) -> Lowered:
+    """The definitions of a specialised cluster.
+
+    `snapshots` makes every read of a variable that the cluster also writes go through a copy; needed only
+    when unordered reads and writes of several variables wait for each other. Without `optimize` a node's kernels
+    do not depend on what else is in the cluster.
+    """
+    lowering = _Lowering(cluster, found, facts, snapshots, optimize)
+    for position, node in enumerate(cluster.nodes):
+        try:
+            lowering.node(position, node)
+        except OpError as e:
+            raise e.with_op(node) from None
+    return lowering.result()
+
+
+class _Lowering:
+    def __init__(
+        self, cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool, optimize: bool
+    ) -> None:
+        self.cluster, self.found, self.facts = cluster, found, facts
+        self.snapshots, self.optimize = snapshots, optimize
+        self.numbers = 0
+        self.definitions: list[Definition] = []
+        self.views: dict[Edge, View] = {}
+        self.consts: list[np.ndarray] = []
+        self.const_values: dict[Edge, Value] = {}
+        self.copies: dict[Value, Value] = {}
+        self.constants = {Edge(n.id, 0) for n in cluster.nodes if n.opdef.kind is Kind.CONST}
+        self.slot_of = {v: i for i, v in enumerate(cluster.variables)}
+        self.versions: list[list[Value]] = [[] for _ in cluster.variables]
+        self.writers: dict[tuple[int, int], int] = {}
+        self.written = {self.slot_of[found.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes}
+        self.behind: list[int] = []
+        self.position = {n.id: p for p, n in enumerate(cluster.nodes)}
+        for i, (e, info) in enumerate((e, found.infos[e]) for e in cluster.inputs):
+            self.views[e] = View(self.value(info, "input", i), info.shape)
+
+    def value(self, info: TensorInfo, kind: str = "computed", index: int = 0, version: int = 0) -> Value:
+        self.numbers += 1
+        return Value(self.numbers, info, kind, index, version)
+
+    # nodes
+
+    def node(self, position: int, node: Node) -> None:
+        self._order(node)
+        opdef = node.opdef
+        if opdef.kind is Kind.VARIABLE:
+            slot = self.slot_of[node.id]
+            info = self.found.initial.get(node.id, self.found.variables.get(node.id))
+            if info is not None:
+                self.versions[slot].append(self.value(info, "variable", slot))
+            return
+        edges = [Edge(node.id, k) for k in range(len(node.specs))]
+        if opdef.kind is not Kind.COMPUTE or (edges and all(e in self.found.values for e in edges)):
+            return
+        if opdef.opencl is not None and opdef.writes:
+            self._call(position, node)
+        elif opdef.writes:
+            self._update(position, node)
+        elif opdef.alias is not None:
+            self._alias(position, node)
+        elif opdef.scalar is not None:
+            self._elementwise(position, node)
+        elif opdef.reduce is not None:
+            self._reduction(position, node)
+        elif opdef.lower is not None:
+            self._index_function(position, node)
+        elif opdef.opencl is not None:
+            self._call(position, node)
+
+    def _order(self, node: Node) -> None:
+        before = 0
+        for i in (*(e.id for e in node.inputs), *node.control):
+            p = self.position.get(i)
+            if p is not None and p < len(self.behind):
+                before |= self.behind[p] | 1 << p
+        self.behind.append(before)
+
+    # what a node reads
+
+    def _view(self, position: int, node: Node, i: int) -> View:
+        """Input i as memory."""
+        e = node.inputs[i]
+        if e in self.views:
+            view = self.views[e]
+        elif e in self.found.variable_of:
+            view = self._variable(position, node, i)
+        elif e in self.found.values:
+            view = self._const(e)
+        else:
+            raise InternalError(f"input {i} has no value", node)
+        return self._unwritten(position, node, i, view)
+
+    def _variable(self, position: int, node: Node, i: int) -> View:
+        slot = self.slot_of[self.found.variable_of[node.inputs[i]]]
+        versions = self.versions[slot]
+        if i in node.opdef.writes:
+            value = versions[-1]
+        else:
+            value = versions[self._seen(slot, position)]
+        return View(value, value.info.shape)
+
+    def _seen(self, slot: int, position: int) -> int:
+        """The version of a variable that the node at `position` must see."""
+        seen = 0
+        for value in self.versions[slot]:
+            writer = self.writers.get((slot, value.version))
+            if writer is not None and self.behind[position] >> writer & 1:
+                seen = value.version
+        return seen
+
+    def _unwritten(self, position: int, node: Node, i: int, view: View) -> View:
+        """The view, or one of a snapshot when the variable has been written in between."""
+        value = view.value
+        if value.kind != "variable" or i in node.opdef.writes:
+            return view
+        stale = self.behind[position] >> self.writers.get((value.index, value.version + 1), 1 << 30) & 1
+        same_call = node.opdef.opencl is not None and any(
+            self.slot_of[self.found.variable_of[node.inputs[w]]] == value.index for w in node.opdef.writes
+        )
+        if stale or same_call or (self.snapshots and value.index in self.written):
+            return View(self.snapshot(value), view.shape)
+        return view
+
+    def snapshot(self, value: Value) -> Value:
+        if value not in self.copies:
+            position = self.writers.get((value.index, value.version), 0)
+            copy = self.value(value.info)
+            body = element(View(value, value.info.shape), index_vars(len(value.info.shape)))
+            self.definitions.append(PointwiseDef(position, (), "snapshot", (copy,), (body,), True))
+            self.copies[value] = copy
+        return self.copies[value]
+
+    def _const(self, e: Edge) -> View:
+        value = self.const_values.get(e)
+        if value is None:
+            array = self.found.values[e]
+            value = self.value(self.found.infos[e], "const", len(self.consts))
+            self.consts.append(np.asarray(array, order="C"))
+            self.const_values[e] = value
+        return View(value, value.info.shape)
+
+    def _element(self, position: int, node: Node, i: int) -> Element:
+        """Input i as a function of the index tuple."""
+        array = self.found.values.get(node.inputs[i])
+        if array is not None and node.inputs[i] not in self.views:
+            same = uniform_value(array)
+            if same is not None:
+                dtype = self.found.inputs[node.id][i].dtype
+                derived = node.inputs[i] not in self.constants and dtype is s.float32 and same != 0
+                fixed = param(float(same), dtype) if derived else literal(same, dtype)
+                return lambda idx: fixed
+        view = self._view(position, node, i)
+        return lambda idx: element(view, tuple(_as_index(x) for x in idx))
+
+    # what a node defines
+
+    def _define(self, position: int, node: Node, k: int, body: Expr) -> None:
+        if Edge(node.id, k) in self.views:  # it is fed
+            return
+        info = self.found.outputs[node.id][k]
+        value = self.value(info)
+        self.views[Edge(node.id, k)] = View(value, info.shape)
+        self.definitions.append(PointwiseDef(position, (node.id,), node.name, (value,), (_stored(body, info.dtype),)))
+
+    def _scalar_bodies(self, position: int, node: Node, domain: tuple[int, ...]) -> list[Expr]:
+        infos = self.found.inputs[node.id]
+        exprs = scalar_exprs(node.opdef, node.attrs, tuple(i.dtype for i in infos))
+        used = {x.value for e in exprs for x in s.walk(e) if x.op == "arg"}
+        idx = index_vars(len(domain))
+        table: dict[Expr, Expr] = {}
+        for i in sorted(used):
+            wide = compute_dtype(infos[i].dtype)
+            shape = infos[i].shape
+            at = _broadcast(idx, shape, domain)
+            table[arg(i, wide)] = s.cast(self._element(position, node, i)(at), wide)
+        return [substitute(e, table) for e in exprs]
+
+    def _elementwise(self, position: int, node: Node) -> None:
+        outputs = self.found.outputs[node.id]
+        bodies = self._scalar_bodies(position, node, outputs[0].shape)
+        for k, body in enumerate(bodies):
+            self._define(position, node, k, body)
+
+    def _update(self, position: int, node: Node) -> None:
+        opdef = node.opdef
+        slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
+        ids = [self.cluster.variables[v] for v in slots]
+        outputs = self.found.outputs[node.id]
+        domain = outputs[0].shape if outputs else self.found.variables[ids[0]].shape
+        bodies = self._scalar_bodies(position, node, domain)
+        values = tuple(self._next_version(position, v, domain) for v in slots)
+        stored = tuple(_stored(b, v.info.dtype) for b, v in zip(bodies, values, strict=True))
+        self.definitions.append(PointwiseDef(position, (node.id,), node.name, values, stored))
+        self._passed_on(node, values)
+
+    def _next_version(self, position: int, slot: int, shape: tuple[int, ...]) -> Value:
+        versions = self.versions[slot]
+        before = versions[-1]
+        if before.version and before.info.shape != shape:
+            raise ShapeError(f"the variable is assigned shapes {before.info.shape} and {shape} in one step")
+        value = self.value(TensorInfo(before.info.dtype, shape), "variable", slot, before.version + 1)
+        versions.append(value)
+        self.writers[(slot, value.version)] = position
+        return value
+
+    def _passed_on(self, node: Node, values: tuple[Value, ...]) -> None:
+        """An output that is not a reference (TensorFlow calls some so) is the value just written."""
+        if node.specs and not node.specs[0].ref:
+            self.views[Edge(node.id, 0)] = View(values[0], values[0].info.shape)
+
+    def _alias(self, position: int, node: Node) -> None:
+        e = Edge(node.id, 0)
+        if e in self.found.variable_of or e in self.views:
+            return
+        view = self._view(position, node, node.opdef.alias or 0)
+        self.views[e] = View(view.value, self.found.outputs[node.id][0].shape)
+
+    def _site(self, position: int, node: Node) -> LowerSite:
+        elements: dict[int, Element] = {}
+
+        def load(i: int, idx: Sequence[Index]) -> Expr:
+            if i not in elements:
+                elements[i] = self._element(position, node, i)
+            return elements[i](idx)
+
+        return LowerSite(
+            self.found.inputs[node.id],
+            self.found.outputs[node.id],
+            node.attrs,
+            node.types,
+            lambda i: self.found.values.get(node.inputs[i]),
+            load,
+            lambda word: s.rng(node.id, word),
+        )
+
+    def _index_function(self, position: int, node: Node) -> None:
+        site = self._site(position, node)
+        for k, info in enumerate(self.found.outputs[node.id]):
+            body = node.opdef.lower(site, index_vars(len(info.shape)), k)  # type: ignore[misc]
+            self._define(position, node, k, body)
+
+    def _reduction(self, position: int, node: Node) -> None:
+        site = self._site(position, node)
+        spec: ReduceSpec = node.opdef.reduce(site)  # type: ignore[misc]
+        domain, out = site.inputs[0].shape, site.outputs[0]
+        x = site.load(0, index_vars(len(domain)))
+        x = s.cast(x, compute_dtype(x.dtype))
+        body = spec.map(x) if spec.map is not None else x
+        accumulated = accumulator(spec.combine, body.dtype, prod(domain[a] for a in spec.axes))
+        result = arg(0, accumulated)
+        finish = _stored(spec.finish(result) if spec.finish is not None else result, out.dtype)
+        counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is s.float32 and x.value != 0]
+        finish = substitute(finish, {x: param(x.value, x.dtype) for x in counts})
+        if all(domain[a] == 1 for a in spec.axes):
+            one = s.const(0, int32) if spec.combine.startswith("arg") else body
+            plain = _squeezed(substitute(finish, {result: one}), domain, spec, len(out.shape))
+            self._define(position, node, 0, plain)
+            return
+        value = self.value(out)
+        self.views.setdefault(Edge(node.id, 0), View(value, out.shape))
+        self.definitions.append(
+            ReduceDef(position, (node.id,), node.name, (value,), domain, spec.axes, spec.combine, body, finish)
+        )
+
+    def _call(self, position: int, node: Node) -> None:
+        opdef, outputs = node.opdef, self.found.outputs[node.id]
+        if opdef.opencl is None:
+            raise InternalError(f"{opdef.name} has no library kernel", node)
+        ins = tuple(self._view(position, node, i) for i in range(len(node.inputs)))
+        slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
+        written = tuple(self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots)
+        outs = written[: len(outputs)] if written else tuple(self.value(o) for o in outputs)
+        site = KernelSite(
+            opdef.name,
+            self.found.inputs[node.id],
+            outputs,
+            node.attrs,
+            {i: self.found.values[e] for i, e in enumerate(node.inputs) if e in self.found.values},
+            self.facts.units,
+            self.facts.kind,
+            updated=frozenset(
+                i
+                for i, v in enumerate(ins)
+                if self.optimize and v.value.kind == "variable" and v.value.index in self.written
+            ),
+        )
+        product = opdef.product(site) if opdef.product is not None else None
+        self.definitions.append(
+            CallDef(
+                position,
+                (node.id,),
+                node.name,
+                written or outs,
+                ins,
+                outs,
+                site,
+                opdef.opencl,
+                opdef.epilogue,
+                product=product,
+            )
+        )
+        if written:
+            self._passed_on(node, written)
+        else:
+            for k, value in enumerate(outs):
+                self.views.setdefault(Edge(node.id, k), View(value, value.info.shape))
+
+    # the end
+
+    def result(self) -> Lowered:
+        outputs: list[View] = []
+        for k, e in enumerate(self.cluster.outputs):
+            view = self._output(e)
+            value = view.value
+            if value.kind != "computed" or any(v.value is value for v in outputs):
+                position = self.position.get(e.id, len(self.behind) - 1)
+                self.definitions.append(CopyDef(position, (e.id,), "copy", view, k))
+            outputs.append(view)
+        last = [v[-1] for v in self.versions if v]
+        return Lowered(self.definitions, tuple(outputs), self.consts, self.behind, self.writers, last)
+
+    def _output(self, e: Edge) -> View:
+        if e in self.views:
+            return self.views[e]
+        if e in self.found.variable_of:
+            value = self.versions[self.slot_of[self.found.variable_of[e]]][-1]
+            return View(value, value.info.shape)
+        return self._const(e)
+
+
+def _as_index(x: Index) -> Expr:
+    return x if isinstance(x, Expr) else s.const(int(x), int32)
+
+
+def _stored(e: Expr, dtype: DType) -> Expr:
+    return s.cast(e, dtype)
+
+
+def _broadcast(idx: Sequence[Expr], shape: tuple[int, ...], domain: tuple[int, ...]) -> list[Expr]:
+    """The index into an array of `shape` that is broadcast to `domain`."""
+    inner = idx[len(domain) - len(shape) :]
+    return [s.const(0, int32) if n == 1 else i for i, n in zip(inner, shape, strict=True)]
+
+
+def _squeezed(body: Expr, domain: tuple[int, ...], spec: ReduceSpec, rank: int) -> Expr:
+    """A body over a domain whose reduced axes have one element, over the output's loop variables instead."""
+    out = index_vars(rank)
+    source = index_vars(len(domain))
+    table: dict[Expr, Expr] = {}
+    kept = 0
+    for d, i in enumerate(source):
+        if d in spec.axes:
+            table[i] = s.const(0, int32)
+            kept += spec.keepdims
+        else:
+            table[i] = out[kept]
+            kept += 1
+    return substitute(body, table)

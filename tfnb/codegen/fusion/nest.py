@@ -1,0 +1,167 @@
+"""Loop nests: the loops of a kernel with neighbouring dimensions merged.
+
+Two dimensions are one loop when every access walks them as one. Loads become linear positions here. Invariant: the
+merged nest visits the same elements in the same row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tfnb.codegen.fusion.indexing import Affine, Indexing, index_vars
+from tfnb.codegen.fusion.values import LONG_FROM
+from tfnb.ir import scalar as s
+from tfnb.ir.scalar import Expr, make, substitute, walk
+from tfnb.types import DType, int32, int64
+
+__all__ = ["Loop", "Nest", "make_nest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop variable, its extent, and whether the kernel reduces over it."""
+
+    name: str
+    extent: int
+    reduced: bool
+
+    @property
+    def size(self) -> str:
+        """The name of the extent in kernels."""
+        return f"n{self.name[1:]}"
+
+    def var(self, dtype: DType) -> Expr:
+        return s.index(self.name, dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """`loops` from the outermost to the innermost; `exprs` over them, with loads at linear positions; `at`
+    the linear position of the current element, `kept_at` of the current element of the kept dimensions. `dense`: the
+    elements lie in row-major order, one after the other."""
+
+    loops: tuple[Loop, ...]
+    exprs: tuple[Expr, ...]
+    at: Expr
+    kept_at: Expr
+    dtype: DType
+    dense: bool = True
+
+    def strides(self) -> dict[str, str]:
+        """What the steps of `at` along the loops are called: s0 along i0, or what the extent of the next loop is."""
+        names = {n.name: f"s{n.name[1:]}" for n in self.loops}
+        if self.dense and len(self.loops) > 1:
+            names[self.loops[-2].name] = self.loops[-1].size
+        return names
+
+    def kept_strides(self) -> dict[str, str]:
+        """The same of `kept_at`."""
+        kept = [n for n in self.loops if not n.reduced]
+        names = {n.name: f"kept_s{n.name[1:]}" for n in kept}
+        if len(kept) > 1:
+            names[kept[-2].name] = kept[-1].size
+        return names
+
+    @property
+    def indexing(self) -> Indexing:
+        return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
+
+
+def make_nest(
+    domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr], limit: int, at: Expr | None = None
+) -> Nest:
+    """The nest over `domain`, whose dimensions `axes` are reduced.
+
+    `at` is where the current element lies, if not in row-major order from the start. `limit` is the largest
+    number of elements any array has: indices are long from 2**31 on.
+    """
+    axes = frozenset(axes)
+    dtype = int64 if limit >= LONG_FROM else int32
+    ix = Indexing({f"i{d}": n for d, n in enumerate(domain)}, dtype)
+    idx = index_vars(len(domain), dtype)
+    if dtype is int64:
+        narrow = index_vars(len(domain))
+        wider = dict(zip(narrow, idx, strict=True))
+        exprs = [substitute(e, wider) for e in exprs]
+        at = None if at is None else substitute(at, wider)
+    dense = at is None
+    at = ix.linear(idx, domain) if at is None else ix.build(ix.affine(at))
+    kept = [d for d in range(len(domain)) if d not in axes]
+    kept_at = ix.linear([idx[d] for d in kept], [domain[d] for d in kept])
+    flat = [_linear_loads(e, ix) for e in exprs]
+    merged = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
+    nest = _rename(domain, axes, merged, idx, flat, at, kept_at, dtype)
+    return nest if dense else replace(nest, dense=False)
+
+
+def _linear_loads(root: Expr, ix: Indexing) -> Expr:
+    done: dict[Expr, Expr] = {}
+    for e in walk(root):
+        args = tuple(done[a] for a in e.args)
+        if e.op == "load":
+            done[e] = make("load", (ix.linear(args, e.value.shape),), e.dtype, e.value.value)
+        else:
+            done[e] = s.rebuild(e, args)
+    return done[root]
+
+
+def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
+    """The affine forms of all maximal index expressions."""
+    forms: dict[Expr, Affine] = {}
+    stack, seen = list(roots), set(roots)
+    while stack:
+        e = stack.pop()
+        inner = e.args
+        if e.op == "load":
+            form = forms.setdefault(e.args[0], ix.affine(e.args[0]))
+            inner = tuple(a for t in form.terms for a in t.args)
+        elif e.dtype in (int32, int64) and ix.pure(e):
+            forms.setdefault(e, ix.affine(e))
+            continue
+        fresh = [a for a in inner if a not in seen]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return list(forms.values())
+
+
+def _merge(domain: Sequence[int], axes: frozenset[int], forms: list[Affine], idx: Sequence[Expr]) -> list[list[int]]:
+    """Runs of dimensions that are one loop."""
+    pinned = {v for f in forms for t in f.terms if t.op != "index" for v in walk(t) if v.op == "index"}
+    runs: list[list[int]] = []
+    for d in range(len(domain)):
+        last = runs[-1][-1] if runs else None
+        if (
+            last is not None
+            and (last in axes) == (d in axes)
+            and not {idx[last], idx[d]} & pinned
+            and all(f.terms.get(idx[last], 0) == f.terms.get(idx[d], 0) * domain[d] for f in forms)
+        ):
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+    return runs
+
+
+def _rename(
+    domain: Sequence[int],
+    axes: frozenset[int],
+    runs: list[list[int]],
+    idx: Sequence[Expr],
+    exprs: Sequence[Expr],
+    at: Expr,
+    kept_at: Expr,
+    dtype: DType,
+) -> Nest:
+    loops = []
+    table: dict[Expr, Expr] = {}
+    for k, run in enumerate(runs):
+        extent = 1
+        for d in run:
+            extent *= domain[d]
+            table[idx[d]] = s.const(0, dtype)
+        loops.append(Loop(f"i{k}", extent, run[0] in axes))
+        table[idx[run[-1]]] = s.index(f"i{k}", dtype)
+    ix = Indexing({n.name: n.extent for n in loops}, dtype)
+    done = [ix.simplify(substitute(e, table)) for e in (*exprs, at, kept_at)]
+    return Nest(tuple(loops), tuple(done[:-2]), done[-2], done[-1], dtype)

@@ -1,0 +1,74 @@
+"""Pieces: a domain cut along one dimension into parts that read different operands.
+
+A concatenation of twenty tensors, or the sum of twenty padded ones, would look at twenty operands per element; cut
+where its conditions change, each part reads its own. Invariant: the regions cover the domain, each element once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tfnb.codegen.fusion.indexing import Indexing, index_vars
+from tfnb.codegen.fusion.nest import Loop
+from tfnb.codegen.fusion.segments import MAX_SEGMENTS, cuts_along
+from tfnb.codegen.fusion.values import Value, loads_of
+from tfnb.ir.scalar import Expr, substitute
+
+__all__ = ["Region", "regions_of"]
+
+MAX_PIECES = 512
+BIG = 32 * 1024  # elements from which a launch costs less than reading a second operand in vain
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """`stores` over loop variables of `domain`; the element goes to position `at` (None: row-major)."""
+
+    domain: tuple[int, ...]
+    stores: list[tuple[Value, Expr]]
+    limit: int
+    at: Expr | None = None
+
+
+def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int) -> list[Region]:
+    """The whole domain, or the pieces that are cheaper."""
+    whole = [Region(domain, list(stores), limit)]
+    size = 1
+    for n in domain:
+        size *= n
+    many = sum(len(loads_of(e)) for _, e in stores)
+    if many < (2 if size > BIG else 3):
+        return whole
+    dim, cuts = _best(domain, [e for _, e in stores])
+    if not cuts or len(cuts) >= MAX_PIECES or (dim == len(domain) - 1 and len(cuts) < MAX_SEGMENTS):
+        return whole
+    regions, work = [], 0
+    for begin, end in zip([0, *cuts], [*cuts, domain[dim]], strict=True):
+        region = _piece(domain, stores, limit, dim, begin, end)
+        work += sum(len(loads_of(e)) for _, e in region.stores) * (size // domain[dim]) * (end - begin)
+        regions.append(region)
+    return regions if work <= 0.6 * many * size else whole
+
+
+def _best(domain: tuple[int, ...], exprs: list[Expr]) -> tuple[int, list[int]]:
+    """The dimension with the most cuts."""
+    ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
+    found: tuple[int, list[int]] = (0, [])
+    for d, n in enumerate(domain):
+        cuts = sorted(cuts_along(exprs, Loop(f"i{d}", n, False), ix))
+        if len(cuts) > len(found[1]):
+            found = d, cuts
+    return found
+
+
+def _piece(
+    domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int, dim: int, begin: int, end: int
+) -> Region:
+    part = (*domain[:dim], end - begin, *domain[dim + 1 :])
+    idx = index_vars(len(domain))
+    moved = (*idx[:dim], idx[dim] + begin, *idx[dim + 1 :])
+    ix = Indexing({f"i{d}": n for d, n in enumerate(part)})
+    table = {idx[dim]: moved[dim]}
+    done = [(v, ix.simplify(substitute(e, table))) for v, e in stores]
+    return Region(part, done, limit, ix.linear(moved, domain))

@@ -1,0 +1,310 @@
+"""Specialisation: a cluster's shape functions run with concrete shapes (OSDI'16, section 3.3).
+
+What depends only on shapes, constants and the given `shape_values` is computed here by host kernels and never
+becomes a kernel; without folding, only what shapes need and what both compute to the same bit. Invariant: afterwards
+every input and output of every node has a dtype and a concrete shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tfnb.codegen.program import DeviceFacts
+from tfnb.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    ShapeError,
+    UnimplementedError,
+)
+from tfnb.ir.const import MAX_RANK, foldable, vector_length
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.ir.opdef import HostCall, Infer, Kind
+from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
+from tfnb.types import DType, Shape, TensorSpec, as_dtype, unknown_shape
+
+__all__ = ["Specialized", "infer_context", "specialize"]
+
+_MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to carry in the program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Specialized:
+    """`infos[edge]` of edges that are not references; `inputs[id]`, `outputs[id]` of each node;
+    `values[edge]` where a value is known; `variable_of[edge]` the Variable node a reference leads to;
+    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run; `empty` those without a
+    value, `unset` those that are read all the same. `shaping`: without
+    folding, the ids of the nodes whose values fix shapes."""
+
+    infos: dict[Edge, TensorInfo] = field(default_factory=dict)
+    inputs: dict[int, tuple[TensorInfo, ...]] = field(default_factory=dict)
+    outputs: dict[int, tuple[TensorInfo, ...]] = field(default_factory=dict)
+    values: dict[Edge, np.ndarray] = field(default_factory=dict)
+    variable_of: dict[Edge, int] = field(default_factory=dict)
+    initial: dict[int, TensorInfo] = field(default_factory=dict)
+    variables: dict[int, TensorInfo] = field(default_factory=dict)
+    specs: dict[int, TensorSpec] = field(default_factory=dict)
+    empty: set[int] = field(default_factory=set)
+    unset: set[int] = field(default_factory=set)
+    shaping: frozenset[int] | None = None
+
+
+def specialize(
+    cluster: Cluster,
+    inputs: Sequence[TensorInfo],
+    shape_values: Mapping[Edge, np.ndarray],
+    variables: Mapping[int, TensorInfo | None],
+    facts: DeviceFacts,
+    fold: bool = True,
+) -> Specialized:
+    """Concrete shapes for all nodes of `cluster`.
+
+    Without `fold` a node's value does not depend on who else is in the cluster: no device's sine is the host's.
+    Raises `ShapeError` naming the node whose shapes do not fit, `UnimplementedError` for an op or
+    dtype that no kernel serves, `FailedPreconditionError` for a variable read before it has a shape.
+    """
+    found = Specialized(shaping=None if fold else _shaping(cluster))
+    found.infos.update(zip(cluster.inputs, inputs, strict=True))
+    found.values.update({e: np.asarray(v) for e, v in shape_values.items()})
+    for e, info in found.infos.items():
+        if info.size == 0:
+            found.values.setdefault(e, np.zeros(info.shape, info.dtype.np))
+    fed = frozenset(cluster.inputs)
+    for node in cluster.nodes:
+        try:
+            _node(found, node, fed, variables, facts)
+        except OpError as e:
+            raise e.with_op(node) from None
+    return found
+
+
+def _shaping(cluster: Cluster) -> frozenset[int]:
+    """The ids of the nodes whose values fix shapes."""
+    nodes = cluster.by_id()
+    stack = [n.inputs[k].id for n in cluster.nodes for k in n.opdef.shape_inputs if k < len(n.inputs)]
+    found: set[int] = set()
+    while stack:
+        i = stack.pop()
+        if i in nodes and i not in found:
+            found.add(i)
+            stack.extend(e.id for e in nodes[i].inputs if not nodes[i].opdef.shape_only)
+    return frozenset(found)
+
+
+def _node(
+    found: Specialized,
+    node: Node,
+    fed: frozenset[Edge],
+    variables: Mapping[int, TensorInfo | None],
+    facts: DeviceFacts,
+) -> None:
+    kind = node.opdef.kind
+    if kind is Kind.VARIABLE:
+        _variable(found, node, variables.get(node.id))
+        return
+    if kind is Kind.CONST:
+        value, e = node.attrs.value, Edge(node.id, 0)
+        info = TensorInfo(as_dtype(value.dtype), value.shape)
+        found.inputs[node.id], found.outputs[node.id] = (), (info,)
+        if e not in fed:
+            found.infos[e], found.values[e] = info, value
+        return
+    specs = tuple(_input_spec(found, e) for e in node.inputs)
+    for i, spec in enumerate(specs):
+        if not spec.shape.is_fully_defined() and i not in node.opdef.writes:
+            raise FailedPreconditionError(f"input {i} is a variable without a value: run its initializer first")
+    outputs = _infer(found, node, specs)
+    _note_reads(found, node)
+    _references(found, node, specs, outputs)
+    found.inputs[node.id] = tuple(_input_info(found, e) for e in node.inputs)
+    found.outputs[node.id] = outputs
+    for i, info in enumerate(outputs):
+        if (e := Edge(node.id, i)) not in fed and e not in found.variable_of:
+            found.infos[e] = info
+    if not _evaluate(found, node, outputs, fed):
+        _check_served(node, found.inputs[node.id] + outputs, facts)
+
+
+def _variable(found: Specialized, node: Node, info: TensorInfo | None) -> None:
+    spec = node.specs[0]
+    found.specs[node.id] = spec
+    found.variable_of[Edge(node.id, 0)] = node.id
+    found.inputs[node.id] = found.outputs[node.id] = ()
+    if info is None:
+        found.empty.add(node.id)
+    if info is None and spec.shape.is_fully_defined():
+        info = TensorInfo(spec.dtype, spec.shape.known())
+    if info is not None:
+        found.variables[node.id] = found.initial[node.id] = info
+
+
+def _input_spec(found: Specialized, e: Edge) -> TensorSpec:
+    """What is known of an input: all, except for a variable that has no value yet."""
+    variable = found.variable_of.get(e)
+    if variable is not None and variable not in found.variables:
+        return found.specs[variable]
+    info = _input_info(found, e)
+    return TensorSpec(info.dtype, Shape(info.shape))
+
+
+def _input_info(found: Specialized, e: Edge) -> TensorInfo:
+    variable = found.variable_of.get(e)
+    return found.infos[e] if variable is None else found.variables[variable]
+
+
+def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tuple[TensorInfo, ...]:
+    opdef = node.opdef
+    for i in opdef.shape_inputs:
+        if i < len(node.inputs) and node.inputs[i] not in found.values:
+            raise InvalidArgumentError(f"the value of input {i} must be known before the step runs")
+    shapes = opdef.infer(_context(found, node, specs)) if opdef.infer is not None else ()
+    if isinstance(shapes, Shape):
+        shapes = (shapes,)
+    if not node.specs:
+        return ()
+    infos = []
+    for k, spec in enumerate(node.specs):
+        shape = Shape(None) if k >= len(shapes) else shapes[k]
+        if not shape.is_compatible_with(spec.shape):
+            raise ShapeError(f"output {k} has shape {shape}, but the graph says {spec.shape}")
+        shape = shape.merge_with(spec.shape)
+        if not shape.is_fully_defined():
+            raise UnimplementedError(f"the shape {shape} of output {k} depends on data")
+        infos.append(TensorInfo(spec.dtype, shape.known()))
+    return tuple(infos)
+
+
+def infer_context(found: Specialized, node: Node) -> Infer:
+    """What a shape function may look at, once all is known."""
+    return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
+
+
+def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
+    """What the node's shape function sees of its inputs; with `partial`, what its `partial` sees.
+
+    A vector that is too long for a shape is an error in a shape function, and mere data in a `partial`.
+    """
+
+    def value(i: int) -> np.ndarray | None:
+        return found.values.get(node.inputs[i])
+
+    def as_shape(i: int) -> Shape:
+        v, length = value(i), _input_info(found, node.inputs[i]).size
+        if partial and length > MAX_RANK:
+            return unknown_shape
+        vector_length(length, f"input {i}")
+        if v is not None:
+            return Shape(tuple(None if d < 0 else int(d) for d in v.reshape(-1)))
+        return Shape((None,) * length)
+
+    return Infer(
+        node.opdef.name,
+        tuple(s.shape for s in specs),
+        tuple(s.dtype for s in specs),
+        node.attrs,
+        node.types,
+        value,
+        as_shape,
+    )
+
+
+def _note_reads(found: Specialized, node: Node) -> None:
+    """Notes the variables without a value that the node reads, even where the value will change nothing."""
+    if node.opdef.shape_only:
+        return
+    passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
+    for i, e in enumerate(node.inputs):
+        variable = found.variable_of.get(e)
+        if variable in found.empty and i not in node.opdef.writes and i != passed_on:
+            found.unset.add(variable)
+
+
+def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]) -> None:
+    """Follows written and passed-on references, and gives variables the shape they are assigned."""
+    opdef = node.opdef
+    for i in opdef.writes:
+        variable = found.variable_of.get(node.inputs[i])
+        if variable is None:
+            raise InvalidArgumentError(f"input {i} is not a variable of this device")
+        if len(opdef.writes) == 1 and outputs:
+            found.variables[variable] = outputs[0]
+            found.empty.discard(variable)
+        elif variable not in found.variables:
+            raise FailedPreconditionError(f"input {i} is a variable without a value")
+    source = opdef.writes[0] if opdef.writes else opdef.alias
+    if source is not None and node.specs and node.specs[0].ref:
+        variable = found.variable_of.get(node.inputs[source])
+        if variable is not None:
+            found.variable_of[Edge(node.id, 0)] = variable
+
+
+def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
+    """Computes the node's outputs now if all they depend on is known; says whether it did."""
+    opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
+    if opdef.kind is not Kind.COMPUTE or not outputs or any(e in found.variable_of for e in edges):
+        return opdef.kind is not Kind.COMPUTE or not outputs and not opdef.writes
+    if not foldable(opdef) or any(o.size > _MAX_FOLD for o in outputs):
+        return False
+    if all(o.size == 0 for o in outputs):
+        arrays = [np.zeros(o.shape, o.dtype.np) for o in outputs]
+    elif not _folds(found, node, outputs):
+        return False
+    else:
+        arrays = _host_values(found, node, outputs)
+    if not arrays:
+        return False
+    for e, array in zip(edges, arrays, strict=True):
+        if e not in fed:
+            found.values[e] = array
+    return True
+
+
+def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
+    """Without folding, only what shapes need, and whole numbers: the host and every device give the same of these."""
+    if found.shaping is None or node.id in found.shaping or node.opdef.shape_only:
+        return True
+    return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))
+
+
+def _host_values(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> list[np.ndarray]:
+    opdef = node.opdef
+    if opdef.partial is not None:
+        specs = tuple(_input_spec(found, e) for e in node.inputs)
+        shape = opdef.partial(_context(found, node, specs, partial=True))
+        if shape is not None and shape.is_fully_defined() and outputs[0].dtype.is_integer:
+            return [np.asarray(shape.known(), outputs[0].dtype.np).reshape(outputs[0].shape)]
+    kernel = host_kernel(opdef)
+    if opdef.shape_only:
+        infos = (_input_info(found, e) for e in node.inputs)
+        known = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
+    else:
+        known = [found.values[e] for e in node.inputs if e in found.values]
+        if len(known) < len(node.inputs) or any(v.size > _MAX_FOLD for v in known):
+            return []
+    if kernel is None:
+        return []
+    specs = tuple(TensorSpec(o.dtype, Shape(o.shape)) for o in outputs)
+    result = kernel(HostCall(node.attrs, node.types, specs, node), *known)
+    many = result if isinstance(result, (tuple, list)) else (result,)
+    return [np.asarray(a, o.dtype.np) for a, o in zip(many, outputs, strict=True)]
+
+
+def _check_served(node: Node, infos: tuple[TensorInfo, ...], facts: DeviceFacts) -> None:
+    opdef = node.opdef
+    recipes = (opdef.scalar, opdef.lower, opdef.reduce, opdef.opencl)
+    if opdef.alias is None and all(r is None for r in recipes):
+        raise UnimplementedError(f"no OpenCL kernel serves {opdef.name}")
+    for info in infos:
+        _check_dtype(opdef.name, info.dtype, facts)
+
+
+def _check_dtype(name: str, dtype: DType, facts: DeviceFacts) -> None:
+    if not dtype.cl:
+        raise UnimplementedError(f"no OpenCL kernel serves {name} with {dtype.name}")
+    if dtype.name == "float64" and not facts.fp64:
+        raise UnimplementedError(f"{name} with float64: the device has no double precision")

@@ -1,0 +1,83 @@
+"""Emission: what all generated kernels share: launch geometry, and the launch records they become.
+
+Invariant: a `Generated` is complete: text with a placeholder name, arguments in the order of the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tfnb.codegen.fusion.values import Value
+from tfnb.codegen.opencl_c.kerneltext import KernelText, Scratch
+from tfnb.codegen.opencl_c.render import render
+from tfnb.codegen.opencl_c.tree import Block
+from tfnb.codegen.program import DeviceFacts
+
+__all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
+
+NAME = "KERNEL_NAME"
+SMALL = 48 * 1024  # cheap operations that one core does before a second one would have started
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """`groups` work-groups of `local` work-items."""
+
+    groups: int
+    local: int
+
+    @property
+    def items(self) -> int:
+        return self.groups * self.local
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A kernel and its arguments: values, scratches, random nodes (ids), then sizes, then numbers."""
+
+    text: str
+    pointers: tuple[Value | Scratch | int, ...]
+    written: tuple[bool, ...]
+    sizes: tuple[int, ...]
+    numbers: tuple[float, ...]
+    needs: tuple[tuple[str, str, int], ...]
+    geometry: Geometry
+    aligned: frozenset[Value] = frozenset()  # read only at the element that is written
+    parameters: tuple[str, ...] = ()  # their declarations
+    has_local: bool = False  # it declares local memory, which only a kernel may
+    touched: Mapping[Value, int] = field(default_factory=dict)  # bytes read, at most, of what is not read whole
+
+
+def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
+    """How many work-items share `tasks` equal parts of `work` cheap operations."""
+    if facts.kind == "gpu":
+        local = 64
+        return Geometry(max(1, min(1024, -(-tasks // local))), local)
+    if work < SMALL:
+        return Geometry(1, 1)
+    return Geometry(max(1, min(tasks, 4 * facts.units, 1 + work // SMALL)), 1)
+
+
+def assemble(
+    kernel: KernelText,
+    body: Block,
+    shape: Geometry,
+    aligned: frozenset[Value] = frozenset(),
+    has_local: bool = False,
+) -> Generated:
+    """The finished kernel."""
+    text = "\n".join([kernel.signature(NAME), "{", *render(body, 1), "}"])
+    params = list(kernel.params.values())
+    return Generated(
+        text,
+        tuple(p.target for p in params),
+        tuple(p.written for p in params),
+        tuple(n for _, n in kernel.sizes),
+        tuple(kernel.numbers),
+        tuple(kernel.needs),
+        shape,
+        aligned,
+        tuple(kernel.parameters()),
+        has_local,
+    )

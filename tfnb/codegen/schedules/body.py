@@ -1,0 +1,105 @@
+"""What the schedules of generated kernels share: a nest's printer with its scopes, and the variables of its loops.
+
+Invariant: what a body stores was computed before anything of its vector is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfnb.codegen.fusion.nest import Loop, Nest
+from tfnb.codegen.fusion.values import Value
+from tfnb.codegen.opencl_c.clexpr import INNER, Printer
+from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.tree import Block, Declare
+from tfnb.ir.scalar import Expr, walk
+from tfnb.types import DType, int64
+
+__all__ = ["Body", "Stored", "dtypes_of", "extent", "kernel_for", "row_variables", "split_loops"]
+
+Stored = tuple[Value, Expr]  # an array, and the expression of each of its elements
+
+
+def kernel_for(nest: Nest, stores: Iterable[Stored]) -> KernelText:
+    """A new kernel over a nest, which writes what `stores` says."""
+    return KernelText(nest.dtype is int64, frozenset(v.memory for v, _ in stores))
+
+
+class Body:
+    """The printer of a nest with its scopes: `top` (once), `row` (per row) and `inner` (per vector)."""
+
+    def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int) -> None:
+        self.kernel, self.nest, self.lanes = kernel, nest, lanes
+        self.printer = Printer(kernel, nest, levels, lanes)
+        self.top: Block = []
+        self.row: Block = []
+        self.inner: Block = []
+        self.printer.open(0, self.top)
+        self.printer.open(1, self.row)
+        self.printer.inner = split_loops(nest.loops)[1].name
+
+    def open_inner(self) -> Block:
+        """Begins a new body of the innermost loop."""
+        self.inner = []
+        self.printer.open(INNER, self.inner)
+        return self.inner
+
+    def store(self, stores: list[Stored], position: Expr | None = None) -> None:
+        """Computes all values, then writes them, at the nest's position or at the one that is given."""
+        terms = [self.printer.broadcast(e) for _, e in stores]
+        at = self.printer.position(self.nest.at if position is None else position, INNER, "out", raw=True)
+        for (value, _), text in zip(stores, terms, strict=True):
+            pointer = self.kernel.pointer(value)
+            self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
+
+    def aligned(self, stores: list[Stored]) -> frozenset[Value]:
+        """The values that are read only at the element that is written."""
+        at: dict[Value, bool] = {}
+        for load in (x for _, e in stores for x in walk(e) if x.op == "load"):
+            at[load.value] = at.get(load.value, True) and load.args[0] is self.nest.at
+        return frozenset(v for v, same in at.items() if same)
+
+
+def dtypes_of(exprs: list[Expr]) -> set[DType]:
+    """The dtypes of what is loaded or computed per element; index arithmetic does not count."""
+    found = set()
+    for e in walk(*exprs):
+        if e.op not in ("index", "const", "local") and not (e.dtype.is_integer and e.args and _index_only(e)):
+            found.add(e.dtype)
+    return found
+
+
+def _index_only(e: Expr) -> bool:
+    return (
+        e.op != "load"
+        and all(x.op in ("index", "const") or x.args for x in walk(e))
+        and not any(x.op in ("load", "local", "rng") for x in walk(e))
+    )
+
+
+def extent(loops: Iterable[Loop]) -> int:
+    """The number of iterations of nested loops."""
+    n = 1
+    for loop in loops:
+        n *= loop.extent
+    return n
+
+
+def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:
+    """The outer loops and the innermost one, which always exists."""
+    return (loops[:-1], loops[-1]) if loops else ((), Loop("i0", 1, False))
+
+
+def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> Block:
+    """The variables of `loops`, made from their joint number `row`."""
+    kind, rest = kernel.index_type, row
+    lines: Block = []
+    for k, loop in reversed(list(enumerate(loops))):
+        if k == 0:
+            lines.append(Declare(kind, loop.name, rest))
+        else:
+            n = kernel.extent(loop)
+            lines.append(Declare(kind, loop.name, f"{rest} % {n}"))
+            rest, before = f"{row}_{k}", rest
+            lines.append(Declare(kind, rest, f"{before} / {n}"))
+    return lines

@@ -1,0 +1,43 @@
+"""Chains: small kernels that follow each other, in one launch.
+
+A launch costs more than such a kernel's work, and one thread that does all of them finds what the one before left
+in its cache. Each becomes a function, and a kernel calls them in turn. Invariant: the work is that of the parts, one
+work-item doing them one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfnb.codegen.opencl_c.kerneltext import wrapped
+
+__all__ = ["as_part", "chain_name", "chain_text", "part_name"]
+
+
+def part_name(entry: str) -> str:
+    """The name of the function that does what the kernel `entry` does."""
+    return f"part_{entry}"
+
+
+def chain_name(entries: Sequence[str]) -> str:
+    """The name of the kernel that is made of others: all their numbers and what the first does."""
+    numbers = [e.split("_")[0] for e in entries]
+    return "_".join([*numbers, *entries[0].split("_")[1:]])
+
+
+def as_part(text: str) -> str:
+    """A kernel's text as a function."""
+    return text.replace("__kernel void", "static void", 1)
+
+
+def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """The kernel that calls the parts, given as (entry, declarations of its parameters)."""
+    declared, calls = [], []
+    for k, (entry, parameters) in enumerate(parts):
+        names = []
+        for text in parameters:
+            plain = text.replace("*", " ").split()[-1]
+            declared.append(f"{text.removesuffix(plain)}{chr(97 + k)}_{plain}")
+            names.append(f"{chr(97 + k)}_{plain}")
+        calls.append(f"    {part_name(entry)}({', '.join(names)});")
+    return f"__kernel void {name}(\n{wrapped(declared)}\n{{\n" + "\n".join(calls) + "\n}"

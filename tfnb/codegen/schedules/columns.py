@@ -1,0 +1,342 @@
+"""Column kernels: reductions over outer dimensions while the innermost is kept.
+
+Lanes are columns. Few columns are summed up in registers, many in scratch memory while the rows stream by; work is
+split by rows, and a second kernel joins the parts and does what is done per column. Invariant: sums of a column
+never depend on the number of lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfnb.codegen.fusion.group import Group
+from tfnb.codegen.fusion.inline import cost
+from tfnb.codegen.opencl_c.clexpr import INNER
+from tfnb.codegen.opencl_c.ctypes import register_type
+from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geometry
+from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.tree import Assign, Block, Declare, For, Range, Store, vector_loop
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.schedules.body import Body, extent, kernel_for, row_variables
+from tfnb.codegen.schedules.rows import Plan, Reduction, needed_plan
+
+__all__ = ["emit_columns"]
+
+BLOCK = 256  # rows that add up one after the other before their sums join the others
+NARROW = 4  # up to so many vectors of columns are summed up in registers
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """`batch` outer kept elements x `blocks` of columns x `splits` of the rows are the tasks."""
+
+    batch: int
+    blocks: int
+    splits: int
+    rows: int
+    columns: int
+    block: int
+    per: int
+    padded: int
+
+    @property
+    def tasks(self) -> int:
+        return self.batch * self.blocks * self.splits
+
+
+def _shape(plan: Plan, items: int) -> _Shape:
+    batch, rows, columns = extent(plan.kept_loops[:-1]), extent(plan.reduced_loops), plan.kept_loops[-1].extent
+    blocks = min(2 * items, columns // 2048) if columns >= 8192 and batch < 2 * items else 1
+    blocks = max(1, blocks)
+    block = -(-(-(-columns // blocks)) // plan.lanes) * plan.lanes if blocks > 1 else columns
+    blocks = -(-columns // block)
+    tasks = batch * blocks
+    splits = min(items, rows // 16) if items > 1 and tasks < items else 1
+    splits = max(1, splits)
+    per = max(1, -(-rows // splits))
+    splits = max(1, -(-rows // per))
+    return _Shape(batch, blocks, splits, rows, columns, block, per, -(-columns // plan.lanes) * plan.lanes)
+
+
+def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
+    """The kernel of a column group, or two when its rows are split."""
+    plan = needed_plan(group, needed)
+    price = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
+    size = extent(plan.nest.loops)
+    items = 256 if facts.kind == "gpu" else geometry(facts, size, size * max(1, price // 4)).groups
+    shape = _shape(plan, items)
+    local = Geometry(max(1, min(shape.tasks, items)), 1)
+    if shape.splits == 1:
+        return [_single(plan, shape, local)]
+    return [_parts(plan, shape, local), _join(plan, shape)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Accumulator:
+    """State number `state` of a reduction; `name` is that of the local that holds a vector of it."""
+
+    reduction: Reduction
+    state: int
+    name: str
+    lanes: int
+
+    @property
+    def ctype(self) -> str:
+        return register_type(self.reduction.combine.states[self.state])
+
+    @property
+    def vector(self) -> str:
+        return f"{self.ctype}{self.lanes}"
+
+    @property
+    def neutral(self) -> str:
+        return self.reduction.combine.neutral(self.state, True)
+
+    @property
+    def total(self) -> str:
+        """The pointer to the sums of all rows, where columns are many, and the local of the sum, where they are few."""
+        return f"{self.name}_total"
+
+    @property
+    def block(self) -> str:
+        """The pointer to the sums of a block of rows."""
+        return f"{self.name}_block"
+
+    def load(self, name: str, pointer: str, at: str) -> Declare:
+        return Declare(self.vector, name, f"vload{self.lanes}(0, {pointer} + {at})")
+
+    def store(self, value: str, pointer: str, at: str) -> Store:
+        return Store(pointer, at, value, self.ctype, self.lanes)
+
+
+def _accumulators(plan: Plan, kernel: KernelText) -> list[_Accumulator]:
+    states = [(r, k, name) for r in plan.reductions for k, name in enumerate(r.combine.names)]
+    return [_Accumulator(r, k, kernel.named(name, 0), plan.lanes) for r, k, name in states]
+
+
+def _update(kernel: KernelText, accs: list[_Accumulator], into: list[str], values: list[str]) -> Block:
+    """Combines the states in `values` into those in `into`, both by accumulator."""
+    block: Block = []
+    for r in dict.fromkeys(a.reduction for a in accs):
+        own = [j for j, a in enumerate(accs) if a.reduction is r]
+        states = tuple(into[j] for j in own), tuple(values[j] for j in own)
+        block.extend(r.combine.update(kernel, *states, accs[own[0]].lanes))
+    return block
+
+
+class _Main(Body):
+    """The pass over the rows."""
+
+    def __init__(self, plan: Plan, kernel: KernelText, shape: _Shape) -> None:
+        inner = plan.kept_loops[-1]
+        levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}
+        levels |= {n.name: 2 for n in plan.reduced_loops}
+        levels[inner.name] = INNER
+        super().__init__(kernel, plan.nest, levels, plan.lanes)
+        self.printer.count([r.body for r in plan.reductions] + [e for _, (_, e) in plan.full])
+        self.plan, self.shape, self.last = plan, shape, inner
+        self.accs = _accumulators(plan, kernel)
+        self.middle: Block = []
+        self.printer.open(2, self.middle)
+        self.open_inner()
+        if inner is not plan.nest.loops[-1]:
+            raise AssertionError("a column kernel keeps its innermost dimension")
+
+    def narrow(self) -> bool:
+        return self.shape.block <= NARROW * self.lanes
+
+    def blocked(self) -> bool:
+        sums = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in self.plan.reductions)
+        return sums and self.shape.per > BLOCK
+
+    def operands(self, r: Reduction) -> tuple[str, ...]:
+        x = self.kernel.fresh("value")
+        kind = f"{register_type(r.combine.dtype)}{self.lanes}"
+        self.inner.append(Declare(kind, x, self.printer.broadcast(r.body)))
+        return (x, f"({register_type(r.combine.result)}{self.lanes})(q)") if r.combine.arg else (x,)
+
+    def accumulate(self) -> None:
+        """Fills the body of the innermost loop."""
+        wide = not self.narrow()
+        for r in self.plan.reductions:
+            x = self.operands(r)
+            own = [a for a in self.accs if a.reduction is r]
+            pointers = [a.block if self.blocked() else a.total for a in own]
+            if wide:
+                self.inner.extend(a.load(a.name, p, self.last.name) for a, p in zip(own, pointers, strict=True))
+            self.inner.extend(r.combine.update(self.kernel, tuple(a.name for a in own), x, self.lanes))
+            if wide:
+                self.inner.extend(a.store(a.name, p, self.last.name) for a, p in zip(own, pointers, strict=True))
+        stores = [st for _, st in self.plan.full]
+        if stores:
+            self.store(stores)
+
+    def row_loop(self, inner: Block, begin: str, end: str) -> For:
+        """The rows from `begin` to `end`."""
+        head = row_variables(self.kernel, self.plan.reduced_loops, "q")
+        return For(self.kernel.index_type, "q", begin, end, "1", [*head, *self.middle, *inner])
+
+    def column_loop(self, inner: Block) -> For:
+        """The columns of the task."""
+        return vector_loop(self.kernel.index_type, self.last.name, "begin", "end", self.lanes, inner)
+
+    def narrow_columns(self, after: Block) -> For:
+        """Columns outside, rows inside, sums in registers; `after` uses the sums of one vector of columns."""
+        accs, kind = self.accs, self.kernel.index_type
+        if not self.blocked():
+            declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
+            return self.column_loop([*declare, self.row_loop(self.inner, "q_begin", "q_end"), *after])
+        totals = [Declare(a.vector, a.total, a.neutral) for a in accs]
+        outer = [Declare(a.vector, a.name) for a in accs]
+        names = [a.name for a in accs]
+        join = _update(self.kernel, accs, [a.total for a in accs], names)
+        block = self.kernel.size(BLOCK, "n_block_rows")
+        statements: Block = [
+            *(Assign(a.name, a.neutral) for a in accs),
+            Declare(kind, "stop", f"min(q_end, block + {block})"),
+            self.row_loop(self.inner, "block", "stop"),
+            *join,
+        ]
+        blocks = For(kind, "block", "q_begin", "q_end", block, statements)
+        back = [Assign(a.name, a.total) for a in accs]
+        return self.column_loop([*totals, *outer, blocks, *back, *after])
+
+    def wide_columns(self, pointers: list[str]) -> Block:
+        """Rows outside, columns inside, sums in scratch memory at `pointers`."""
+        accs, i, kind, kernel = self.accs, self.last.name, self.kernel.index_type, self.kernel
+        block: Block = [Declare(f"__global {a.ctype} *", a.total, p) for a, p in zip(accs, pointers, strict=True)]
+        block.append(self.column_loop([a.store(f"({a.vector})({a.neutral})", a.total, i) for a in accs]))
+        rows = self.column_loop(self.inner)
+        if not self.blocked():
+            return [*block, self.row_loop([rows], "q_begin", "q_end")]
+        for a, p in zip(accs, self.scratch("block"), strict=True):
+            block.append(Declare(f"__global {a.ctype} *", a.block, p))
+        reset = [a.store(f"({a.vector})({a.neutral})", a.block, i) for a in accs]
+        load = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}_before", a.total))]
+        join = _update(kernel, accs, [f"{a.name}_before" for a in accs], [a.name for a in accs])
+        put = [a.store(f"{a.name}_before", a.total, i) for a in accs]
+        step = kernel.size(BLOCK, "n_block_rows")
+        statements: Block = [
+            self.column_loop([*reset]),
+            Declare(kind, "stop", f"min(q_end, block + {step})"),
+            self.row_loop([rows], "block", "stop"),
+            self.column_loop([*load, *join, *put]),
+        ]
+        return [*block, For(kind, "block", "q_begin", "q_end", step, statements)]
+
+    def scratch(self, what: str) -> list[str]:
+        """Where the scratch memory of the task begins, by accumulator."""
+        padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
+        bases = [self.kernel.scratch(what, j, a.ctype, elements) for j, a in enumerate(self.accs)]
+        return [f"{base} + task * {padded}" for base in bases]
+
+    def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
+        """The kernel whose tasks do `statements`."""
+        loop = Range(self.kernel.index_type, "task", self.kernel.size(self.shape.tasks, "n_tasks"), 1, statements)
+        return assemble(self.kernel, [*top, loop], geo)
+
+
+def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
+    """The rows of a task, and the number that is left of the task's for its columns."""
+    kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
+    if shape.splits == 1:
+        return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
+    n, per = kernel.size(shape.splits, "n_splits"), kernel.size(shape.per, "n_part")
+    return [
+        Declare(kind, "q_begin", f"task % {n} * {per}"),
+        Declare(kind, "q_end", f"min({total}, q_begin + {per})"),
+        Declare(kind, "rest", f"task / {n}"),
+    ], "rest"
+
+
+def _task_columns(kernel: KernelText, plan: Plan, shape: _Shape, task: str) -> Block:
+    """The columns and the batch element of a task."""
+    kind, columns = kernel.index_type, kernel.extent(plan.kept_loops[-1])
+    begin, end, row = "0", columns, task
+    if shape.blocks > 1:
+        n, per = kernel.size(shape.blocks, "n_blocks"), kernel.size(shape.block, "n_block")
+        begin, end, row = f"{task} % {n} * {per}", f"min({columns}, begin + {per})", f"{task} / {n}"
+    bounds = [Declare(kind, "begin", begin), Declare(kind, "end", end), Declare(kind, "row", row)]
+    outer = plan.kept_loops[:-1]
+    return [*bounds, *(row_variables(kernel, outer, "row") if outer else [])]
+
+
+def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
+    """The variables of a task: its rows, its columns, its batch element."""
+    rows, rest = _task_rows(kernel, shape)
+    return [*rows, *_task_columns(kernel, plan, shape, rest)]
+
+
+class _Final(Body):
+    """What is done per column once its sums are there."""
+
+    def __init__(self, plan: Plan, kernel: KernelText) -> None:
+        levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}
+        levels[plan.kept_loops[-1].name] = INNER
+        levels |= {r.name: INNER for r in plan.reductions}
+        super().__init__(kernel, plan.nest, levels, plan.lanes)
+        self.printer.count(e for _, e in plan.kept)
+        self.plan = plan
+        self.open_inner()
+
+    def finish(self, accs: list[_Accumulator]) -> Block:
+        """Statements that store the results, given the accumulators."""
+        for r in self.plan.reductions:
+            states = tuple(a.name for a in accs if a.reduction is r)
+            if r.combine.arg:
+                self.inner.append(r.combine.shown(states[1], self.lanes))
+            self.printer.locals[r.name] = r.combine.outcome(states)
+        self.store(list(self.plan.kept), self.nest.kept_at)
+        return self.inner
+
+
+def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
+    kernel = kernel_for(plan.nest, plan.stores)
+    main = _Main(plan, kernel, shape)
+    head = _head(kernel, plan, shape)
+    main.accumulate()
+    final = _Final(plan, kernel)
+    if main.narrow():
+        after = final.finish(main.accs)
+        loops: Block = [*final.row, main.narrow_columns(after)]
+    else:
+        loops = main.wide_columns(main.scratch("total"))
+        load = [a.load(a.name, a.total, main.last.name) for a in main.accs]
+        after = final.finish(main.accs)
+        loops += [*final.row, main.column_loop([*load, *after])]
+    return main.kernel_of([*main.top, *final.top], [*head, *main.row, *loops], geo)
+
+
+def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
+    """Each task sums up one part of the rows."""
+    kernel = kernel_for(plan.nest, (st for _, st in plan.full))
+    main = _Main(plan, kernel, shape)
+    head = _head(kernel, plan, shape)
+    main.accumulate()
+    pointers = main.scratch("total")
+    if main.narrow():
+        after = [a.store(a.name, p, main.last.name) for a, p in zip(main.accs, pointers, strict=True)]
+        loops: Block = [main.narrow_columns([*after])]
+    else:
+        loops = main.wide_columns(pointers)
+    return main.kernel_of(main.top, [*head, *main.row, *loops], geo)
+
+
+def _join(plan: Plan, shape: _Shape) -> Generated:
+    """One task per batch element and block of columns: adds the parts, then works on the sums."""
+    kernel = kernel_for(plan.nest, plan.kept)
+    final, accs, i = _Final(plan, kernel), _accumulators(plan, kernel), plan.kept_loops[-1].name
+    padded, many = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")
+    declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
+    parts = []
+    for j, a in enumerate(accs):
+        base = kernel.scratch("total", j, a.ctype, shape.padded * shape.tasks)
+        parts.append(a.load(f"{a.name}_part", base, f"(task * {many} + part) * {padded} + {i}"))
+    update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}_part" for a in accs])
+    loop = For("int", "part", "0", many, "1", [*parts, *update])
+    after = final.finish(accs)
+    head = _task_columns(kernel, plan, shape, "task")
+    columns = vector_loop(kernel.index_type, i, "begin", "end", plan.lanes, [*declare, loop, *after])
+    n = kernel.size(shape.batch * shape.blocks, "n_tasks")
+    tasks = Range(kernel.index_type, "task", n, 1, [*head, *final.row, columns])
+    return assemble(kernel, [*final.top, tasks], Geometry(1, 1))

@@ -1,0 +1,137 @@
+"""Combining: the accumulators of a reduction in vector and scalar code.
+
+Each reduction keeps one state, argmax and argmin two (the best value and its index). Long float sums add up in
+blocks, so that their error grows with the square root of the length's root. Invariant: NaN wins in max and min,
+ties in argmax and argmin go to the first index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfnb.codegen.opencl_c.ctypes import (
+    constant,
+    mask_like,
+    mask_type,
+    register_size,
+    register_type,
+    wrapped,
+)
+from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.tree import Assign, Block, Call, Declare
+from tfnb.types import DType, int32, int64
+
+__all__ = ["Combine"]
+
+# the index of an accumulator that has seen no better value than the neutral one
+FIRST_NONE = {int32: "INT_MAX", int64: "LONG_MAX"}
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """The code of one reduction; `dtype` is that of the values that are combined, `result` that of the result."""
+
+    name: str
+    dtype: DType
+    result: DType
+
+    @property
+    def arg(self) -> bool:
+        return self.name.startswith("arg")
+
+    @property
+    def states(self) -> tuple[DType, ...]:
+        """The dtypes of the accumulators."""
+        return (self.dtype, self.result) if self.arg else (self.dtype,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the accumulators are called."""
+        return (self.name, f"{self.name}_at") if self.arg else (self.name,)
+
+    def neutral(self, state: int, vector: bool = False) -> str:
+        """What an accumulator starts with."""
+        if state == 1:
+            return FIRST_NONE[self.result]
+        if self.name in ("any", "all"):
+            return "0" if self.name == "any" else "-1" if vector else "1"
+        if self.name in ("sum", "prod"):
+            return constant(self.name == "prod", self.dtype)
+        low = self.name in ("max", "argmax")
+        if self.dtype.is_floating:
+            return "-INFINITY" if low else "INFINITY"
+        limit = self.dtype.min if low else self.dtype.max
+        return constant(limit, self.dtype)
+
+    def masked(self, x: str, lanes: int) -> str:
+        """`x` with neutral values in the lanes past the end."""
+        kind = register_type(self.dtype) + str(lanes)
+        keep = mask_like(f"lanes{lanes}() < (int{lanes})(live)", self.dtype, lanes)
+        keep = keep if keep.startswith("convert") else f"({keep})"
+        return f"{keep} ? {x} : ({kind})({self.neutral(0, True)})"
+
+    def update(self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int) -> Block:
+        """Statements that combine the states `x` into the accumulators `acc`."""
+        a = acc[0]
+        if self.name in ("sum", "prod"):
+            symbol = "+" if self.name == "sum" else "*"
+            if self.dtype.is_integer and lanes == 1:
+                return [Assign(a, wrapped(symbol, (a, x[0]), self.dtype))]
+            return [Assign(a, f"{a} {symbol} {x[0]}")]
+        if self.name in ("any", "all"):
+            return [Assign(a, x[0], "|" if self.name == "any" else "&")]
+        sign = ">" if self.name in ("max", "argmax") else "<"
+        better = f"({x[0]} {sign} {a})"
+        if not self.arg:
+            if self.dtype.is_floating:
+                better = f"({better} | ({x[0]} != {x[0]}))"
+            return [Assign(a, f"{better} ? {x[0]} : {a}")]
+        return self._update_arg(kernel, acc, x, lanes, better)
+
+    def _update_arg(
+        self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int, better: str
+    ) -> Block:
+        a, at = acc
+        if self.dtype.is_floating:
+            better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
+        tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, self.result, self.dtype)})"
+        test = kernel.fresh("better")
+        kind = f"{mask_type(self.dtype)}{lanes}" if lanes > 1 else "int"
+        return [
+            Declare(kind, test, f"{better} | {tie}"),
+            Assign(a, f"{test} ? {x[0]} : {a}"),
+            Assign(at, f"{self._mask(test, lanes, self.dtype, self.result)} ? {x[1]} : {at}"),
+        ]
+
+    @staticmethod
+    def _mask(text: str, lanes: int, of: DType, to: DType) -> str:
+        """A mask of lanes as wide as those of `of`, as one of lanes as wide as those of `to`."""
+        if lanes == 1 or register_size(of) == register_size(to):
+            return text
+        return f"convert_{mask_type(to)}{lanes}({text})"
+
+    def shown(self, index: str, lanes: int = 1) -> Assign:
+        """An index that is still the neutral one becomes 0."""
+        none, zero = FIRST_NONE[self.result], "0"
+        if lanes > 1:
+            kind = f"({register_type(self.result)}{lanes})"
+            none, zero = f"{kind}({none})", f"{kind}(0)"
+        return Assign(index, f"{index} == {none} ? {zero} : {index}")
+
+    def across(self, kernel: KernelText, acc: tuple[str, ...], lanes: int) -> tuple[Block, tuple[str, ...]]:
+        """Combines the lanes: statements, and the scalar states."""
+        kind = register_type(self.dtype)
+        kernel.need("lib/reduce.clh", "int" if self.dtype.is_bool else kind, lanes)
+        if self.arg:
+            value, at = (kernel.fresh(name) for name in self.names)
+            return [
+                Declare(kind, value),
+                Declare(register_type(self.result), at),
+                Call(f"across_{self.name}", (*acc, f"&{value}", f"&{at}")),
+            ], (value, at)
+        name = kernel.fresh(self.name)
+        return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
+
+    def outcome(self, states: tuple[str, ...]) -> str:
+        """The result from the scalar or vector states."""
+        return states[0] if not self.arg else states[1]

@@ -1,0 +1,154 @@
+"""Pointwise kernels: every output element from elements of the inputs, one pass over the domain.
+
+The innermost loop is vectorised, the outer ones are walked as rows. Invariant: each output element is written
+once, after everything of its vector was read, so an output may lie where an input lay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from tfnb.codegen.fusion.group import Group
+from tfnb.codegen.fusion.inline import cost
+from tfnb.codegen.fusion.nest import Loop, Nest, make_nest
+from tfnb.codegen.fusion.pieces import Region
+from tfnb.codegen.fusion.segments import Segment, split_segments
+from tfnb.codegen.fusion.values import Value
+from tfnb.codegen.opencl_c.clexpr import INNER, Printer
+from tfnb.codegen.opencl_c.ctypes import vector_lanes
+from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geometry
+from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.tree import Block, Declare, If, Range, Return, live_lanes, vector_loop
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.schedules.body import (
+    Body,
+    Stored,
+    dtypes_of,
+    extent,
+    kernel_for,
+    row_variables,
+    split_loops,
+)
+from tfnb.ir.scalar import walk
+
+__all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
+
+
+def stores_of(group: Group, needed: frozenset[object]) -> list[Stored]:
+    """What the members write over the whole domain."""
+    return [
+        (v, e)
+        for m, es, full in zip(group.members, group.exprs, group.full, strict=True)
+        if full and not m.reduces
+        for v, e in zip(m.values, es, strict=True)
+        if v in needed
+    ]
+
+
+def biggest(group: Group) -> int:
+    """The largest number of elements any array of the group has."""
+    values = [v for m in group.members for v in m.values] + list(group.reads)
+    size = 1
+    for n in group.domain:
+        size *= n
+    return max([size, *(v.info.size for v in values)])
+
+
+def nest_of(region: Region) -> tuple[Nest, list[Stored]]:
+    """The merged nest of a region, and its stores over it."""
+    nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
+    return nest, [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
+
+
+def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated:
+    """The kernel of a pointwise group over a region of its domain."""
+    kernel = kernel_for(nest, stores)
+    lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
+    outer, inner = split_loops(nest.loops)
+    size = extent(nest.loops)
+    work = size * max(1, sum(cost(e) for _, e in stores) // 4)
+    shape = geometry(facts, -(-size // lanes), work)
+    touched = _touched(stores, size)
+    if not nest.loops:
+        return replace(_emit_scalar(kernel, nest, stores), touched=touched)
+    levels: dict[object, int] = {n.name: 1 for n in outer}
+    body = Body(kernel, nest, levels | {inner.name: INNER}, lanes)
+    segments = split_segments(nest, inner, stores)
+    flat = not outer and len(segments) == 1
+    loop = _flat(body, inner, stores) if flat else _rows(body, outer, inner, shape.items, segments)
+    return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched)
+
+
+def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
+    """Bytes that `size` iterations can read of what is larger: rows by number, out of a table."""
+    loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
+    read = {v: n * size * v.info.dtype.size for v, n in loads.items()}
+    written = {v for v, _ in stores}
+    return {v: n for v, n in read.items() if n < v.info.nbytes and v not in written}
+
+
+def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
+    """The loop over a nest of one loop, whose vectors are tasks."""
+    body.printer.count(e for _, e in stores)
+    body.open_inner()
+    body.store(stores)
+    i, lanes = inner.name, body.lanes
+    statements = [live_lanes(i, f"{i}_end", lanes), *body.inner]
+    return Range(body.kernel.index_type, i, body.kernel.extent(inner), lanes, statements)
+
+
+def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> Range:
+    """Rows are tasks; where rows are few, so are their blocks."""
+    kernel, kind = body.kernel, body.kernel.index_type
+    rows = extent(outer)
+    blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
+    block = -(-inner.extent // blocks)
+    block = -(-block // body.lanes) * body.lanes if blocks > 1 else block
+    n = kernel.extent(inner)
+    tasks = kernel.size(rows * blocks, "n_tasks")
+    body.row.extend(row_variables(kernel, outer, "row") if outer else [])
+    loops = [statement for k, segment in enumerate(segments) for statement in _segment(body, inner, segment, k)]
+    row, begin, end = "task", "0", n
+    if blocks > 1:
+        many, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
+        row, begin, end = f"task / {many}", f"task % {many} * {per}", f"min({n}, begin + {per})"
+    statements = [
+        Declare(kind, "row", row),
+        *body.row,
+        Declare(kind, "begin", begin),
+        Declare(kind, "end", end),
+        *loops,
+    ]
+    return Range(kind, "task", tasks, 1, statements)
+
+
+def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
+    """The loop over segment number `k` of the innermost dimension, which ends at cut number `k`."""
+    kernel, kind = body.kernel, body.kernel.index_type
+    body.printer.indexing = segment.indexing
+    body.printer.count(e for _, e in segment.stores)
+    body.open_inner()
+    body.store(segment.stores)
+    begin, end = "begin", "end"
+    if segment.begin:
+        cut = kernel.size(segment.begin, "n_cut", ("cut", k - 1))
+        begin = f"max(begin, {cut})"
+    bound: Block = []
+    if segment.end < inner.extent:
+        end, cut = kernel.fresh("end"), kernel.size(segment.end, "n_cut", ("cut", k))
+        bound.append(Declare(kind, end, f"min(end, {cut})"))
+    return [*bound, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
+
+
+def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:
+    """A kernel of scalars: one work-item, no loop."""
+    block: Block = [If("get_global_id(0)", [Return()])]
+    printer = Printer(kernel, nest, {}, 1)
+    printer.open(0, block)
+    printer.count(e for _, e in stores)
+    terms = [printer.term(e) for _, e in stores]
+    at = printer.position(nest.at, 0, "out")
+    for (value, _), text in zip(stores, terms, strict=True):
+        block.append(kernel.write(kernel.pointer(value), at, text, value.info.dtype))
+    return assemble(kernel, block, Geometry(1, 1))

@@ -1,0 +1,362 @@
+"""Row kernels: reductions over the innermost dimensions, with the work on the same rows around them.
+
+A row is walked in phases: a phase computes the reductions whose operands are known and stores what no longer
+waits for one; results of reductions stay in registers. Softmax is one such kernel. Invariant: what a phase reads of
+the row's own results was finished by an earlier phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfnb.codegen.fusion.group import Group, row_splits
+from tfnb.codegen.fusion.inline import cost
+from tfnb.codegen.fusion.nest import Loop, Nest, make_nest
+from tfnb.codegen.fusion.values import ReduceDef
+from tfnb.codegen.opencl_c.clexpr import INNER
+from tfnb.codegen.opencl_c.ctypes import register_type, vector_lanes
+from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geometry
+from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.tree import Block, Declare, For, Range, Store, vector_loop
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables
+from tfnb.codegen.schedules.combine import Combine
+from tfnb.codegen.schedules.pointwise import biggest
+from tfnb.ir import scalar as s
+from tfnb.ir.scalar import Expr, walk
+
+__all__ = ["Plan", "Reduction", "emit_rows", "needed_plan"]
+
+BLOCK = 8192  # elements that add up one after the other before their sum joins the others
+KEEP_COST = 12  # an expression used in two phases that costs this much is kept in scratch memory
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A reduction of a group: `name` is that of its local, `body` over the nest's loops."""
+
+    name: int
+    combine: Combine
+    body: Expr
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A reducing group over its nest: reductions, stores over the whole domain by level, stores per kept element."""
+
+    nest: Nest
+    reductions: tuple[Reduction, ...]
+    full: tuple[tuple[int, Stored], ...]
+    kept: tuple[Stored, ...]
+    lanes: int
+
+    @property
+    def kept_loops(self) -> tuple[Loop, ...]:
+        return tuple(n for n in self.nest.loops if not n.reduced)
+
+    @property
+    def reduced_loops(self) -> tuple[Loop, ...]:
+        return tuple(n for n in self.nest.loops if n.reduced)
+
+    @property
+    def stores(self) -> tuple[Stored, ...]:
+        """All that the group stores."""
+        return (*(st for _, st in self.full), *self.kept)
+
+
+def make_plan(group: Group) -> Plan:
+    """The group's expressions over its merged nest, sorted by what they are for."""
+    flat = [e for es in group.exprs for e in es]
+    nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
+    done = iter(nest.exprs)
+    reductions, full, kept = [], [], []
+    for m, es, whole, level in zip(group.members, group.exprs, group.full, group.levels, strict=True):
+        if isinstance(m.definition, ReduceDef):
+            d = m.definition
+            combine = Combine(d.combine, d.body.dtype, d.accumulator)
+            reductions.append(Reduction(d.values[0].number, combine, next(done), level))
+            finish = group.results[d.values[0]][0]
+            kept.append((d.values[0], finish))
+            continue
+        for v, _ in zip(m.values, es, strict=True):
+            (full.append((level, (v, next(done)))) if whole else kept.append((v, next(done))))
+    kinds = (
+        dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full])
+        | {st for r in reductions for st in r.combine.states}
+        | {v.info.dtype for _, (v, _) in full}
+    )
+    return Plan(nest, tuple(reductions), tuple(full), tuple(kept), vector_lanes(kinds))
+
+
+def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
+    """The plan that stores only the values in `needed`."""
+    plan = make_plan(group)
+    full = tuple((lv, st) for lv, st in plan.full if st[0] in needed)
+    kept = tuple(st for st in plan.kept if st[0] in needed)
+    return Plan(plan.nest, plan.reductions, full, kept, plan.lanes)
+
+
+def emit_rows(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
+    """The kernel of a row group, or two when rows are split: partial results, then the rest."""
+    plan = needed_plan(group, needed)
+    splits = row_splits(group.domain, group.axes or (), facts)
+    rows = extent(plan.kept_loops)
+    price = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
+    work = rows * extent(plan.reduced_loops) * max(1, price // 4)
+    shape = geometry(facts, rows * splits, work)
+    if splits == 1:
+        return [_whole(plan, shape)]
+    return [_partial(plan, shape, splits), _combined(plan, splits, rows)]
+
+
+class _Rows(Body):
+    """The body of a row kernel: `row` holds the statements of a row in order, loops included."""
+
+    def __init__(self, plan: Plan, kernel: KernelText) -> None:
+        levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops}
+        levels |= {n.name: 2 for n in plan.reduced_loops[:-1]}
+        levels[plan.reduced_loops[-1].name] = INNER
+        levels |= {r.name: 1 for r in plan.reductions}
+        roots = [r.body for r in plan.reductions] + [e for _, (_, e) in plan.full] + [e for _, e in plan.kept]
+        super().__init__(kernel, plan.nest, levels, plan.lanes)
+        self.printer.count(roots)
+        self.plan = plan
+        self.outer, self.last = plan.reduced_loops[:-1], plan.reduced_loops[-1]
+        self.middle: Block = []
+        self.kept_scratch: dict[Expr, str] = {}
+        self.states: dict[int, tuple[str, ...]] = {}
+
+    def phase(self, level: int, keep: dict[Expr, str], bounds: tuple[str, str] | None = None) -> None:
+        """The loop of one phase, then its results."""
+        reductions = [r for r in self.plan.reductions if r.level == level]
+        stores = [st for lv, st in self.plan.full if lv == level]
+        if not reductions and not stores:
+            return
+        self.middle = []
+        self.printer.open(2, self.middle)
+        self.open_inner()
+        for e, pointer in self.kept_scratch.items():
+            self._reload(e, pointer)
+        accs = {r: self._accumulators(r) for r in reductions}
+        exact = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in reductions)
+        blocked = exact and extent(self.plan.reduced_loops) > BLOCK
+        parts = {r: tuple(f"{a}_block" for a in acc) if blocked else acc for r, acc in accs.items()}
+        for r in reductions:
+            self._update(r, parts[r])
+        if stores:
+            self.store(stores)
+        for e, pointer in keep.items():
+            self._keep(e, pointer)
+        self.row.append(self._loops(accs, parts, blocked, bounds))
+        for r in reductions:
+            lines, states = r.combine.across(self.kernel, accs[r], self.lanes)
+            self.row.extend(lines)
+            self.states[r.name] = states
+            if bounds is None:
+                self.finish(r, states)
+
+    def finish(self, r: Reduction, states: tuple[str, ...]) -> None:
+        """Makes the result known to the expressions that wait for it."""
+        if r.combine.arg:
+            self.row.append(r.combine.shown(states[1]))
+        self.printer.locals[r.name] = r.combine.outcome(states)
+
+    def _accumulators(self, r: Reduction) -> tuple[str, ...]:
+        names = tuple(self.kernel.fresh(name) for name in r.combine.names)
+        self.row.extend(self._declared(r, names))
+        return names
+
+    def _declared(self, r: Reduction, names: tuple[str, ...]) -> Block:
+        return [
+            Declare(f"{register_type(d)}{self.lanes}", n, r.combine.neutral(k, True))
+            for k, (n, d) in enumerate(zip(names, r.combine.states, strict=True))
+        ]
+
+    def _update(self, r: Reduction, acc: tuple[str, ...]) -> None:
+        x = self.kernel.fresh("value")
+        text = r.combine.masked(self.printer.broadcast(r.body), self.lanes)
+        self.inner.append(Declare(f"{register_type(r.combine.dtype)}{self.lanes}", x, text))
+        states: tuple[str, ...] = (x,)
+        if r.combine.arg:
+            index = self.kernel.lane_index(self.last.name, self.lanes)
+            narrow = self.kernel.wide and r.combine.result is s.int32
+            states = (x, f"convert_int{self.lanes}({index})" if narrow else index)
+        self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
+
+    def _keep(self, e: Expr, pointer: str) -> None:
+        at, kind = self._scratch_at(), register_type(e.dtype)
+        self.inner.append(Store(pointer, at, self.printer.broadcast(e), kind, self.lanes))
+        self.kept_scratch[e] = pointer
+
+    def _reload(self, e: Expr, pointer: str) -> None:
+        name = self.kernel.fresh("x")
+        kind = self.printer.typename(e.dtype, True)
+        self.inner.append(Declare(kind, name, f"vload{self.lanes}(0, {pointer} + {self._scratch_at()})"))
+        self.printer.names[INNER][e] = name
+
+    def _scratch_at(self) -> str:
+        if not self.outer:
+            return self.last.name
+        padded = -(-self.last.extent // self.lanes) * self.lanes
+        return f"q * {self.kernel.size(padded, 'n_padded')} + {self.last.name}"
+
+    def _loops(
+        self,
+        accs: dict[Reduction, tuple[str, ...]],
+        parts: dict[Reduction, tuple[str, ...]],
+        blocked: bool,
+        bounds: tuple[str, str] | None,
+    ) -> For:
+        """The loops over the reduced dimensions; `bounds` of the outermost of them when rows are split."""
+        kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
+        n = kernel.extent(self.last)
+        begin, end = bounds if bounds and not self.outer else ("0", n)
+        start = [node for r in accs for node in self._declared(r, parts[r])] if blocked else []
+        join = (
+            [node for r, acc in accs.items() for node in r.combine.update(kernel, acc, parts[r], lanes)]
+            if blocked
+            else []
+        )
+        long_rows = blocked and (not self.outer or self.last.extent > BLOCK)
+        if long_rows:
+            block = kernel.size(BLOCK, "n_block")
+            stop = Declare(kind, "stop", f"min({end}, block + {block})")
+            inner = vector_loop(kind, i, "block", "stop", lanes, self.inner)
+            loop = For(kind, "block", begin, end, block, [*start, stop, inner, *join])
+        else:
+            loop = vector_loop(kind, i, begin, end, lanes, self.inner)
+        if not self.outer:
+            return loop
+        total = kernel.size(extent(self.outer), "n_outer")
+        begin, end = bounds or ("0", total)
+        head = row_variables(kernel, self.outer, "q")
+        row = [*head, *self.middle, loop]
+        if not blocked or long_rows:
+            return For(kind, "q", begin, end, "1", row)
+        rows = kernel.size(max(1, BLOCK // self.last.extent), "n_block")
+        some = For(kind, "q", "block", f"min({end}, block + {rows})", "1", row)
+        return For(kind, "block", begin, end, rows, [*start, some, *join])
+
+    def store_kept(self) -> None:
+        """Writes what there is one of per row."""
+        at = self.printer.position(self.nest.kept_at, 1, "out")
+        terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
+        for (v, _), text in zip(self.plan.kept, terms, strict=True):
+            self.row.append(self.kernel.write(self.kernel.pointer(v), at, text, v.info.dtype))
+
+
+def _shared(plan: Plan) -> dict[int, list[Expr]]:
+    """Costly expressions that a later phase needs again, by the phase that computes them first."""
+    inner = plan.reduced_loops[-1].name
+    levels = sorted({r.level for r in plan.reductions} | {lv for lv, _ in plan.full})
+    roots = {
+        lv: [r.body for r in plan.reductions if r.level == lv] + [e for n, (_, e) in plan.full if n == lv]
+        for lv in levels
+    }
+    first: dict[Expr, int] = {}
+    kept: dict[int, list[Expr]] = {}
+    for lv in levels:
+        stack, seen = list(roots[lv]), set()
+        while stack:
+            e = stack.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            varying = any(x.op == "index" and x.value == inner for x in walk(e))
+            if e in first and varying and cost(e) >= KEEP_COST and e.op != "load":
+                if e not in kept.setdefault(first[e], []):
+                    kept[first[e]].append(e)
+                continue
+            stack.extend(e.args)
+        for e in walk(*roots[lv]):
+            first.setdefault(e, lv)
+    return kept
+
+
+def _whole(plan: Plan, shape: Geometry) -> Generated:
+    kernel = kernel_for(plan.nest, plan.stores)
+    body = _Rows(plan, kernel)
+    body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
+    shared = _shared(plan)
+    padded = -(-body.last.extent // plan.lanes) * plan.lanes * extent(body.outer)
+    count = 0
+    for level in range(max([r.level for r in plan.reductions] + [lv for lv, _ in plan.full]) + 1):
+        keep: dict[Expr, str] = {}
+        for e in shared.get(level, []):
+            kind = register_type(e.dtype)
+            base = kernel.scratch("kept", count, kind, padded * shape.items)
+            own = f"{base} + ITEM * {kernel.size(padded, 'n_kept')}"
+            body.top.append(Declare(f"__global {kind} *", f"{base}_row", own))
+            keep[e] = f"{base}_row"
+            count += 1
+        body.phase(level, keep)
+    body.store_kept()
+    loop = Range(kernel.index_type, "row", kernel.size(extent(plan.kept_loops), "n_rows"), 1, body.row)
+    single = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
+    aligned = body.aligned([st for _, st in plan.full]) if single and plan.full and not plan.reductions else frozenset()
+    return assemble(kernel, [*body.top, loop], shape, aligned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A state of a reduction in scratch memory, one element for each part of each row."""
+
+    pointer: str
+    ctype: str
+
+
+def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, list[_Part]]:
+    """The scratch memory in which the two kernels of split rows meet."""
+    parts: dict[Reduction, list[_Part]] = {}
+    for k, r in enumerate(plan.reductions):
+        kinds = [register_type(d) for d in r.combine.states]
+        parts[r] = [_Part(kernel.scratch("parts", (k, j), c, elements), c) for j, c in enumerate(kinds)]
+    return parts
+
+
+def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
+    """Each task reduces one part of one row."""
+    kernel = kernel_for(plan.nest, (st for _, st in plan.full))
+    body = _Rows(plan, kernel)
+    rows = extent(plan.kept_loops)
+    many = kernel.size(splits, "n_splits")
+    split = extent(body.outer) if body.outer else body.last.extent
+    size = -(-split // splits)
+    if not body.outer:
+        size = -(-size // plan.lanes) * plan.lanes
+    per = kernel.size(size, "n_part")
+    total = kernel.size(split, "n_outer") if body.outer else kernel.extent(body.last)
+    kind = kernel.index_type
+    body.row.append(Declare(kind, "row", f"task / {many}"))
+    body.row.append(Declare(kind, "begin", f"task % {many} * {per}"))
+    body.row.append(Declare(kind, "end", f"min({total}, begin + {per})"))
+    body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
+    body.phase(0, {}, ("begin", "end"))
+    for r, parts in _parts_of(plan, kernel, rows * splits).items():
+        for part, state in zip(parts, body.states[r.name], strict=True):
+            body.row.append(Store(part.pointer, "task", state, part.ctype))
+    loop = Range(kind, "task", kernel.size(rows * splits, "n_tasks"), 1, body.row)
+    return assemble(kernel, [*body.top, loop], shape)
+
+
+def _combined(plan: Plan, splits: int, rows: int) -> Generated:
+    """Adds the parts of each row and does the work on the results."""
+    kernel = kernel_for(plan.nest, plan.kept)
+    body = _Rows(plan, kernel)
+    body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
+    many = kernel.size(splits, "n_splits")
+    for r, parts in _parts_of(plan, kernel, rows * splits).items():
+        acc, names = (tuple(kernel.fresh(name) for name in r.combine.names) for _ in range(2))
+        body.row.extend(
+            Declare(p.ctype, a, r.combine.neutral(k)) for k, (a, p) in enumerate(zip(acc, parts, strict=True))
+        )
+        loads: Block = [
+            Declare(p.ctype, x, f"{p.pointer}[row * {many} + part]") for x, p in zip(names, parts, strict=True)
+        ]
+        update = r.combine.update(kernel, acc, names, 1)
+        body.row.append(For("int", "part", "0", many, "1", [*loads, *update]))
+        body.finish(r, acc)
+    body.store_kept()
+    loop = Range(kernel.index_type, "row", kernel.size(rows, "n_rows"), 1, body.row)
+    return assemble(kernel, [*body.top, loop], Geometry(1, 1))

@@ -1,0 +1,65 @@
+"""Control contexts: in which frames and branches a node lives.
+
+Two nodes may share a cluster only if they are alive or dead together and in the same loop iteration (OSDI'16, section
+3.4). Invariant: equal contexts mean equal liveness in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfnb.ir.opdef import Kind
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
+
+__all__ = ["Context", "contexts"]
+
+Context = frozenset[Any]
+_ROOT: Context = frozenset()
+
+
+def contexts(graph: Graph) -> Mapping[int, Context]:
+    """Node id -> context: pairs ("frame", name) and ("switch", predicate edge, port)."""
+    if not any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in graph.nodes.values()):
+        return dict.fromkeys(graph.nodes, _ROOT)
+    outer: dict[str, Context] = {}
+    while True:  # an Exit may come before an Enter of its loop in the order
+        known = dict(outer)
+        found = _find(graph, outer)
+        if outer == known:
+            return found
+
+
+def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
+    """One pass. `outer` holds, per frame, the context around it: a loop with one dead Enter is dead."""
+    found: dict[int, Context] = {}
+    for i in graph.order:
+        node = graph.nodes[i]
+        before = [_after(graph, e, found) for e in node.inputs if not _closes_loop(graph, e)]
+        before += [found[c] for c in node.control if c in found]
+        kind, path = node.opdef.kind, graph.frames.inside[i]
+        context = frozenset[Any]().union(*before)
+        if kind is Kind.MERGE:
+            context = frozenset.intersection(*before) if before else _ROOT
+        elif kind is Kind.CONTROL_TRIGGER:  # alive in each iteration of its frame, whatever is dead before it
+            context = outer[path[-1]] | {("frame", path[-1])} if path else _ROOT
+        if kind is Kind.ENTER:
+            name = node.attrs.frame_name
+            outer[name] = outer.get(name, _ROOT) | context
+            context = outer[name] | {("frame", name)}
+        elif kind is Kind.EXIT:
+            context = outer[path[-1]] if path else context
+        found[i] = context
+    return found
+
+
+def _closes_loop(graph: Graph, e: Edge) -> bool:
+    return graph.nodes[e.id].opdef.kind is Kind.NEXT_ITERATION
+
+
+def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
+    """The context of what leaves a node by this edge."""
+    node: Node = graph.nodes[e.id]
+    if node.opdef.kind is Kind.SWITCH:
+        return found[e.id] | {("switch", node.inputs[1], e.port)}
+    return found[e.id]

@@ -1,0 +1,215 @@
+"""GraphEdit: the mutable form of a graph inside one pass.
+
+A pass opens an edit, adds, replaces and removes nodes, and freezes it into a new `Graph`. Ops can be called on an
+edit's tensors exactly as users call them, so expansions are written like programs. Invariant: `freeze` drops
+what nothing needs any more and leaves no dangling edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InternalError
+from tfnb.ir.bind import bind, to_numpy
+from tfnb.ir.builder import infer_specs, pack_outputs
+from tfnb.ir.const import CONST
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import DType, TensorSpec, as_dtype
+
+__all__ = ["EditNode", "GraphEdit"]
+
+
+class EditNode:
+    """A node during an edit; looks like an Operation to gradient, expansion and shape functions."""
+
+    __slots__ = (
+        "attrs",
+        "colocation",
+        "control",
+        "device",
+        "graph",
+        "id",
+        "name",
+        "opdef",
+        "origin",
+        "refs",
+        "specs",
+        "types",
+    )
+
+    def __init__(self, graph: GraphEdit, node: Node) -> None:
+        self.graph = graph
+        self.id, self.name, self.opdef = node.id, node.name, node.opdef
+        self.refs, self.control = node.inputs, node.control
+        self.attrs, self.types, self.specs = node.attrs, node.types, list(node.specs)
+        self.device, self.origin, self.colocation = node.device, node.origin, node.colocation
+
+    @property
+    def type(self) -> str:
+        return self.opdef.name
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(self.graph.tensor(e) for e in self.refs)
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return [Tensor(self.graph, self, i) for i in range(len(self.specs))]
+
+    @property
+    def x(self) -> Tensor:
+        return self.inputs[0]
+
+    @property
+    def y(self) -> Tensor:
+        return self.outputs[0]
+
+    def set_spec(self, index: int, spec: TensorSpec) -> None:
+        self.specs[index] = spec
+
+    def replace_input(self, index: int, tensor: Tensor) -> None:
+        """Makes `tensor` input `index`."""
+        self.refs = (*self.refs[:index], Edge(tensor.op.id, tensor.index), *self.refs[index + 1 :])
+
+    def freeze(self) -> Node:
+        return Node(
+            self.id,
+            self.name,
+            self.opdef,
+            self.refs,
+            self.control,
+            self.attrs,
+            self.types,
+            tuple(self.specs),
+            self.device,
+            self.origin,
+            self.colocation,
+        )
+
+
+class GraphEdit:
+    """Edits of one graph. `at(node)` sets the node on whose behalf new nodes are made (name, device, origin)."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.base = graph
+        self.nodes: dict[int, EditNode] = {i: EditNode(self, n) for i, n in graph.nodes.items()}
+        self.fetches: list[Edge] = list(graph.fetches)
+        self.targets: list[int] = list(graph.targets)
+        self.feeds: list[Edge] = list(graph.feeds)
+        self.next_id = max(self.nodes, default=0) + 1
+        self._behalf: EditNode | None = None
+
+    @property
+    def graph(self) -> GraphEdit:
+        return self
+
+    def tensor(self, e: Edge) -> Tensor:
+        return Tensor(self, self.nodes[e.id], e.port)
+
+    def at(self, node: EditNode | None) -> None:
+        self._behalf = node
+
+    def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """A call of an op on this edit's tensors adds a node."""
+        bound = bind(opdef, values, attrs, self.to_tensor)
+        node = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, name)
+        return pack_outputs(opdef, node, node.outputs)
+
+    def create_op(
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+    ) -> EditNode:
+        specs = infer_specs(opdef, inputs, attrs, types)
+        behalf = self._behalf
+        i, self.next_id = self.next_id, self.next_id + 1
+        prefix = f"{behalf.name}/" if behalf is not None else ""
+        node = Node(
+            i,
+            f"{prefix}{name or opdef.name}#{i}",
+            opdef,
+            tuple(Edge(t.op.id, t.index) for t in inputs),
+            (),
+            attrs,
+            types,
+            tuple(specs),
+            behalf.device if behalf else "",
+            behalf.origin if behalf else None,
+            behalf.colocation if behalf else (),
+        )
+        self.nodes[i] = EditNode(self, node)
+        return self.nodes[i]
+
+    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        if isinstance(value, Tensor):
+            if value.graph is not self:
+                raise InternalError(f"{value.name} belongs to another graph")
+            return value
+        return self.constant(to_numpy(value, dtype), dtype)
+
+    def constant(self, array: np.ndarray, dtype: DType | None = None) -> Tensor:
+        """A Const node; `dtype` if it is not the array's own, as for quantised numbers."""
+        array = np.asarray(array)
+        types = {"dtype": as_dtype(array.dtype) if dtype is None else dtype}
+        return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]
+
+    def redirect(self, old: Edge, new: Edge) -> None:
+        """Everything that read `old` reads `new`."""
+        self.redirect_all({old: new})
+
+    def redirect_all(self, table: dict[Edge, Edge]) -> None:
+        """Redirects many edges at once; chains are followed."""
+
+        def final(e: Edge) -> Edge:
+            while e in table:
+                e = table[e]
+            return e
+
+        for node in self.nodes.values():
+            if any(e in table for e in node.refs):
+                node.refs = tuple(final(e) for e in node.refs)
+        self.fetches = [final(e) for e in self.fetches]
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Removes nodes; control edges on them pass to what they waited for."""
+        gone = set(ids)
+        for node in list(self.nodes.values()):
+            if node.id not in gone and any(c in gone for c in node.control):
+                node.control = tuple(dict.fromkeys(self._through(node.control, gone)))
+        self.targets = list(dict.fromkeys(self._through(tuple(self.targets), gone)))
+        for i in gone:
+            del self.nodes[i]
+
+    def _through(self, control: tuple[int, ...], gone: set[int]) -> list[int]:
+        found: list[int] = []
+        stack = list(reversed(control))
+        seen: set[int] = set()
+        while stack:
+            c = stack.pop()
+            if c in seen:
+                continue
+            seen.add(c)
+            if c not in gone:
+                found.append(c)
+            else:
+                node = self.nodes[c]
+                stack.extend(reversed([*(e.id for e in node.refs), *node.control]))
+        return found
+
+    def freeze(self) -> Graph:
+        """The edited graph, without the nodes that no fetch or target needs."""
+        live: set[int] = set()
+        stack = [e.id for e in self.fetches] + list(self.targets) + [e.id for e in self.feeds]
+        while stack:
+            i = stack.pop()
+            if i in live:
+                continue
+            live.add(i)
+            node = self.nodes[i]
+            stack.extend(node.control)
+            stack.extend(e.id for e in node.refs)
+        nodes = {i: self.nodes[i].freeze() for i in sorted(live)}
+        return Graph(nodes, tuple(self.fetches), tuple(self.targets), tuple(self.feeds), self.base.info)

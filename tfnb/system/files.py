@@ -1,0 +1,81 @@
+"""Files that are whole or not there: what the operating system refuses, and replacing a file in one step.
+
+Invariant: `replace_file` leaves the old content or the new one under the name, also when the machine stops in between;
+an error of the operating system leaves as the error of ours that fits it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfnb.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnknownError,
+)
+from tfnb.system.scratch import Scratch
+
+__all__ = ["make_folder", "os_errors", "replace_file", "sync_file", "sync_folder"]
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_KINDS: dict[int, type[OpError]] = {
+    **dict.fromkeys(_FULL, ResourceExhaustedError),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), PermissionDeniedError),
+    **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY), FailedPreconditionError),
+    errno.ENOENT: NotFoundError,
+    errno.EEXIST: AlreadyExistsError,
+}
+
+
+@contextlib.contextmanager
+def os_errors(what: Any) -> Iterator[None]:
+    """OSErrors inside become `NotFoundError`, `PermissionDeniedError`, `ResourceExhaustedError` (disk full), ..."""
+    try:
+        yield
+    except OSError as e:
+        kind = _KINDS.get(e.errno or 0, UnknownError)
+        raise kind(f"{os.fspath(what)}: {e.strerror or e}") from e
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder and those above it; it may exist. Raises the errors of `os_errors`."""
+    with os_errors(path):
+        os.makedirs(path or ".", exist_ok=True)
+
+
+def replace_file(path: str, write: Callable[[str], None]) -> None:
+    """`write(name)` makes the file in a scratch folder; it is put on disk and then takes the name `path`.
+
+    Raises the errors of `os_errors`; the scratch folder is removed then, and `path` is as before.
+    """
+    with os_errors(path), Scratch(path) as scratch:
+        made = scratch.file("file")
+        write(made)
+        sync_file(made)
+        os.replace(made, path)
+
+
+def sync_file(path: str) -> None:
+    """Puts the content of a file on disk. Raises `OSError`."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: str) -> None:
+    """Puts the names of a folder on disk, where the system can."""
+    try:
+        handle = os.open(path or ".", os.O_RDONLY)
+    except OSError:  # a system that cannot open folders
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
