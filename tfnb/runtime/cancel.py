@@ -9,7 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-__all__ = ["Cancellation"]
+from tfnb.system.interrupts import HeldInterrupts
+
+__all__ = ["Cancellation", "raise_stopped"]
 
 Callback = Callable[[BaseException], None]
 
@@ -49,3 +51,10 @@ class Cancellation:
     def _withdraw(self, place: int) -> None:
         with self._lock:
             self._callbacks.pop(place, None)
+
+
+def raise_stopped(cancellation: Cancellation, held: HeldInterrupts) -> None:
+    """Raises the error of a cancellation, or the interrupt that was held back; does nothing if there is neither."""
+    if cancellation.error is not None:
+        raise cancellation.error
+    held.check()

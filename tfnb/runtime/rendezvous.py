@@ -11,9 +11,24 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable
 from queue import SimpleQueue
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from tfnb.errors import CancelledError, DeadlineExceededError
+
+Item = TypeVar("Item")
+
+
+class StepQueue(Protocol[Item]):
+    """A queue at which the thread that runs a step waits."""
+
+    def put(self, item: Item) -> None:
+        """Adds an item; from any thread."""
+
+    def empty(self) -> bool:
+        """Whether `get` would have to wait."""
+
+    def get(self, *, timeout: float | None = None) -> Item:
+        """Waits for the oldest item and removes it. Raises `queue.Empty` after `timeout` seconds."""
 
 
 class Received(NamedTuple):
@@ -56,7 +71,7 @@ class Rendezvous:
         if waiter is not None:
             waiter(item, None)
 
-    def inbox(self) -> Any:
+    def inbox(self) -> StepQueue[Any]:
         """A queue for the thread that runs the step: it waits there, others put what wakes it."""
         return SimpleQueue()
 

@@ -77,13 +77,6 @@ class CompiledStep:
     elsewhere: tuple[Partition, ...] = ()
     grouping: Grouping | None = None
 
-    @property
-    def is_single_cluster(self) -> bool:
-        """Does it run without a propagator?"""
-        if len(self.parts) != 1 or self.elsewhere:
-            return False
-        return self.parts[0].plan.is_single_cluster and self.parts[0].feeds is None
-
 
 @dataclass(eq=False)
 class _Work:

@@ -119,7 +119,7 @@ class LocalWorker:
         deadline = current_deadline()
         trace = traced(options, metadata, self.recording)
         recorder = None if trace is None else trace.recorder
-        cancellation = None if step.is_single_cluster else Cancellation()
+        cancellation = Cancellation() if executor.is_cancellable else None
         key = object()
         try:
             self._running[key] = cancellation

@@ -33,7 +33,7 @@ class ImmediateKernel(Protocol):
 
 
 class InnerLoop(Protocol):
-    """A loop inside a loop, as one kernel."""
+    """A loop as one kernel. `check` raises when the step shall stop."""
 
     def run(
         self, inputs: Sequence[Value], recorder: StepStats | None = None, check: Check | None = None

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from tfnb.ir.step_graph.order import topological
-from tfnb.runtime.loops.form import LoopForm, LoopStep, LoopVariable
+from tfnb.runtime.loops.form import ImmediateKernel, LoopForm, LoopStep, LoopVariable
 from tfnb.runtime.loops.kernel import LoopKernel
+from tfnb.runtime.part import Payload
 from tfnb.runtime.plan import CONTROL, ROOT, Plan, PlanError, PlanKind, PlanNode, build_plan
 
 __all__ = ["lower_loops"]
@@ -40,7 +41,7 @@ class _Unfit(Exception):
     """The loop is not of the form that runs without a propagator."""
 
 
-def lower_loops(plan: Plan, payloads: Sequence[Any]) -> tuple[Plan, tuple[Any, ...]]:
+def lower_loops(plan: Plan, payloads: Sequence[Payload]) -> tuple[Plan, tuple[Payload, ...]]:
     """The plan with one node for each outermost loop that fits, and its payloads."""
     loops: dict[int, _Frame] = {}
     kernels = []
@@ -93,7 +94,7 @@ class _Frame:
     A *unit* is what becomes a step: a node, or a whole inner loop, which stands under its first Enter.
     """
 
-    def __init__(self, plan: Plan, payloads: Sequence[Any], frame: int) -> None:
+    def __init__(self, plan: Plan, payloads: Sequence[Payload], frame: int) -> None:
         self.plan, self.payloads, self.frame = plan, payloads, frame
         self.table = plan.frames[frame]
         self.members = self.table.nodes
@@ -288,7 +289,7 @@ class _Frame:
         node = self.plan.nodes[n]
         inputs = tuple(self._register(*e) for e in node.inputs)
         outputs = tuple(self._register(n, k) for k in range(node.n_outputs))
-        kernel = self.payloads[n] if node.kind in (_K.CLUSTER, _K.HOST) else None
+        kernel = cast(ImmediateKernel, self.payloads[n]) if node.kind in (_K.CLUSTER, _K.HOST) else None
         return LoopStep(node.kind, n, inputs, outputs, kernel)
 
     def _inner_step(self, n: int) -> LoopStep:

@@ -162,7 +162,7 @@ class InboundCalls:
     ) -> list[Message]:
         """Runs a step; returns the messages for its master: values that its parts read, fetches, times."""
         feeds = self._feeds(run, registered.assignment)
-        waits = recorder is not None or timeout is not None or registered.executor.waits
+        waits = recorder is not None or timeout is not None or registered.executor.may_last
         if waits:  # then this thread reads its master's connection meanwhile: it may be told to stop
             self._busy[stream] = poller = self._outbound.poller_of(run)
             poller.add(stream)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +17,7 @@ from tfnb.caches import remembered
 from tfnb.errors import OpError
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor
-from tfnb.runtime.rendezvous import Callback, Rendezvous
+from tfnb.runtime.rendezvous import Callback, Rendezvous, StepQueue
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.transfer import Key
 from tfnb.runtime.values import Value, nbytes_of, to_host
@@ -88,7 +87,7 @@ class TaskRendezvous(Rendezvous):
         self.recorder: StepStats | None = None
         self.pending_sends: list[threading.Event] = []  # of a traced step: each is set when a pushed value has left
 
-    def inbox(self) -> Inbox[Any] | SimpleQueue[Any]:
+    def inbox(self) -> StepQueue[Any]:
         """The queue at which the step's thread waits. With a poller, that thread reads its connections meanwhile."""
         poller = None if self._run is None else self._run.poller
         return super().inbox() if poller is None else Inbox(poller)

@@ -1,17 +1,23 @@
-"""Parts without control flow: values, dead values from elsewhere, errors and the end of a wait, as by the propagator."""
+"""Parts without control flow, in a static order and by the propagator: values, dead ones, errors, the end of a wait."""
 
 import dataclasses
 import threading
 
 import numpy as np
 import pytest
+from waiting import until
 
 import tfnb as tf
 from tfnb.errors import CancelledError, InvalidArgumentError
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.step_graph.graph import Node
+from tfnb.ops.control_flow.send_recv import TransferAttrs
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor
+from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.rendezvous import Rendezvous
-from tfnb.runtime.static_runner import ClusterRunner, StaticRunner
+from tfnb.runtime.transfer import RecvKernel
+from tfnb.types import Shape, TensorSpec
 
 pytestmark = pytest.mark.opencl
 
@@ -67,18 +73,15 @@ def by_propagator(part):
 
 def executors(parts, worker):
     """An executor of its own for each part."""
-    made = []
-    for part in parts:
-        made.append(Executor.of_parts([part], worker._threads))
-        if not part.plan.is_static:
-            made[-1]._static = None
-    return made
+    return [Executor.of_parts([part], worker._threads) for part in parts]
 
 
 def run_both(parts, worker, act):
-    """What the static way and the propagator make of the same parts; `act(executors)` runs them."""
-    assert all(part.plan.is_static for part in parts)
-    return act(executors(parts, worker)), act(executors([by_propagator(part) for part in parts], worker))
+    """What the static order and the propagator make of the same parts; `act(executors)` runs them."""
+    static = executors(parts, worker)
+    dynamic = executors([by_propagator(part) for part in parts], worker)
+    assert not any(e.program.is_dynamic for e in static) and all(e.program.is_dynamic for e in dynamic)
+    return act(static), act(dynamic)
 
 
 def test_values_come_as_by_the_propagator(parts):
@@ -160,7 +163,7 @@ def test_an_error_of_a_kernel_wakes_the_others(parts):
     with tf.device("/cpu:1"):
         c = tf.identity(a) * 2.0
     part = find(c, [x], "CPU:0")
-    assert StaticRunner.of([part], ()) is not None
+    assert Executor.of_parts([part]).program.parts[0].order is not None
 
     def act(both):
         (executor,) = both
@@ -173,20 +176,18 @@ def test_an_error_of_a_kernel_wakes_the_others(parts):
     assert run_both([part], worker, act) == (["the step was stopped"], ["the step was stopped"])
 
 
-def test_what_finishes_at_once_runs_in_a_static_order(parts):
+def test_what_a_run_can_wait_for(parts):
     find, worker = parts
     x, c = build()
     here, there = (find(c, [x], f"CPU:{k}") for k in range(2))
-    assert isinstance(StaticRunner.of([here], ()), StaticRunner)
-    assert StaticRunner.of([there], ()) is None  # it waits for a value
-    assert Executor.of_parts([there], worker._threads)._receiving is not None
-    assert Executor.of_parts([here], worker._threads)._receiving is None
-    assert StaticRunner.of([here, here], ()) is None
-    assert not Executor.of_parts([here], worker._threads).waits
-    assert Executor.of_parts([there], worker._threads).waits
+    sends, receives = executors([here, there], worker)
+    assert not sends.program.waits and not sends.may_last
+    assert receives.program.waits and receives.may_last
+    assert len(sends.program.parts[0].order.segments) == 1 < len(receives.program.parts[0].order.segments)
+    assert Executor.of_parts([here, there], worker._threads).program.waits
 
 
-def test_what_may_block_or_branch_is_not_static(parts):
+def test_what_branches_has_no_static_order(parts):
     find, _ = parts
     x = tf.placeholder(tf.float32, [2])
     with tf.device("/cpu:0"):
@@ -194,7 +195,8 @@ def test_what_may_block_or_branch_is_not_static(parts):
     with tf.device("/cpu:1"):
         c = tf.identity(a) * 2.0
     part = find(c, [x], "CPU:0")
-    assert not part.plan.is_static and StaticRunner.of([part], ()) is None
+    program = Executor.of_parts([part]).program
+    assert not part.plan.is_static and program.parts[0].order is None and program.is_dynamic and program.waits
 
 
 def test_host_kernels_and_loops_between_clusters_need_no_propagator():
@@ -204,6 +206,57 @@ def test_host_kernels_and_loops_between_clusters_need_no_propagator():
         z = tf.while_loop(lambda i, z: i < 3, lambda i, z: [i + 1, z + 1.0], [0, tf.reduce_sum(y)])[1]
         assert session.run([z, y], {x: [1.0, 2.0, 1.0]})[0] == 9.0
         (executor,) = session._worker._executors.values()
-        assert type(executor._static) is StaticRunner and executor._static.may_last
+        assert not executor.program.is_dynamic and not executor.program.waits and executor.may_last
+        assert executor.program.immediate is None
         session.run(x + 1.0, {x: np.ones(3)})
-        assert [type(e._static) for e in session._worker._executors.values()].count(ClusterRunner) == 1
+        assert [e.program.single is not None for e in session._worker._executors.values()].count(True) == 1
+
+
+@pytest.mark.parametrize("value", [5.0, None])
+def test_the_segments_run_in_whichever_order_values_come(value):
+    """Both orders in which two values can come from another executor; None: the first of them is dead."""
+    recvs = [RecvKernel(_receiver(name)) for name in ("first", "second")]
+    ran = []
+    plan = build_plan(
+        [
+            PlanNode(PlanKind.RECV, name="first"),
+            PlanNode(PlanKind.RECV, name="second"),
+            PlanNode(PlanKind.HOST, 1, ((0, 0),), name="of first"),
+            PlanNode(PlanKind.HOST, 1, ((1, 0),), name="of second"),
+            PlanNode(PlanKind.HOST, 1, ((3, 0), (1, 0)), name="of second again"),
+        ],
+        [(4, 0)] if value is None else [(2, 0), (4, 0)],
+    )
+    for order in ((0, 1), (1, 0)):
+        ran.clear()
+        kernels = [_Noted(ran, name) for name in ("a", "b", "c")]
+        executor = Executor(plan, [*recvs, *kernels])
+        meeting, found = Rendezvous(), []
+        thread = threading.Thread(target=lambda: found.extend(executor.run(rendezvous=meeting)))  # noqa: B023
+        thread.start()
+        for k in order:
+            until(lambda: recvs[k]._key in meeting.waiting())  # noqa: B023
+            meeting.send(recvs[k]._key, np.array(value or 0.0), value is None and k == 0)
+            names = "a" if k == 0 else "bc"
+            if value is not None or k == 1:
+                until(lambda: set(names) <= set(ran))  # noqa: B023
+        thread.join(30)
+        assert found[-1] == (value or 0.0) and sorted(ran) == (["b", "c"] if value is None else ["a", "b", "c"])
+
+
+def _receiver(name):
+    attrs = TransferAttrs(name)
+    return Node(1, name, OpDef("Recv", "", "y: T"), (), (), attrs, {}, (TensorSpec(tf.float32, Shape(())),))
+
+
+class _Noted:
+    """A kernel that gives its first input, and notes that it ran."""
+
+    node, expensive = None, False
+
+    def __init__(self, ran, name):
+        self.ran, self.name = ran, name
+
+    def run(self, inputs, recorder=None):
+        self.ran.append(self.name)
+        return [inputs[0]]

@@ -1,0 +1,217 @@
+"""The static order of a plan in which nothing is decided at run time: no branches, no loops (OSDI'16, section 3.3).
+
+Some nodes finish later than the call that starts them: a Recv, an asynchronous kernel, a host kernel that may run in
+the pool. All nodes that need the outputs of the same set of such nodes form a *segment*. A segment runs from its first
+node to its last without waiting, and it may run as soon as the nodes of its set have finished, in whichever order they
+do. A plan without such nodes is a single segment. Invariant: every node is in exactly one segment, and every value is
+dropped right after its last reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from tfnb.runtime.frames import Ready
+from tfnb.runtime.plan import Plan, PlanKind
+from tfnb.runtime.stats import StepStats
+from tfnb.runtime.values import Value
+
+__all__ = ["Run", "Segment", "Stage", "StaticOrder"]
+
+Run = Callable[[Sequence[Value], "StepStats | None"], Sequence[Value]]
+"""Runs a kernel that has its outputs when the call returns."""
+
+_SEND, _RECV, _LAST_EXTERNAL = PlanKind.SEND, PlanKind.RECV, PlanKind.RECV
+
+
+class Stage(NamedTuple):
+    """One node with a kernel. `run` is None where more is needed than calling the kernel (`Step.start`).
+
+    `pick` gives the inputs, in order, out of the list of all registers; the outputs go to the registers from `begin` to
+    `end`; nobody reads the registers in `free` after this stage.
+    """
+
+    node: int
+    run: Run | None
+    pick: Callable[[Sequence[Any]], Sequence[Any]]
+    begin: int
+    end: int
+    free: tuple[int, ...]
+
+
+class Segment(NamedTuple):
+    """Nodes that run one after the other. Nobody reads the registers in `free` once the segment may run.
+
+    `opens` are the segments that wait for this one.
+    """
+
+    stages: tuple[Stage, ...]
+    free: tuple[int, ...]
+    opens: tuple[int, ...]
+
+
+class StaticOrder:
+    """The segments of a plan; `later` are the nodes that finish later than the call that starts them.
+
+    Each output of a node has a register: the feeds' come first, in order, then those in `blank`; `first[node]` is the
+    register of a node's first output, and `inputs[node]` gives a node's inputs out of the list of all registers.
+    `segments[0]` waits for nothing; `pending[i]` is the number of nodes in `later` and of segments that segment `i`
+    waits for, and `opens[node]` are the segments that wait for a node in `later`. `first_recvs` are the Recvs that wait
+    for nothing; a run begins with them, and they are in no segment.
+    """
+
+    def __init__(self, plan: Plan, runs: Sequence[Run | None], later: Collection[int]) -> None:
+        self._plan = plan
+        self._later = frozenset(later)
+        self.first, n_registers = _number_outputs(plan)
+        self.blank = (None,) * (n_registers - len(plan.feeds))
+        self.pick_fetches = _picker([self.first[node] + slot for node, slot in plan.fetches])
+        self.ranges = [(i, i + n.n_outputs) for i, n in zip(self.first, plan.nodes, strict=True)]
+        first = [n for n, kind in enumerate(plan.kinds) if kind == _RECV and not self._sources(n)]
+        self.first_recvs = tuple(Ready(n, (), False) for n in first)
+        self.inputs = [_picker([self.first[source] + slot for source, slot in n.inputs]) for n in plan.nodes]
+        self._needs = self._find_needs()
+        self._numbers: dict[int, int] = {0: 0}  # set of nodes in `later`, as bits -> number of its segment
+        for node in plan.order:
+            self._numbers.setdefault(self._needs[node], len(self._numbers))
+        self.segment_of = tuple(self._numbers[needs] for needs in self._needs)
+        uses = self._find_last_uses()
+        self._link(uses)
+        self._build(runs, uses)
+
+    def _find_needs(self) -> list[int]:
+        """The nodes in `later` whose outputs each node needs, directly or through others, as bits."""
+        bits = {node: 1 << i for i, node in enumerate(sorted(self._later))}
+        needs = [0] * len(self._plan.nodes)
+        for node in self._plan.order:
+            for source in self._sources(node):
+                needs[node] |= needs[source] | bits.get(source, 0)
+        return needs
+
+    def _sources(self, node: int) -> tuple[int, ...]:
+        described = self._plan.nodes[node]
+        return (*(source for source, _ in described.inputs), *described.control)
+
+    def _find_last_uses(self) -> dict[int, tuple[int, list[int]]]:
+        """For each node whose outputs are read and not fetched: the segment that reads them last, and the readers.
+
+        Where the readers are in segments none of which is sure to be the last, the last segment is the one that needs
+        all that the readers need; it is added where there is none.
+        """
+        readers: dict[int, list[int]] = {}
+        for node in self._plan.order:
+            for source, _ in self._plan.nodes[node].inputs:
+                readers.setdefault(source, []).append(node)
+        fetched = {source for source, _ in self._plan.fetches}
+        uses = {}
+        for source, nodes in readers.items():
+            if source not in fetched:
+                needs = 0
+                for node in nodes:
+                    needs |= self._needs[node]
+                uses[source] = self._numbers.setdefault(needs, len(self._numbers)), nodes
+        return uses
+
+    def _link(self, uses: Mapping[int, tuple[int, list[int]]]) -> None:
+        """Finds what each segment waits for."""
+        n = len(self._numbers)
+        before: list[set[int]] = [set() for _ in range(n)]  # segments
+        waits: list[set[int]] = [set() for _ in range(n)]  # nodes in `later`
+        for node, segment in enumerate(self.segment_of):
+            for source in self._sources(node):
+                if source in self._later:
+                    waits[segment].add(source)
+                else:
+                    before[segment].add(self.segment_of[source])
+        for last, nodes in uses.values():
+            before[last].update(self.segment_of[node] for node in nodes)
+        for segment in range(n):
+            before[segment].discard(segment)
+        self.pending = tuple(len(before[i]) + len(waits[i]) for i in range(n))
+        self.opens: dict[int, list[int]] = {node: [] for node in self._later}
+        self._opened_by: list[list[int]] = [[] for _ in range(n)]
+        for segment in range(n):
+            for node in waits[segment]:
+                self.opens[node].append(segment)
+            for other in before[segment]:
+                self._opened_by[other].append(segment)
+
+    def _build(self, runs: Sequence[Run | None], uses: Mapping[int, tuple[int, list[int]]]) -> None:
+        plan = self._plan
+        fetched = {source for source, _ in plan.fetches}
+        begun = {ready.node for ready in self.first_recvs}
+        members: list[list[int]] = [[] for _ in self._numbers]
+        for node in plan.order:
+            if plan.kinds[node] <= _LAST_EXTERNAL and node not in begun:
+                members[self.segment_of[node]].append(node)
+        free_at: dict[int, list[int]] = {}  # by the node that reads last
+        free_before: list[list[int]] = [[] for _ in members]  # by the segment before which all have read
+        place = {node: i for nodes in members for i, node in enumerate(nodes)}
+        for source, (last, readers) in uses.items():
+            here = [node for node in readers if self.segment_of[node] == last]
+            if here:
+                free_at.setdefault(max(here, key=place.__getitem__), []).append(source)
+            else:
+                free_before[last].append(source)
+        for node in place:
+            if node not in uses and node not in fetched and node not in self._later:
+                free_at.setdefault(node, []).append(node)  # nobody reads it
+        self.segments = tuple(
+            Segment(
+                tuple(self._stage(node, runs[node], free_at.get(node, ())) for node in nodes),
+                self._registers(free_before[i]),
+                tuple(self._opened_by[i]),
+            )
+            for i, nodes in enumerate(members)
+        )
+
+    def _stage(self, node: int, run: Run | None, free: Sequence[int]) -> Stage:
+        return Stage(node, run, self.inputs[node], *self.ranges[node], self._registers(free))
+
+    def _registers(self, nodes: Sequence[int]) -> tuple[int, ...]:
+        """The registers of the outputs of some nodes."""
+        return tuple(self.first[node] + slot for node in nodes for slot in range(self._plan.nodes[node].n_outputs))
+
+    @cached_property
+    def _readers(self) -> list[list[int]]:
+        """The nodes that wait for each node."""
+        readers: list[list[int]] = [[] for _ in self._plan.nodes]
+        for node in self._plan.order:
+            for source in self._sources(node):
+                readers[source].append(node)
+        return readers
+
+    def behind(self, node: int) -> set[int]:
+        """The nodes that are dead when `node` is. A Send and a Recv pass no death on: they pass on what they got."""
+        dead: set[int] = set()
+        stack = [node]
+        while stack:
+            for reader in self._readers[stack.pop()]:
+                if reader not in dead:
+                    dead.add(reader)
+                    if self._plan.kinds[reader] not in (_SEND, _RECV):
+                        stack.append(reader)
+        return dead
+
+
+def _number_outputs(plan: Plan) -> tuple[list[int], int]:
+    """The register of each node's first output, and the number of registers."""
+    first = [0] * len(plan.nodes)
+    for i, node in enumerate(plan.feeds):
+        first[node] = i
+    n = len(plan.feeds)
+    for i, described in enumerate(plan.nodes):
+        if described.kind != PlanKind.FEED:
+            first[i] = n
+            n += described.n_outputs
+    return first, n
+
+
+def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Gives the items at these places of a list, without a loop in Python."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
