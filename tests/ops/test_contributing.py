@@ -16,7 +16,7 @@ from cases import Case, arr
 import tfnb as tf
 import tfnb.ops.nn.activations as family
 from tfnb.ir.scalar import BINARY, COMPARE, PREDICATE, UNARY
-from tfnb.ir.scalar_host import elementary
+from tfnb.ir.scalar.host import elementary
 from tfnb.ir.step_graph.edit import GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ir.step_graph.verify import verify

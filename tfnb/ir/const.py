@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, QUANTIZED, Shape, unknown_shape
 

@@ -14,7 +14,7 @@ from typing import Any
 from tfnb.errors import GraphError
 from tfnb.ir.const import foldable
 from tfnb.ir.opdef import Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.graph import Edge, Graph, Node

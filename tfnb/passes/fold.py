@@ -11,7 +11,7 @@ import numpy as np
 from tfnb.errors import OpError
 from tfnb.ir.const import foldable
 from tfnb.ir.opdef import HostCall, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.edit import GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph, Node

@@ -17,7 +17,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound, Check, outside
 from tfnb.ir.opdef import LowerSite
 from tfnb.ir.scalar import Expr, arg, const, substitute
-from tfnb.ir.scalar_host import scalar_exprs
+from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
 

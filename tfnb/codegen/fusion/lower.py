@@ -36,10 +36,10 @@ from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelSite, TensorInfo
 from tfnb.ir.opdef import Kind, LowerSite, ReduceSpec
 from tfnb.ir.scalar import Expr, arg, substitute
-from tfnb.ir.scalar_host import scalar_exprs
+from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
-from tfnb.types import DType, int32
+from tfnb.types import DType, float32, int32
 
 __all__ = ["lower"]
 
@@ -198,7 +198,7 @@ class _Lowering:
             same = uniform_value(array)
             if same is not None:
                 dtype = self.found.inputs[node.id][i].dtype
-                derived = node.inputs[i] not in self.constants and dtype is s.float32 and same != 0
+                derived = node.inputs[i] not in self.constants and dtype is float32 and same != 0
                 fixed = param(float(same), dtype) if derived else literal(same, dtype)
                 return lambda idx: fixed
         view = self._view(position, node, i)
@@ -301,7 +301,7 @@ class _Lowering:
         accumulated = accumulator(spec.combine, body.dtype, prod(domain[a] for a in spec.axes))
         result = arg(0, accumulated)
         finish = _stored(spec.finish(result) if spec.finish is not None else result, out.dtype)
-        counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is s.float32 and x.value != 0]
+        counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is float32 and x.value != 0]
         finish = substitute(finish, {x: param(x.value, x.dtype) for x in counts})
         if all(domain[a] == 1 for a in spec.axes):
             one = s.const(0, int32) if spec.combine.startswith("arg") else body

@@ -23,7 +23,7 @@ from tfnb.errors import (
 from tfnb.ir.const import MAX_RANK, foldable, vector_length
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, Infer, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, unknown_shape

@@ -17,7 +17,7 @@ from tfnb.caches import remembered
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.scalar import Expr, make
-from tfnb.types import DType, bool_, int32, int64, uint8
+from tfnb.types import DType, bool_, float32, int32, int64, uint8
 
 __all__ = [
     "LONG_FROM",
@@ -178,7 +178,7 @@ class Lowered:
 
 def compute_dtype(dtype: DType) -> DType:
     """What arithmetic on elements of a dtype is done in: 16-bit floats are storage only."""
-    return s.float32 if dtype.is_floating and dtype.size == 2 else dtype
+    return float32 if dtype.is_floating and dtype.size == 2 else dtype
 
 
 def element(view: View, idx: Sequence[Expr]) -> Expr:
@@ -202,7 +202,7 @@ def literal(value: Number, dtype: DType) -> Expr:
         return (
             s.const(value, dtype)
             if dtype.size != 2 or not dtype.is_floating
-            else s.cast(s.const(float(value), s.float32), dtype)
+            else s.cast(s.const(float(value), float32), dtype)
         )
     return s.const(bool(value), bool_)
 

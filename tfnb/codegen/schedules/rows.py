@@ -22,8 +22,8 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables
 from tfnb.codegen.schedules.combine import Combine
 from tfnb.codegen.schedules.pointwise import biggest
-from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
+from tfnb.types import int32
 
 __all__ = ["Plan", "Reduction", "emit_rows", "needed_plan"]
 
@@ -180,7 +180,7 @@ class _Rows(Body):
         states: tuple[str, ...] = (x,)
         if r.combine.arg:
             index = self.kernel.lane_index(self.last.name, self.lanes)
-            narrow = self.kernel.wide and r.combine.result is s.int32
+            narrow = self.kernel.wide and r.combine.result is int32
             states = (x, f"convert_int{self.lanes}({index})" if narrow else index)
         self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
 

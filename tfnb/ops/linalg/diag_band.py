@@ -18,7 +18,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.types import FIXED_SIZE, Shape, int32, unknown_shape

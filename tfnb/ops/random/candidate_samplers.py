@@ -15,8 +15,8 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ir.philox import philox_4x32
 from tfnb.ir.record import record
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.random.functions import seeds_for

@@ -14,7 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ir.philox import philox_4x32
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import unchanged, with_rank
 from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of

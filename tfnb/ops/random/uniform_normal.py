@@ -15,10 +15,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
-from tfnb.ir.philox import philox_4x32
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.scalar.host import evaluate
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.types import (
     FLOATS,
     INDEX,

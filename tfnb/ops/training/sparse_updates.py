@@ -17,7 +17,7 @@ from tfnb.errors import ShapeError
 from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.scalar import arg
-from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.shapes import merged
 from tfnb.ops.state.scatter import check_indices, rows_shape
 from tfnb.ops.state.scatter_recipes import sparse_apply_calls

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.scalar import COMPARE, Expr, arg, walk
-from tfnb.ir.scalar_host import elementary, scalar_exprs
+from tfnb.ir.scalar.host import elementary, scalar_exprs
 from tfnb.ir.step_graph.graph import Node
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value, await_inputs, nbytes_of, to_host

@@ -14,8 +14,8 @@ import numpy as np
 
 from tfnb.caches import remembered
 from tfnb.ir.opdef import HostCall, OpDef
-from tfnb.ir.philox import philox_4x32
-from tfnb.ir.scalar import Expr, arg, walk
+from tfnb.ir.scalar.expression import Expr, arg, walk
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.types import DType, as_dtype, float32
 
 __all__ = ["elementary", "evaluate", "host_kernel", "scalar_exprs"]
@@ -151,7 +151,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def elementary(op: str) -> Callable[..., Any]:
-    """The NumPy function of an operation of `ir/scalar.py`."""
+    """The NumPy function of an operation of `ir/scalar/expression.py`."""
     return _FUNCTIONS[op]
 
 
