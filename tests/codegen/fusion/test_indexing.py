@@ -37,12 +37,12 @@ def index_expressions(draw, depth=4):
         return -a
     if op in ("mulc", "floordiv", "floormod"):
         c = s.const(draw(st.integers(1, 9)), int32)
-        return s.binary(op.removesuffix("c"), a, c)
+        return s.PRIMITIVES[op.removesuffix("c")](a, c)
     b = draw(index_expressions(depth=depth - 1))
     if op == "where":
-        test = s.binary(draw(st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"])), a, b)
+        test = s.PRIMITIVES[draw(st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"]))](a, b)
         return s.where(test, a, draw(index_expressions(depth=depth - 1)))
-    return s.binary(op, a, b)
+    return s.PRIMITIVES[op](a, b)
 
 
 @settings(max_examples=300, deadline=None)

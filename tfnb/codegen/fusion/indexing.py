@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfnb.ir import scalar as s
-from tfnb.ir.scalar import COMPARE, Expr, const, rebuild, walk
+from tfnb.ir.scalar import Expr, const, rebuild, walk
 from tfnb.types import DType, bool_, int32, int64
 
 __all__ = ["Affine", "Index", "Indexing", "index_vars", "row_major"]
 
 INTS = (int32, int64)
+_COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 Bounds = tuple[int, int] | None
 Index = Expr | int  # one number of an index tuple
 
@@ -181,8 +182,8 @@ class Indexing:
         inner, inner_divisor = e, c
         if e.op == "floordiv" and e.args[1].op == "const":
             inner, inner_divisor = e.args[0], c * e.args[1].value
-        quotient = s.binary("floordiv", inner, s.const(inner_divisor, inner.dtype))
-        remainder = s.binary("floormod", e, s.const(c, e.dtype))
+        quotient = s.floordiv(inner, s.const(inner_divisor, inner.dtype))
+        remainder = s.floormod(e, s.const(c, e.dtype))
         return whole.plus(Affine({quotient: 1})), Affine({remainder: 1})
 
     def _paired(self, a: Affine) -> Affine:
@@ -207,11 +208,11 @@ class Indexing:
         atoms += [t for t in a.terms if t.op != "index"]
         total: Expr | None = None
         for atom in atoms:
-            term = s.binary("mul", atom, s.wrapped(a.terms[atom], atom.dtype))
-            total = term if total is None else s.binary("add", total, term)
+            term = s.mul(atom, s.wrapped(a.terms[atom], atom.dtype))
+            total = term if total is None else s.add(total, term)
         if total is None:
             return s.wrapped(a.const, dtype or self.dtype)
-        return s.binary("add", total, s.wrapped(a.const, total.dtype))
+        return s.add(total, s.wrapped(a.const, total.dtype))
 
     # bounds
 
@@ -278,7 +279,7 @@ class Indexing:
             return _logic(e)
         if e.op == "not" and e.args[0].op == "const":
             return const(not e.args[0].value, bool_)
-        if e.op in COMPARE or e.op in ("max", "min"):
+        if e.op in _COMPARISONS or e.op in ("max", "min"):
             a, b = (self.bounds(x) for x in e.args)
             if a is not None and b is not None:
                 return _compared(e, a, b)

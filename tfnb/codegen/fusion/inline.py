@@ -27,7 +27,7 @@ from tfnb.codegen.fusion.values import (
 )
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.scalar import Expr, const, substitute, walk
+from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, substitute, walk
 
 __all__ = ["cost", "inline", "squeeze"]
 
@@ -35,29 +35,14 @@ CHEAP = 6  # operations that are cheaper to do again than to store and load
 MAX_NODES = 400  # of an expression: larger ones compile slowly and spill
 MAX_LOADS = 16
 MAX_OPERANDS = 32  # of one kernel: devices promise room for 128 pointers
-_SLOW = frozenset(
-    "exp expm1 log log1p tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc"
-    " erfinv lgamma digamma pow atan2 philox".split()
-)
-_WEIGHTS = {
-    "div": 4,
-    "sqrt": 4,
-    "rsqrt": 5,
-    "floordiv": 4,
-    "floormod": 4,
-    "truncmod": 4,
-    "recip": 4,
-    "const": 0,
-    "index": 0,
-    "local": 0,
-    "arg": 0,
-}
+# The costs of what is not a primitive; the others cost 1.
+_COSTS = {"const": 0, "index": 0, "local": 0, "arg": 0, "philox": SLOW}
 
 
 @remembered("costs of expressions", 8192)
 def cost(e: Expr) -> int:
     """About how many cheap operations an expression takes."""
-    return sum(12 if x.op in _SLOW else _WEIGHTS.get(x.op, 1) for x in walk(e))
+    return sum(p.cost if (p := PRIMITIVES.get(x.op)) else _COSTS.get(x.op, 1) for x in walk(e))
 
 
 def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[WhyNot]]:

@@ -1,126 +1,63 @@
 """Scalar expressions: the arithmetic of one element of a tensor, hash-consed and pure.
 
-An elementwise op is written once with this module's functions; the host evaluates the expression with
-NumPy (`host.py`), the code generator prints it as OpenCL C and fuses neighbours by substitution.
+An elementwise op is written once as an expression. The host evaluates the expression with NumPy (`host.py`); the code
+generator prints it as OpenCL C, and fuses neighbouring ops by substituting one expression into another.
 Invariant: expressions are acyclic, immutable and unique: equal expressions are the same object.
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tfnb.errors import InternalError
-from tfnb.types import DType, bool_, float32, int32, int64, uint32
+from tfnb.types import DType, float32, int32, int64, uint32
 
 __all__ = [
-    "BINARY",
-    "COMPARE",
+    "PRIMITIVES",
+    "Binary",
+    "CForm",
     "Expr",
-    "PREDICATE",
-    "UNARY",
-    "abs_",
-    "acos",
-    "acosh",
-    "add",
-    "and_",
+    "Library",
+    "Primitive",
+    "Unary",
     "arg",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "binary",
-    "bitand",
     "bitcast",
-    "bitnot",
-    "bitor",
-    "bitxor",
     "cast",
-    "ceil",
-    "conj",
     "const",
-    "cos",
-    "cosh",
-    "digamma",
-    "div",
-    "eq",
-    "erf",
-    "erfc",
-    "erfinv",
-    "exp",
-    "expm1",
-    "floor",
-    "floordiv",
-    "floormod",
-    "ge",
-    "gt",
     "index",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "lgamma",
     "load",
-    "log",
-    "log1p",
-    "lt",
     "make",
-    "maximum",
-    "minimum",
-    "mul",
-    "ne",
-    "neg",
-    "not_",
-    "or_",
     "philox",
     "position",
-    "pow_",
     "rebuild",
-    "recip",
-    "rint",
     "rng",
-    "rsqrt",
-    "shl",
-    "shr",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "sub",
     "substitute",
-    "tan",
-    "tanh",
-    "truncmod",
-    "unary",
     "walk",
     "where",
     "wrapped",
 ]
 
-# name -> arity. Result dtype is the operands' unless the op is in COMPARE/PREDICATE (bool).
-_UNARY = (
-    "neg abs exp expm1 log log1p sqrt rsqrt tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh"
-    " atanh erf erfc erfinv lgamma digamma floor ceil rint sign not bitnot recip conj"
-)
-UNARY = frozenset(_UNARY.split())
-PREDICATE = frozenset(("isnan", "isinf", "isfinite"))
-# div: true division (floats) or C division (ints); floordiv/floormod: rounding down; truncmod: C's remainder
-_BINARY = "add sub mul div floordiv floormod truncmod pow max min atan2 and or xor bitand bitor bitxor shl shr"
-BINARY = frozenset(_BINARY.split())
-COMPARE = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
-
 
 class Expr:
-    """One node: `op`, `args` (expressions), `dtype`, and `value` (constant, input number, index name, ...).
+    """One node: the operation `op`, its operands `args`, the `dtype` of its value, and a `value` of the node's own.
 
-    ops: `const` (value: Python/NumPy scalar), `arg` (value: input number of the op),
-    `index` (value: name of a loop variable, int32/int64), `load` (value: buffer key; args: (linear index,)),
-    `rng` (value: (node id, word 0..3)), `philox` (args: key0, key1, ctr0, ctr1; value: word 0..3),
-    `cast`, `bitcast`, `where` (condition, a, b), and the names in UNARY, PREDICATE, BINARY, COMPARE.
+    `op` is the name of a primitive (`PRIMITIVES`) or one of these:
+
+    - `const`: `value` is the constant, a number of Python or NumPy, or bytes.
+    - `arg`: an element of the op's input number `value`.
+    - `index`: the loop variable of the name `value`, an int32 or int64.
+    - `load`: an element of the array `value`; the operands are its index.
+    - `rng`: a word of the state of a random node; `value` is the pair (node, number of the word, 0 to 3).
+    - `philox`: a random word; the operands are key0, key1, counter0 and counter1, `value` is the word's number.
+    - `cast`, `bitcast`: the operand as another dtype, by value or by its bits.
+    - `where`: the operands are a condition, the value where it is true, and the value where it is false.
+
+    Code generation has further ones of its own (`codegen/fusion/values.py`).
     """
 
     __slots__ = ("__weakref__", "args", "dtype", "op", "value")
@@ -136,53 +73,140 @@ class Expr:
         tail = "" if self.value is None else f" {self.value}"
         return f"{self.op}{tail}({', '.join(map(repr, self.args))})"
 
-    def __add__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("add", self, other)
+    def __add__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["add"], self, other)
 
-    def __radd__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("add", other, self)
+    def __radd__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["add"], other, self)
 
-    def __sub__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("sub", self, other)
+    def __sub__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["sub"], self, other)
 
-    def __rsub__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("sub", other, self)
+    def __rsub__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["sub"], other, self)
 
-    def __mul__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("mul", self, other)
+    def __mul__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["mul"], self, other)
 
-    def __rmul__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("mul", other, self)
+    def __rmul__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["mul"], other, self)
 
-    def __truediv__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("div", self, other)
+    def __truediv__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["div"], self, other)
 
-    def __rtruediv__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("div", other, self)
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["div"], other, self)
 
-    def __floordiv__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("floordiv", self, other)
+    def __floordiv__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["floordiv"], self, other)
 
-    def __mod__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("floormod", self, other)
+    def __mod__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["floormod"], self, other)
 
     def __neg__(self) -> Expr:
-        return unary("neg", self)
+        return make("neg", (self,), self.dtype)
 
-    def __lt__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("lt", self, other)
+    def __lt__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["lt"], self, other)
 
-    def __le__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("le", self, other)
+    def __le__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["le"], self, other)
 
-    def __gt__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("gt", self, other)
+    def __gt__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["gt"], self, other)
 
-    def __ge__(self, other: Expr | complex | np.generic) -> Expr:
-        return binary("ge", self, other)
+    def __ge__(self, other: Operand) -> Expr:
+        return _binary(PRIMITIVES["ge"], self, other)
 
     def __bool__(self) -> bool:
         raise InternalError(f"the expression {self!r} has no truth value; use scalar.where")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A file of `kernels_cl` with the function `t_NAME`, for each type and width that it is compiled for."""
+
+    file: str
+
+
+Operand = Expr | complex | np.generic
+"""What an expression is made of: an expression, or a number that becomes a constant of the other operand's dtype."""
+
+CForm = str | Library
+"""What OpenCL C writes: a text with {0} and {1} for the operands, or a call of a library's function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Primitive:
+    """An operation on scalars: its value by NumPy, its text in OpenCL C and in Python, and its cost.
+
+    This is all that evaluation and code generation need, so that a primitive is added by one line of `primitives.py`.
+    """
+
+    operands: ClassVar[int]
+
+    name: str = field(kw_only=False)
+    host: Callable[..., np.ndarray] = field(kw_only=False)
+    """Computes the value of arrays, which NumPy broadcasts."""
+    result: DType | None = None
+    """The dtype of the value; None stands for that of the operands."""
+    commutes: bool = False
+    """Whether the operands may be exchanged, so that a constant always stands right."""
+    cost: int = 1
+    """About how many additions the primitive takes."""
+
+    infix: str = ""
+    """The operator of OpenCL C, if there is one for elements of all types."""
+    floats: CForm | None = None
+    """The form of OpenCL C for floats."""
+    integers: CForm | None = None
+    """The form for integers and bools."""
+    doubles: CForm | None = None
+    """The form for float64, where it is not that of other floats."""
+    vectors: CForm | None = None
+    """The form for vectors whose lanes have at most 32 bits, where it is not that of one element."""
+    by_constant: Mapping[float | None, str] = field(default_factory=dict)
+    """The texts for floats whose second operand is a constant: by its value, and under None for all others but NaN."""
+    unsigned: str = ""
+    """The operator with which integers that may leave their type are computed as unsigned ones, which wrap."""
+
+    python: str = ""
+    """The text of Python, with {0} and {1} for the operands. Without one, loops over scalars call `host`."""
+
+    repeats: bool = field(init=False)
+    """Whether a text names an operand twice. What is expensive then becomes a local first."""
+
+    def __post_init__(self) -> None:
+        if self.name in PRIMITIVES:
+            raise InternalError(f"there are two primitives of the name {self.name!r}")
+        PRIMITIVES[self.name] = self
+        texts = (self.floats, self.integers, self.doubles, self.vectors, *self.by_constant.values())
+        repeats = any(isinstance(t, str) and max(t.count("{0}"), t.count("{1}")) > 1 for t in texts)
+        object.__setattr__(self, "repeats", repeats)
+
+
+class Unary(Primitive):
+    """A primitive with one operand; a call makes the expression."""
+
+    __slots__ = ()
+    operands = 1
+
+    def __call__(self, x: Expr) -> Expr:
+        return make(self.name, (x,), self.result or x.dtype)
+
+
+class Binary(Primitive):
+    """A primitive with two operands, one of which may be a number; a call makes the expression."""
+
+    __slots__ = ()
+    operands = 2
+
+    def __call__(self, a: Operand, b: Operand) -> Expr:
+        return _binary(self, a, b)
+
+
+PRIMITIVES: dict[str, Primitive] = {}
+"""All primitives by name: `primitives.py` makes them, and each enters itself."""
 
 
 _UNIQUE: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
@@ -200,7 +224,7 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
     return found
 
 
-def const(value: Any, dtype: DType) -> Expr:
+def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
     """A constant of `dtype`."""
     return make("const", (), dtype, dtype.np.type(value).item() if not dtype.is_string else value)
 
@@ -220,33 +244,31 @@ def index(name: str, dtype: DType = int32) -> Expr:
     return make("index", (), dtype, name)
 
 
-def load(buffer: Any, linear: Expr, dtype: DType) -> Expr:
+def load(buffer: object, linear: Expr, dtype: DType) -> Expr:
     """The element of `buffer` at the linear index."""
     return make("load", (linear,), dtype, buffer)
 
 
-def _wrap(x: Any, like: Expr) -> Expr:
-    return x if isinstance(x, Expr) else const(x, like.dtype)
-
-
-def unary(op: str, x: Expr) -> Expr:
-    return make(op, (x,), bool_ if op in PREDICATE or op == "not" else x.dtype)
-
-
-def binary(op: str, a: Any, b: Any) -> Expr:
-    a = _wrap(a, b) if not isinstance(a, Expr) else a
-    b = _wrap(b, a)
+def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
+    """The expression of a primitive with two operands, one of which may be a number."""
+    op = primitive.name
+    if not isinstance(a, Expr):
+        if not isinstance(b, Expr):
+            raise InternalError(f"scalar {op} of the numbers {a!r} and {b!r}; one operand must be an expression")
+        a = const(a, b.dtype)
+    elif not isinstance(b, Expr):
+        b = const(b, a.dtype)
     if a.dtype is not b.dtype:
         if a.dtype in (int32, int64) and b.dtype in (int32, int64):  # index arithmetic widens
             a, b = cast(a, int64), cast(b, int64)
         else:
             raise InternalError(f"scalar {op} of {a.dtype.name} and {b.dtype.name}")
-    if op in ("add", "mul", "max", "min", "and", "or") and a.op == "const" and b.op != "const":
+    if primitive.commutes and a.op == "const" and b.op != "const":
         a, b = b, a  # constants stand right, so equal sums are one expression
     folded = _fold_index(op, a, b)
     if folded is not None:
         return folded
-    return make(op, (a, b), bool_ if op in COMPARE or op in ("and", "or", "xor") else a.dtype)
+    return make(op, (a, b), primitive.result or a.dtype)
 
 
 def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
@@ -284,12 +306,18 @@ def bitcast(x: Expr, dtype: DType) -> Expr:
     return x if x.dtype is dtype else make("bitcast", (x,), dtype)
 
 
-def where(condition: Expr, a: Any, b: Any) -> Expr:
-    a = a if isinstance(a, Expr) else const(a, b.dtype)
-    return make("where", (condition, a, _wrap(b, a)), a.dtype)
+def where(condition: Expr, a: Operand, b: Operand) -> Expr:
+    """`a` where the condition, a bool, is true, and `b` elsewhere; one of the two may be a number."""
+    if not isinstance(a, Expr):
+        if not isinstance(b, Expr):
+            raise InternalError(f"scalar where of the numbers {a!r} and {b!r}; one operand must be an expression")
+        a = const(a, b.dtype)
+    elif not isinstance(b, Expr):
+        b = const(b, a.dtype)
+    return make("where", (condition, a, b), a.dtype)
 
 
-def rng(node: Any, word: int) -> Expr:
+def rng(node: int, word: int) -> Expr:
     """Word 0..3 of the runtime state of a random node: key0, key1, call number, 0 (uint32)."""
     return make("rng", (), uint32, (node, word))
 
@@ -321,8 +349,9 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
     """`e` over other operands; index arithmetic is simplified on the way."""
     if args == e.args:
         return e
-    if e.op in BINARY or e.op in COMPARE:
-        return binary(e.op, args[0], args[1])
+    primitive = PRIMITIVES.get(e.op)
+    if primitive is not None and primitive.operands == 2:
+        return _binary(primitive, args[0], args[1])
     if e.op == "cast":
         return cast(args[0], e.dtype)
     return make(e.op, args, e.dtype, e.value)
@@ -335,44 +364,3 @@ def substitute(root: Expr, table: dict[Expr, Expr]) -> Expr:
         if e not in done:
             done[e] = rebuild(e, tuple(done[a] for a in e.args))
     return done[root]
-
-
-def _unary(name: str) -> Any:
-    def f(x: Expr) -> Expr:
-        return unary(name, x)
-
-    f.__name__ = name
-    f.__doc__ = f"The element's `{name}`."
-    return f
-
-
-def conj(x: Expr) -> Expr:
-    """The complex conjugate; a real element as it is."""
-    return unary("conj", x) if x.dtype.is_complex else x
-
-
-neg, abs_, exp, expm1, log, log1p = map(_unary, ("neg", "abs", "exp", "expm1", "log", "log1p"))
-sqrt, rsqrt, tanh, sigmoid, recip = map(_unary, ("sqrt", "rsqrt", "tanh", "sigmoid", "recip"))
-sin, cos, tan, asin, acos, atan = map(_unary, ("sin", "cos", "tan", "asin", "acos", "atan"))
-sinh, cosh, asinh, acosh, atanh = map(_unary, ("sinh", "cosh", "asinh", "acosh", "atanh"))
-erf, erfc, erfinv, lgamma, digamma = map(_unary, ("erf", "erfc", "erfinv", "lgamma", "digamma"))
-floor, ceil, rint, sign = map(_unary, ("floor", "ceil", "rint", "sign"))
-isnan, isinf, isfinite = map(_unary, ("isnan", "isinf", "isfinite"))
-not_, bitnot = map(_unary, ("not", "bitnot"))
-
-
-def _binary(name: str) -> Any:
-    def f(a: Expr | complex | np.generic, b: Expr | complex | np.generic) -> Expr:
-        return binary(name, a, b)
-
-    f.__name__ = name
-    f.__doc__ = f"The elements' `{name}`; one operand may be a Python number."
-    return f
-
-
-add, sub, mul, div = map(_binary, ("add", "sub", "mul", "div"))
-floordiv, floormod, truncmod, pow_ = map(_binary, ("floordiv", "floormod", "truncmod", "pow"))
-maximum, minimum, atan2 = map(_binary, ("max", "min", "atan2"))
-lt, le, gt, ge, eq, ne = map(_binary, ("lt", "le", "gt", "ge", "eq", "ne"))
-and_, or_ = map(_binary, ("and", "or"))
-bitand, bitor, bitxor, shl, shr = map(_binary, ("bitand", "bitor", "bitxor", "shl", "shr"))

@@ -205,7 +205,7 @@ def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
             own.append(e.begin)
             continue
         if e.axis is not None:
-            own.append(s.add(s.mul(idx[position], e.stride), e.begin))
+            own.append(s.add(s.mul(idx[position], e.stride), e.begin))  # type: ignore[arg-type]
         position += 1
     return site.load(0, own)
 
@@ -272,7 +272,7 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
             own.append(0)
             continue
         i, step, dim = idx[e.axis], e.stride or 1, site.outputs[0].shape[e.axis]
-        offset = s.sub(i, e.begin) if step > 0 else s.sub(e.begin, i)
+        offset = s.sub(i, e.begin) if step > 0 else s.sub(e.begin, i)  # type: ignore[arg-type]
         tests = []
         if e.begin != 0 or step < 0:
             tests.append(s.ge(offset, 0))
@@ -280,7 +280,7 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
         if abs(step) > 1:
             tests.append(s.eq(s.floormod(offset, abs(step)), 0))
         if e.begin != 0 or e.length * abs(step) != dim:  # type: ignore[operator]
-            tests.append(s.lt(at, e.length))
+            tests.append(s.lt(at, e.length))  # type: ignore[arg-type]
         for test in tests:
             inside = test if inside is None else s.and_(inside, test)
         if not e.shrink:
