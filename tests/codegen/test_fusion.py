@@ -38,6 +38,17 @@ def test_what_only_the_unused_reads_is_no_kernel(optimize):
     assert launches(lambda a, b: tf.cast(b < 3.0, tf.float32) * a, (0, 3), (1, 3), optimize=optimize) == 0
 
 
+def test_a_long_chain_is_several_kernels_and_equal_ones_are_built_once():
+    def build(a):
+        for _ in range(1000):
+            a = tf.sin(a)
+        return a
+
+    compiled = program(build, (30, 40))
+    assert 5 <= len(compiled.steps) <= 20
+    assert len({step.entry for step in compiled.steps}) <= 3
+
+
 def test_softmax_is_one_kernel():
     assert launches(tf.nn.softmax, (30, 40)) == 1
 

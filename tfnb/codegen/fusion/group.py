@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tfnb.codegen.fusion.indexing import Indexing, index_vars
-from tfnb.codegen.fusion.inline import squeeze
+from tfnb.codegen.fusion.inline import MAX_DEPTH, squeeze
 from tfnb.codegen.fusion.nest import make_nest
 from tfnb.codegen.fusion.values import (
     LONG_FROM,
@@ -24,6 +24,7 @@ from tfnb.codegen.fusion.values import (
     ReduceDef,
     Value,
     View,
+    depth_of,
     loads_of,
     local,
     size_of,
@@ -406,6 +407,8 @@ def _limits(
         return "the kernel would have too many pointers"
     if sum(size_of(*e) for e in g.exprs) + size_of(*exprs) > MAX_NODES:
         return "the kernel would be too long"
+    if any(depth_of(e) > MAX_DEPTH for e in exprs):
+        return "the kernel's expressions would be too deep"
     whole = full or m.reduces
     if level and whole and kind == "column":
         return "a column is known only after all rows were read"

@@ -21,6 +21,7 @@ from tfnb.codegen.fusion.values import (
     ReduceDef,
     Value,
     View,
+    depth_of,
     element,
     loads_of,
     size_of,
@@ -33,6 +34,8 @@ __all__ = ["cost", "inline", "squeeze"]
 
 CHEAP = 6  # operations that are cheaper to do again than to store and load
 MAX_NODES = 400  # of an expression: larger ones compile slowly and spill
+# Longer chains compile in more than linear time, and Python's and the compiler's stacks end where they are printed.
+MAX_DEPTH = 100
 MAX_LOADS = 16
 MAX_OPERANDS = 32  # of one kernel: devices promise room for 128 pointers
 # The costs of what is not a primitive; the others cost 1.
@@ -146,6 +149,9 @@ class _Inliner:
         nodes, loads = size_of(body), len(loads_of(body))
         if nodes > MAX_NODES or loads > MAX_LOADS:
             return f"its expression has {nodes} nodes and {loads} loads"
+        depth = depth_of(body)
+        if depth > MAX_DEPTH:
+            return f"its expression is {depth} operations deep"
         for consumer, _ in uses:
             late = self._too_late(d, consumer, ix)
             if late is not None:
