@@ -1,7 +1,7 @@
-"""The public reductions, with the argument names of every version: axis or reduction_indices, keepdims or
-keep_dims.
+"""The public reduction functions, which accept the argument names of all TensorFlow versions.
 
-Invariant: without an axis everything is reduced.
+An axis is given as `axis` or `reduction_indices`, and kept axes are requested by `keepdims` or `keep_dims`.
+Invariant: without an axis, all axes are reduced.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def reduce_logsumexp(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Any:
-    """log(sum(exp(x))) along `axis`, computed so that large and small x neither overflow nor vanish."""
+    """log(sum(exp(x))) along `axis`, computed without overflow for large x or underflow for small x."""
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     axes = _axes(x, axis, reduction_indices)
     with x.graph.name_scope(name or "ReduceLogSumExp"):
@@ -101,7 +101,7 @@ def count_nonzero(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Any:
-    """How many elements along `axis` are not zero, as `dtype`."""
+    """The number of elements along `axis` that are not zero, as `dtype`."""
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     wanted = as_dtype(dtype)
     with x.graph.name_scope(name or "count_nonzero"):

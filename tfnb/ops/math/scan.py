@@ -1,7 +1,7 @@
-"""Running sums and products along an axis.
+"""Cumulative sums and products along an axis.
 
-Invariant: `exclusive` shifts the result by one element, starting from the neutral one; `reverse` runs from the
-end.
+Invariant: `exclusive` shifts the result by one element, so that it begins with the neutral element; `reverse`
+accumulates from the end to the start.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["API", "CUMPROD", "CUMSUM", "OPS"]
 
 @record
 class ScanAttrs:
-    """`exclusive`: element i sees only those before it; `reverse`: from the end to the start."""
+    """`exclusive`: element i combines only the elements before it; `reverse`: accumulates from the end to the start."""
 
     exclusive: bool = False
     reverse: bool = False
@@ -107,14 +107,20 @@ CUMPROD = OpDef(
 def cumsum(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The running sum along `axis`: of the elements before (`exclusive`), from the end (`reverse`)."""
+    """The cumulative sum of x along `axis`, with the dtype and shape of x.
+
+    exclusive: element i is the sum of the elements before it, without itself. reverse: sums from the end to the start.
+    """
     return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumprod(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The running product along `axis`: of the elements before (`exclusive`), from the end (`reverse`)."""
+    """The cumulative product of x along `axis`, with the dtype and shape of x.
+
+    exclusive: element i is the product of the elements before it, without itself. reverse: from the end to the start.
+    """
     return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 

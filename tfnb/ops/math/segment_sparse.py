@@ -1,7 +1,7 @@
-"""Reductions over segments of some rows of a table, without copying the rows out first (white paper, Table 1).
+"""Reductions over segments of selected rows of a table, which are not copied out first (white paper, Table 1).
 
-What embedding lookups with a bag of ids per example are made of. Invariant: the result is that of gathering the rows
-and reducing over sorted segments; the gradient is summed into the rows that were read.
+Embedding lookups with several ids per example are built from these ops. Invariant: the result equals gathering the
+rows and reducing over sorted segments; the gradient is summed into the rows that were read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORDS = {"Sum": "sum", "Mean": "mean", "SqrtN": "sum over the root of the count
 
 @record
 class SparseSegmentAttrs:
-    """`sparse_gradient`: accepted for TensorFlow's sake."""
+    """`sparse_gradient`: accepted for compatibility with TensorFlow; it has no effect."""
 
     sparse_gradient: bool = False
 
@@ -82,7 +82,7 @@ def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
 
 
 def _scales(kind: str, ids: Tensor, count: Any, like: Any) -> Any:
-    """What the sums of the segments are divided by: (count, 1, ...)."""
+    """The divisors of the sums of the segments, of shape (count, 1, ...)."""
     if like.shape.ndims is None:
         raise ShapeError(f"SparseSegment{kind}: the rank of data must be known")
     sizes = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(ids), like.dtype), ids, count)
@@ -188,10 +188,10 @@ def _gradient(kind: str) -> OpDef:
         inputs="grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32",
         outputs="output: T",
         types={"T": FLOATS, "Tidx": INDEX, "Tsegmentids": INDEX},
-        doc=f"""The gradient of SparseSegment{kind} by its data: rows into which the shares of `grad` are summed.
+        doc=f"""The gradient of SparseSegment{kind} with respect to its data: shares of `grad` summed into rows.
 
-        grad: a float type, a row per segment. indices, segment_ids: as they were there. output_dim0: an int32
-        scalar, the rows of the data. Errors: an index or an id out of range (on the host).""",
+        grad: a float type, one row per segment. indices, segment_ids: the inputs of the forward op. output_dim0: an
+        int32 scalar, the number of rows of the data. Errors: an index or an id is out of range (on the host).""",
         infer=_with_count,
         host=partial(_host_grad, kind=kind),
         expand=partial(_expand_grad, kind=kind),

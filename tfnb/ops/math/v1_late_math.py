@@ -1,6 +1,6 @@
-"""Small ops of later 1.x graphs: buckets, Euclidean norms, conjugate transposes, scaled Bessel functions.
+"""Small ops of late TensorFlow 1.x: buckets, Euclidean norms, conjugate transposes, scaled Bessel functions.
 
-Invariant: each is the composition or SciPy's function that its text says.
+Invariant: each op is the composition of ops, or the function of SciPy, that its documentation names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class BucketAttrs:
-    """`boundaries`: ascending numbers."""
+    """`boundaries`: the limits between the buckets, in ascending order."""
 
     boundaries: tuple[float, ...] = ()
 
@@ -38,7 +38,7 @@ def _bucket(attrs: Any, x: Expr) -> Expr:
     found = s.const(0, int32)
     for b in attrs.boundaries:
         wide = x if x.dtype.is_floating else s.cast(x, float64)
-        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # never of NaN, which is behind all
+        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # false for NaN, which goes to the last bucket
         found = found + s.where(below, s.const(0, int32), s.const(1, int32))
     return found + s.cast(x, int32) * 0 if not attrs.boundaries else found
 
@@ -131,7 +131,7 @@ def _bessel(order: int, grad: Any) -> OpDef:
 
 
 def _grad_i1e(op: Operation, dy: Tensor) -> Any:
-    """I1' = I0 - I1 / x, whose limit at 0 is 1/2."""
+    """The derivative I1' is I0 - I1 / x, whose limit at 0 is 1/2."""
     x = op.x
     slope = BESSEL_I0E(x) - op.y * SIGN(x) - DIV_NO_NAN(op.y, x)
     at_zero = 1.0 - SQUARE(SIGN(x))
@@ -143,7 +143,7 @@ BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
 
 
 def bucketize(input: TensorLike, boundaries: Any, name: str | None = None) -> Any:
-    """The number of the bucket between ascending `boundaries` of each element: int32."""
+    """The number (int32) of the bucket between the ascending `boundaries` in which each element lies."""
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 
 
