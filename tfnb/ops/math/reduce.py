@@ -41,9 +41,9 @@ __all__ = ["ALL_OF", "ANY_OF", "ARG_MAX", "ARG_MIN", "L2_LOSS", "MAX", "MEAN", "
 
 _REDUCTION_DOC = """{what}
 
-    input: {types}. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of input,
-    its shape without those axes, or with size 1 there if `keep_dims`. Over no elements: {empty}. Errors: an
-    axis is out of range, or named twice."""
+    input: {types}. reduction_indices: a scalar or vector of axes (negative: counted from the end). output: dtype of
+    input; its shape without those axes, or with size 1 there if `keep_dims`. The result over no elements is {empty}.
+    Errors: an axis is out of range or appears twice."""
 
 
 def _reduction(

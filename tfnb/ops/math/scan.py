@@ -69,11 +69,11 @@ def _grad_cumprod(op: Operation, dy: Tensor) -> Any:
     return CUMSUM(product * dy, axis, exclusive=a.exclusive, reverse=not a.reverse) / x, None
 
 
-_DOC = """The running {what} along one axis.
+_DOC = """The cumulative {what} along one axis.
 
-    x: any number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive` an element is
-    the {what} of those before it ({neutral} for the first); with `reverse` the {what} runs from the end.
-    Errors: axis out of range."""
+    x: any number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive`, an element is the {what}
+    of the elements before it ({neutral} for the first); with `reverse`, the {what} is taken from the end to the start.
+    Errors: the axis is out of range."""
 
 CUMSUM = OpDef(
     "Cumsum",

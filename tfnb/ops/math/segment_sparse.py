@@ -105,10 +105,10 @@ def _grad(op: Operation, dy: Tensor, kind: str) -> Any:
     return GRADS[kind](dy, indices, ids, rows), *rest
 
 
-_DOC = """The {what} of each segment of chosen rows: output[k] from all data[indices[i]] with segment_ids[i] = k.
+_DOC = """The {what} of each segment of selected rows: output[k] combines the data[indices[i]] with segment_ids[i] = k.
 
-    data: {types}, shape (rows, ...). indices: integers in [0, rows), shape (n,). segment_ids: n integers that do not
-    fall.{more} A segment without rows gives 0. Errors: ids that fall or are negative, an index out of range{where}."""
+    data: {types}, shape (rows, ...). indices: integers in [0, rows), shape (n,). segment_ids: n integers in ascending
+    order.{more} A segment without rows gives 0. Errors: ids that decrease or are negative, a wrong index{where}."""
 
 
 def _op(kind: str, types: tuple[DType, ...]) -> OpDef:
