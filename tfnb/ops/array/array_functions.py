@@ -5,7 +5,7 @@ Invariant: each function is the composition that its docstring states, so its pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,10 @@ _LAST = np.asarray([-1], np.int32)
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = float32,
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
+    batch_shape: TensorLike | None = None,
+    dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Any:
     """Matrices with ones on the main diagonal and zeros elsewhere.
@@ -70,7 +70,7 @@ def trace(x: TensorLike, name: str | None = None) -> Any:
     return SUM(MATRIX_DIAG_PART(graph_of((x,)).to_tensor(x)), _LAST, name=name)
 
 
-def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Any:
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
     """A scalar times a tensor or indexed slices. Raises `ShapeError` when the first factor is not a scalar."""
     if isinstance(x, IndexedSlices):
         return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
@@ -141,7 +141,7 @@ def confusion_matrix(
         return SCATTER_ND(indices, counts, stack([size, size]))
 
 
-def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Repeats each element along `axis`; without an axis the input is flattened first.
 
     repeats: an integer, or a vector of one integer per element along the axis.
@@ -185,7 +185,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> Any:
         return SUM(LGAMMA(t), _LAST) - LGAMMA(SUM(t, _LAST))
 
 
-def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Any:
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Any:
     """The value of a polynomial at x by Horner's scheme; `coeffs` begins with that of the highest power."""
     graph = graph_of((x, coeffs))
     with graph.as_default(), graph.name_scope(name or "polyval"):

@@ -97,7 +97,7 @@ def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return _by_offset(choices, starts, idx[axis]) if choices else s.const(0, site.outputs[0].dtype)
 
 
-def _split_like(dy: Tensor, parts: Sequence[Any], axis: Any) -> list[Any]:
+def _split_like(dy: Tensor, parts: Sequence[Any], axis: int) -> list[Any]:
     """Splits `dy` along `axis` into pieces of the same sizes as `parts`."""
     if len(parts) == 1:
         return [dy]
@@ -263,7 +263,9 @@ SPLIT_V = OpDef(
 )
 
 
-def concat(values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: Any = None) -> Any:
+def concat(
+    values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: TensorLike | None = None
+) -> Any:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
     values: a list of tensors of the same dtype and rank, equal in all other dimensions. axis: an integer or an int32
@@ -321,7 +323,7 @@ def unpack(value: TensorLike, num: int | None = None, axis: int = 0, name: str =
 
 def split(
     value: TensorLike | None = None,
-    num_or_size_splits: Any = None,
+    num_or_size_splits: TensorLike | None = None,
     axis: int = 0,
     num: int | None = None,
     name: str = "split",

@@ -5,8 +5,6 @@ Invariant: the op depends on shapes only, so its value is usually known when a c
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
@@ -26,7 +24,7 @@ def _shapes(c: Infer) -> tuple[Shape, ...]:
     return (found,) * (len(c.shapes) - 1)
 
 
-def _host(call: HostCall, concat_dim: np.ndarray, *shapes: Any) -> tuple[np.ndarray, ...]:
+def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[np.ndarray, ...]:
     parts = shapes[0] if len(shapes) == 1 and isinstance(shapes[0], (list, tuple)) else shapes
     rank = len(parts[0])
     axis = normalize_axis(int(concat_dim), rank)

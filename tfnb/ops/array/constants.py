@@ -28,6 +28,7 @@ from tfnb.ops.math.reduce_sum import SUM, all_axes
 from tfnb.types import (
     ALL,
     INDEX,
+    DType,
     DTypeLike,
     Shape,
     as_dtype,
@@ -85,7 +86,7 @@ FILL = OpDef(
 )
 
 
-def _zero_of(dtype: Any) -> Any:
+def _zero_of(dtype: DType) -> Any:
     return b"" if dtype.is_string else 0
 
 
@@ -245,7 +246,7 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
 
 
 def convert_to_tensor(
-    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: Any = None
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: DTypeLike | None = None
 ) -> Any:
     """Converts `value` to a tensor: a tensor is returned unchanged, a variable is read, else a constant is created.
 
@@ -304,7 +305,7 @@ def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None)
     return _full(shape, 1, dtype, name or "ones")
 
 
-def _like(tensor: Any, dtype: Any, name: str | None, fill: int, optimize: bool) -> Any:
+def _like(tensor: TensorLike, dtype: DTypeLike | None, name: str | None, fill: int, optimize: bool) -> Any:
     x = graph_of((tensor,)).to_tensor(tensor)
     wanted = x.dtype if dtype is None else as_dtype(dtype)
     op, default = ((ZEROS_LIKE, "zeros_like"), (ONES_LIKE, "ones_like"))[fill]
@@ -317,17 +318,21 @@ def _like(tensor: Any, dtype: Any, name: str | None, fill: int, optimize: bool) 
     return FILL(shape_of(x), value, name=name or default)
 
 
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
+def zeros_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Any:
     """Zeros with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
     return _like(tensor, dtype, name, 0, optimize)
 
 
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
+def ones_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Any:
     """Ones with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
     return _like(tensor, dtype, name, 1, optimize)
 
 
-def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
+def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
     """The sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
 
     The scalars may have different dtypes. The result has `dtype`, or by default the widest of int32, int64, float32

@@ -155,7 +155,7 @@ GATHER = OpDef(
 )
 
 
-def _grad_gather(op: Any, dy: Any) -> Any:
+def _grad_gather(op: Any, dy: Tensor) -> Any:
     params, indices, axis = op.inputs
     known, rank = constant_value(axis), params.shape.ndims
     if known is None or rank is None or indices.shape.ndims is None:
@@ -251,7 +251,7 @@ def segment_groups(site: KernelSite) -> int:
     return min(max(1, site.units), site.outputs[0].shape[0])
 
 
-def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
+def gather_kept(values: TensorLike, ids: Any, data: Any) -> tuple[Any, Any]:
     """Returns (for each row of `data`, the row of `values` that its segment id selects; a mask of the used elements).
 
     Rows with a negative id are not used, so they get zeros.
@@ -323,7 +323,7 @@ def indexed_shape(slices: IndexedSlices) -> Shape:
 def gather(
     params: TensorLike,
     indices: TensorLike,
-    validate_indices: Any = None,
+    validate_indices: bool | None = None,
     name: str | None = None,
     axis: int = 0,
     batch_dims: int = 0,

@@ -147,7 +147,7 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
     return out
 
 
-def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
+def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
     """The row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
     if len(sizes) == 1:
         return indices[..., 0]
@@ -160,7 +160,7 @@ def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
     return SELECT(inside, number, ZEROS_LIKE(number) - 1)
 
 
-def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Any) -> Any:
+def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Tensor) -> Any:
     """Converts each index tuple to one row number, which turns the scatter into a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
     if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
@@ -283,7 +283,7 @@ def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
     return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
 
 
-def _expand_dense(op: Operation, indices: Any, shape: Any, values: Any, default: Tensor) -> Any:
+def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Any:
     known = constant_shape(shape).dims is not None and indices.shape.dims is not None
     if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
         return None
@@ -326,9 +326,9 @@ SPARSE_TO_DENSE = OpDef(
 
 
 def sparse_to_dense(
-    sparse_indices: Any,
+    sparse_indices: TensorLike,
     output_shape: TensorLike,
-    sparse_values: Any,
+    sparse_values: TensorLike,
     default_value: int = 0,
     validate_indices: bool = True,
     name: str | None = None,

@@ -5,6 +5,7 @@ TensorFlow's graphs contain them beside `Identity`. Invariant: every output elem
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ ENSURE_SHAPE = OpDef(
 )
 
 
-def identity_n(input: Any, name: str | None = None) -> list[Any]:
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any]:
     """Returns the tensors unchanged, as outputs of one node."""
     graph = graph_of(input)
     found = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)

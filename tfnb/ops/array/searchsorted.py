@@ -13,6 +13,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -43,7 +44,7 @@ def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
         found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
         return np.asarray(found, call.types["out_type"].np).reshape(values.shape)
 
-    def expand(node: Any, rows: Any, values: Tensor) -> Any:
+    def expand(node: Operation, rows: Tensor, values: Tensor) -> Any:
         before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
         return SUM(cast_to(before, node.types["out_type"]), np.asarray([2], np.int32))
 
@@ -107,7 +108,7 @@ UNRAVEL_INDEX = OpDef(
 
 
 def searchsorted(
-    sorted_sequence: Any,
+    sorted_sequence: TensorLike,
     values: TensorLike,
     side: str = "left",
     out_type: DTypeLike = int32,

@@ -390,11 +390,11 @@ BROADCAST_GRADIENT_ARGS = OpDef(
 )
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> Any:
     return graph_of((value,)).to_tensor(value)
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
     """The shape of a tensor as an integer vector of `out_type` (int32 or int64); a constant when it is known
     statically.
     """
@@ -405,7 +405,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
     return SHAPE(x, out_type=out_type, name=name)
 
 
-def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
     """The number of elements of a tensor as a scalar of `out_type`; a constant when it is known statically."""
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
@@ -413,7 +413,7 @@ def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> An
     return SIZE(x, out_type=out_type, name=name)
 
 
-def rank(input: Any, name: str | None = None) -> Any:
+def rank(input: TensorLike, name: str | None = None) -> Any:
     """The number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
     x = _as_tensor(input)
     if x.shape.ndims is not None:
@@ -434,7 +434,10 @@ def expand_dims(
 
 
 def squeeze(
-    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, squeeze_dims: Any = None
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    squeeze_dims: int | Sequence[int] | None = None,
 ) -> Any:
     """Removes dimensions of size 1: those in `axis` (in 0.x `squeeze_dims`), or all of them.
 

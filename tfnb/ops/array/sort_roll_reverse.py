@@ -41,7 +41,7 @@ class ReverseSequenceAttrs:
     batch_dim: int = 0
 
 
-def _sequence_axes(attrs: Any, rank: int) -> tuple[int, int]:
+def _sequence_axes(attrs: ReverseSequenceAttrs, rank: int) -> tuple[int, int]:
     axes = attrs.seq_dim, attrs.batch_dim
     if axes[0] == axes[1] or not all(0 <= a < rank for a in axes):
         raise InvalidArgumentError(f"ReverseSequence: axes {axes} of a tensor of rank {rank}")
@@ -199,7 +199,7 @@ NTH_ELEMENT = OpDef(
 
 def reverse_sequence(
     input: TensorLike,
-    seq_lengths: Any,
+    seq_lengths: TensorLike,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
     name: str | None = None,
@@ -228,7 +228,7 @@ def _falling(x: Tensor) -> Any:
     return NEG(x) if x.dtype.is_floating else INVERT(x)
 
 
-def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> Any:
+def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: str) -> Any:
     if direction not in ("ASCENDING", "DESCENDING"):
         raise InvalidArgumentError(f"{name}: direction {direction!r}; needed ASCENDING or DESCENDING")
     graph = graph_of((values,))
@@ -250,13 +250,13 @@ def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> A
         return found if a == rank - 1 else TRANSPOSE(found, perm)
 
 
-def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """Sorts the elements along `axis`. Errors: the direction is unknown, or the axis is out of range."""
     return _ordered(values, axis, direction, 0, name or "sort")
 
 
 def argsort(
-    values: Any,
+    values: TensorLike,
     axis: int = -1,
     direction: str = "ASCENDING",
     stable: bool = False,

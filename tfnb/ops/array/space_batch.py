@@ -34,7 +34,7 @@ class DepthAttrs:
     data_format: str = "NHWC"
 
 
-def _depth_axes(attrs: Any, name: str) -> tuple[int, int, int]:
+def _depth_axes(attrs: DepthAttrs, name: str) -> tuple[int, int, int]:
     """The height, width and channel axes. Raises `InvalidArgumentError` for invalid attributes."""
     if attrs.block_size < 2:
         raise InvalidArgumentError(f"{name}: block_size must be at least 2, got {attrs.block_size}")
@@ -136,7 +136,7 @@ DEPTH_TO_SPACE: OpDef = OpDef(
 )
 
 
-def _margins(name: str, block: Any, pairs: Any) -> tuple[list[int], list[list[int]]]:
+def _margins(name: str, block: np.ndarray, pairs: np.ndarray) -> tuple[list[int], list[list[int]]]:
     """The edge lengths of the block and their (before, after) margins. Raises when they do not match or are invalid."""
     sizes, margins = [int(b) for b in block], [[int(a), int(b)] for a, b in pairs.reshape(-1, 2)]
     if len(sizes) != len(margins) or pairs.ndim != 2:
@@ -285,7 +285,7 @@ class BlockAttrs:
     block_size: int
 
 
-def _block(attrs: Any) -> np.ndarray:
+def _block(attrs: BlockAttrs) -> np.ndarray:
     if attrs.block_size < 2:
         raise InvalidArgumentError(f"block_size must be at least 2, got {attrs.block_size}")
     return np.asarray([attrs.block_size] * 2, np.int32)
@@ -350,7 +350,7 @@ def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, 
 def space_to_batch(
     input: TensorLike,
     paddings: TensorLike | None = None,
-    block_size: Any = None,
+    block_size: int | None = None,
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
@@ -363,7 +363,7 @@ def space_to_batch(
 def batch_to_space(
     input: TensorLike,
     crops: TensorLike | None = None,
-    block_size: Any = None,
+    block_size: int | None = None,
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
@@ -374,7 +374,7 @@ def batch_to_space(
 
 
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: TensorLike, base_paddings: Any = None, name: str | None = None
+    input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """(paddings, crops), each (m, 2): the end margins that SpaceToBatchND needs, and the crops that undo them."""
     graph = graph_of((input_shape, block_shape, base_paddings))

@@ -19,7 +19,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops.array.gather import GATHER_V2
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.math.compare import SELECT
@@ -73,7 +73,7 @@ class _Entry:
 Numbers = Sequence["int | None"]
 
 
-def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any) -> list[_Entry]:
+def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: StridedSliceAttrs) -> list[_Entry]:
     """The entries of the index, resolved for a tensor of shape `dims`.
 
     Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
@@ -107,7 +107,7 @@ def _entry(
     begin: int | None,
     end: int | None,
     stride: int | None,
-    attrs: Any,
+    attrs: StridedSliceAttrs,
     bit: int,
 ) -> _Entry:
     if stride == 0:
@@ -320,7 +320,7 @@ class _Key:
     strides: tuple[Any, ...] = ()
     masks: tuple[int, ...] = (0, 0, 0, 0, 0)
 
-    def plus(self, begin: TensorLike, end: Any, stride: Any, **flags: bool) -> _Key:
+    def plus(self, begin: int | Tensor, end: int | Tensor, stride: int | Tensor, **flags: bool) -> _Key:
         bit = 1 << len(self.begin)
         masks = tuple(m | bit if flags.get(n) else m for m, n in zip(self.masks, MASKS, strict=True))
         return replace(
@@ -347,7 +347,7 @@ def _number(value: Any, what: str) -> Any:
         raise DTypeError(f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}") from None
 
 
-def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
+def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
     """The static part of an index, and (axis of its result, tensor) for each scalar tensor in it."""
     parts = key if isinstance(key, tuple) else (key,)
     parsed, late, axis, dots = _Key(), [], 0, False
@@ -387,7 +387,7 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
     return parsed.plus(begin, end, step, begin_mask=part.start is None, end_mask=part.stop is None)
 
 
-def _vector(values: Sequence[Any], x: Any) -> Any:
+def _vector(values: Sequence[Any], x: Tensor) -> Any:
     if all(isinstance(v, int) for v in values):
         return np.asarray(values, np.int32)
     wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
@@ -397,7 +397,7 @@ def _vector(values: Sequence[Any], x: Any) -> Any:
     return x.graph.to_tensor(list(values), int32)
 
 
-def getitem(x: Any, key: Any, name: str | None = None) -> Any:
+def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
     """`x[key]` with NumPy's meaning.
 
     The key may contain ints, slices with steps, `...` and `tf.newaxis`; ints and bounds may be scalar tensors. A scalar
@@ -417,7 +417,7 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     return out
 
 
-def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
+def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:
     """(begin, end and strides; masks) for an assignment to `x[key]`; here too, single indices may be tensors."""
     parsed = _Key()
     for p in key if isinstance(key, tuple) else (key,):

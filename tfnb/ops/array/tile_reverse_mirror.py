@@ -74,18 +74,18 @@ def _grad_mirror(op: Operation, dy: Tensor) -> Any:
     return dy, None
 
 
-def _fold_axis(dy: Any, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
+def _fold_axis(dy: Tensor, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
     n, rank = op.x.shape.dims[axis], op.x.shape.ndims
     if n is None:
         n = SHAPE(op.x, out_type=int32)[axis]
 
-    def along(value: Any, other: Any) -> Any:
+    def along(value: int | Tensor | list[Any], other: int | list[int]) -> Any:
         return dy.graph.to_tensor([value if a == axis else other for a in range(rank)])
 
-    def part(start: Any, count: Any) -> Any:
+    def part(start: int, count: int | Tensor) -> Any:
         return SLICE(dy, along(start, 0), along(count, -1))
 
-    def mirrored(start: Any, count: int, at: Any) -> Any:
+    def mirrored(start: int, count: int, at: int | Tensor) -> Any:
         margins = along([at, n - at - count], [0, 0])
         return PAD(REVERSE_V2(part(start, count), np.asarray([axis], np.int32)), margins)
 
@@ -244,7 +244,9 @@ REVERSE_V2 = _reversal(
 )
 
 
-def reverse(tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: Any = None) -> Any:
+def reverse(
+    tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: TensorLike | None = None
+) -> Any:
     """Reverses the order of elements along axes, given as a list of axes or, in 0.x (`dims`), as one bool per axis."""
     wanted = dims if axis is None else axis
     empty = isinstance(wanted, (list, tuple)) and not len(wanted)

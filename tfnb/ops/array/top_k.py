@@ -152,7 +152,7 @@ def _expand_in_top(op: Operation, predictions: Tensor, targets: Tensor) -> Any:
     return _in_top_mask(predictions, targets, np.int32(op.attrs.k))
 
 
-def _in_top_mask(predictions: Tensor, targets: Tensor, k: Any) -> Any:
+def _in_top_mask(predictions: Tensor, targets: Tensor, k: Tensor) -> Any:
     n = SHAPE(predictions, out_type=int32)[1]
     hot = EQUAL(
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),

@@ -70,7 +70,7 @@ def _lower_transpose(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, tuple(idx[perm.index(a)] for a in range(len(idx))))
 
 
-def grad_transpose(op: Any, dy: Any) -> Any:
+def grad_transpose(op: Any, dy: Tensor) -> Any:
     """Permutes the gradient by the inverse permutation."""
     perm = constant_value(op.inputs[1])
     if perm is None:
@@ -194,7 +194,7 @@ SLICE = OpDef(
 )
 
 
-def slice_(input_: Any, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
+def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
     """A slice of `size` elements from `begin` on along every axis; a size of -1 takes all remaining elements.
 
     Errors: the slice does not lie inside the tensor.

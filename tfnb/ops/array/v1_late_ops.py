@@ -7,6 +7,7 @@ plus broadcasting where its documentation says so.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, broadcast_shapes
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT_V2
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.array.shape_ops import SHAPE, constant_lookup, shape_of
 from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, host_batch_product
 from tfnb.ops.math.binary import ADD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO, unbroadcast
-from tfnb.types import ALL, INDEX, Shape, as_dtype, as_shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -178,19 +179,19 @@ BATCH_V2 = OpDef(
 )
 
 
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Shape:
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Shape:
     """The static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
     """The shape, as an integer vector, to which two shapes given as integer vectors broadcast."""
     graph = graph_of((shape_x, shape_y))
     x, y = graph.to_tensor(shape_x), graph.to_tensor(shape_y)
     return BROADCAST_ARGS(x, y)
 
 
-def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Any]:
+def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Any]:
     """The shapes of several tensors of one dtype, as integer vectors of `out_type`."""
     return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
 

@@ -132,7 +132,7 @@ def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tupl
     return tuple(rows.take(np.flatnonzero(place == k), axis=0) for k in range(n))
 
 
-def _grad_partition(op: Operation, *dys: Any) -> Any:
+def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
     """Partitions the row numbers in the same way, and stitches the gradients by them, which restores the order."""
     data, which = op.inputs
     shape = SHAPE(which, out_type=int32)
@@ -141,7 +141,7 @@ def _grad_partition(op: Operation, *dys: Any) -> Any:
     return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
 
 
-def product(vector: Any) -> Any:
+def product(vector: Tensor) -> Any:
     return PROD(vector, np.int32(0))
 
 
@@ -220,7 +220,7 @@ class Unique(NamedTuple):
     idx: Any
 
 
-def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Unique:
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """The distinct elements of a vector in the order of first occurrence, and each element's index among them."""
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
@@ -269,7 +269,7 @@ def _flattened(x: Tensor, axis: int, count: int) -> Any:
     return RESHAPE(x, CONCAT(np.int32(0), [shape[:axis], middle, shape[axis + count :]]))
 
 
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
+def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
     """Boolean rows that are true up to the given length: mask[..., j] = j < lengths[...].
 
     lengths: integers, any shape. maxlen: the size of the last dimension; by default the largest length.
@@ -287,7 +287,7 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, na
         return mask if wanted.is_bool else cast_to(mask, wanted)
 
 
-def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
+def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
     """Coordinate grids: N vectors become N tensors of rank N.
 
     indexing: "xy" (the first two axes swapped, as in plots) or "ij". Errors: another value of indexing.

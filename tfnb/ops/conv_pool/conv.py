@@ -67,7 +67,7 @@ IMAGE, INPUT_GRAD, FILTER_GRAD = (
 )
 
 
-def _made(a: Any, x: Shape, w: Shape) -> Shape:
+def _made(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
     """The output's shape for an input and a filter, as far as it is known."""
     xs, ws = x.as_list(), w.as_list()
     counts = [

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
 from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
 from tfnb.ops.conv_pool.conv3d import CONV3D, CONV3D_BACKPROP_FILTER_V2, CONV3D_BACKPROP_INPUT_V2
@@ -25,7 +25,7 @@ from tfnb.types import int32
 __all__ = ["API", "OPS", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "padding_of", "spread"]
 
 
-def padding_of(padding: Any) -> dict[str, Any]:
+def padding_of(padding: str | Sequence[Any] | None) -> dict[str, Any]:
     """`padding` as the ops take it: a name, or a pair of pixel counts per dimension."""
     if isinstance(padding, (list, tuple)):
         pairs = [int(p) for pair in padding for p in pair]
@@ -33,7 +33,7 @@ def padding_of(padding: Any) -> dict[str, Any]:
     return {"padding": padding}
 
 
-def spread(values: TensorLike, axes: int, first: bool, what: str) -> list[int]:
+def spread(values: int | Sequence[int] | np.ndarray | None, axes: int, first: bool, what: str) -> list[int]:
     """Per-dimension integers of one for all spatial axes, one per axis, or one per dimension.
 
     Raises `InvalidArgumentError` for another number of integers.
@@ -56,11 +56,11 @@ def _given(what: str, **named: Any) -> None:
 def conv2d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool | None = True,
     data_format: str | None = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
@@ -90,10 +90,10 @@ def conv2d(
 def conv3d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     data_format: str | None = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: int | Sequence[int] | None = (1, 1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
@@ -115,21 +115,21 @@ def conv3d(
     )
 
 
-def _sizes(output_shape: Any, value: Any) -> Any:
+def _sizes(output_shape: TensorLike | None, value: TensorLike | None) -> Any:
     graph = graph_of((value, output_shape))
     return graph.to_tensor(output_shape, None if hasattr(output_shape, "dtype") else int32)
 
 
 def conv2d_transpose(
     value: TensorLike | None = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
     padding: str = "SAME",
     data_format: str | None = "NHWC",
     name: str | None = None,
     input: TensorLike | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
     dilations: int | Sequence[int] = (1, 1, 1, 1),
 ) -> Any:
     """The transpose of `conv2d` (its input gradient), also known as deconvolution.
@@ -154,16 +154,16 @@ def conv2d_transpose(
 
 
 def conv3d_transpose(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] = "SAME",
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = (1, 1, 1, 1, 1),
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
 ) -> Any:
     """The transpose of `conv3d`; arguments as `conv2d_transpose`'s with one more dimension."""
     _given("conv3d_transpose", output_shape=output_shape, strides=strides)
@@ -193,15 +193,15 @@ def _line(data_format: str | None) -> tuple[bool, str, int]:
 
 
 def conv1d(
-    value: Any = None,
-    filters: Any = None,
-    stride: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    stride: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NWC",
     name: str | None = None,
-    input: Any = None,
-    dilations: Any = None,
+    input: TensorLike | None = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Any:
     """Cross-correlation along one axis.
 
@@ -223,24 +223,24 @@ def conv1d(
         return SQUEEZE(y, squeeze_dims=[axis])
 
 
-def _across(value: Tensor, first: bool) -> list[int]:
+def _across(value: int | Sequence[int] | None, first: bool) -> list[int]:
     """A step along the one spatial axis, for images of height 1."""
     along = int(np.asarray(1 if value is None else value).reshape(-1).max())
     return [1, 1, 1, along] if first else [1, 1, along, 1]
 
 
 def conv1d_transpose(
-    input: Any = None,
-    filters: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] = "SAME",
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
     name: str | None = None,
-    value: Any = None,
-    filter: Any = None,
-    stride: Any = None,
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
+    stride: int | Sequence[int] | None = None,
 ) -> Any:
     """The transpose of `conv1d`.
 
@@ -278,7 +278,12 @@ def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: st
 
 
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: int, padding: Any, name: str | None = None
+    value: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    rate: int,
+    padding: str | Sequence[Any],
+    name: str | None = None,
 ) -> Any:
     """The transpose of `atrous_conv2d`.
 
@@ -294,12 +299,12 @@ def convolution(
     input: TensorLike,
     filter: TensorLike | None = None,
     padding: str | None = None,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    strides: int | Sequence[int] | None = None,
+    dilation_rate: int | Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
     filters: TensorLike | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Any:
     """Convolution over one, two or three spatial axes, with strides and dilation per axis.
 
@@ -352,14 +357,14 @@ def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
 
 
 def conv2d_backprop_input(
-    input_sizes: Any,
+    input_sizes: TensorLike,
     filter: TensorLike | None = None,
-    out_backprop: Any = None,
+    out_backprop: TensorLike | None = None,
     strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
@@ -372,13 +377,13 @@ def conv2d_backprop_input(
 
 def conv2d_backprop_filter(
     input: TensorLike,
-    filter_sizes: Any,
-    out_backprop: Any,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
     strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
     """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
@@ -390,8 +395,8 @@ def conv2d_backprop_filter(
 
 def conv3d_backprop_filter(
     input: TensorLike,
-    filter_sizes: Any,
-    out_backprop: Any,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
     strides: Sequence[int],
     padding: str,
     data_format: str = "NDHWC",

@@ -270,7 +270,7 @@ DEPTHWISE_CONV2D_BACKPROP_FILTER = OpDef(
 )
 
 
-def _steps(strides: Any, rate: Any, first: bool) -> dict[str, Any]:
+def _steps(strides: int | Sequence[int] | None, rate: Any, first: bool) -> dict[str, Any]:
     return {
         "strides": integers(list(np.asarray(strides).reshape(-1)), 4, "strides"),
         "dilations": spread(rate, 2, first, "rate"),
@@ -280,12 +280,12 @@ def _steps(strides: Any, rate: Any, first: bool) -> dict[str, Any]:
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
-    rate: Any = None,
+    rate: int | Sequence[int] | str | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
     """Cross-correlation of each channel with filters of its own; see the op DepthwiseConv2dNative.
@@ -320,7 +320,7 @@ def depthwise_conv2d_native(
 
 
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any,
+    input_sizes: TensorLike,
     filter: TensorLike,
     out_backprop: TensorLike,
     strides: int | Sequence[int],
@@ -338,7 +338,7 @@ def depthwise_conv2d_backprop_input(
 
 def depthwise_conv2d_backprop_filter(
     input: TensorLike,
-    filter_sizes: Any,
+    filter_sizes: TensorLike,
     out_backprop: TensorLike,
     strides: int | Sequence[int],
     padding: str,
@@ -355,11 +355,11 @@ def depthwise_conv2d_backprop_filter(
 
 def separable_conv2d(
     input: TensorLike,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
     strides: int | Sequence[int],
     padding: str,
-    rate: int | Sequence[int] | None = None,
+    rate: int | Sequence[int] | str | None = None,
     name: str | None = None,
     data_format: str | None = None,
     dilations: int | Sequence[int] | None = None,

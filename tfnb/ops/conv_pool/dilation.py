@@ -72,7 +72,7 @@ def _infer_grad(which: int) -> Any:
     return infer
 
 
-def _axes(a: DilationAttrs, x: Any, w: Any) -> tuple[Axis, Axis]:
+def _axes(a: DilationAttrs, x: Any, w: Sequence[int]) -> tuple[Axis, Axis]:
     return window_axes(x[1], x[2], (w[0], w[1]), a.strides, a.padding, a.rates)
 
 
@@ -201,7 +201,7 @@ def dilation2d(
     input: TensorLike,
     filter: TensorLike | None = None,
     strides: int | Sequence[int] | None = None,
-    rates: Any = None,
+    rates: int | Sequence[int] | None = None,
     padding: str | None = None,
     name: str | None = None,
     filters: TensorLike | None = None,
@@ -221,7 +221,12 @@ def dilation2d(
 
 
 def erosion2d(
-    value: TensorLike, kernel: Any, strides: int | Sequence[int], rates: Any, padding: str, name: str | None = None
+    value: TensorLike,
+    kernel: TensorLike,
+    strides: int | Sequence[int],
+    rates: int | Sequence[int],
+    padding: str,
+    name: str | None = None,
 ) -> Any:
     """Grey-scale erosion: min over the taps of value - kernel, the dual of `dilation2d` with the kernel turned round.
 

@@ -5,13 +5,13 @@ Host only. Invariant: the windows of a run stand in its outputs, so that the gra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
@@ -160,13 +160,15 @@ def _grad_max(op: Operation, dy: Tensor, *_: Tensor) -> Any:
     return FRACTIONAL_MAX_POOL_GRAD(op.inputs[0], y, dy, rows, cols, overlapping=op.attrs.overlapping)
 
 
-def _grad_avg(op: Any, dy: Tensor, *_: Any) -> Any:
+def _grad_avg(op: Any, dy: Tensor, *_: Tensor | None) -> Any:
     _, rows, cols = op.outputs
     sizes = SHAPE(op.inputs[0], out_type=int64)
     return FRACTIONAL_AVG_POOL_GRAD(sizes, dy, rows, cols, overlapping=op.attrs.overlapping)
 
 
-def _forward(name: str, what: str, reduce: Callable[[np.ndarray], np.ndarray], grad: Any) -> OpDef:
+def _forward(
+    name: str, what: str, reduce: Callable[[np.ndarray], np.ndarray], grad: GradFn | NotDifferentiable | GradientMissing
+) -> OpDef:
     return OpDef(
         name,
         "value: T",
@@ -216,7 +218,7 @@ FRACTIONAL_AVG_POOL_GRAD = OpDef(
 def _function(op: OpDef, what: str) -> Any:
     def pool(
         value: Tensor,
-        pooling_ratio: Any,
+        pooling_ratio: Sequence[float],
         pseudo_random: bool = False,
         overlapping: bool = False,
         deterministic: bool = False,

@@ -81,7 +81,7 @@ class MaxPoolAttrs:
 IMAGE, IMAGES, SIZED = ImageArgs((0,)), ImageArgs((0, 1, 2)), ImageArgs((1,), sizes=(0,))
 
 
-def _pooled(a: Any, x: Shape) -> Shape:
+def _pooled(a: PoolAttrs, x: Shape) -> Shape:
     n, h, w, ch = x.as_list()
     py, px = pads(a)
     rows = window_count(h, a.ksize[1], a.strides[1], 1, py)

@@ -58,7 +58,7 @@ VOLUME, VOLUMES, SIZED = (
 )
 
 
-def _pooled(a: Any, x: Shape) -> Shape:
+def _pooled(a: Pool3DAttrs, x: Shape) -> Shape:
     dims = x.as_list()
     counts = [window_count(dims[i], a.ksize[i], a.strides[i], 1, a.padding) for i in (1, 2, 3)]
     return Shape((dims[0], *counts, dims[4]))
@@ -120,7 +120,7 @@ def _taps(padded: np.ndarray, axes: Axes) -> list[np.ndarray]:
     return found
 
 
-def _counts(axes: Axes, dtype: Any) -> np.ndarray:
+def _counts(axes: Axes, dtype: np.dtype[Any]) -> np.ndarray:
     """How many voxels of each window lie in the volume."""
     z, y, x = (a.inside() for a in axes)
     return (z[:, None, None] * y[:, None] * x)[..., None].astype(dtype)

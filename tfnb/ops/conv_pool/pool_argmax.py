@@ -24,7 +24,7 @@ from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.conv_pool.conv_reference import pool_axes
 from tfnb.ops.conv_pool.window_taps import host_choice, lower_choice
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, channels_first, settle, window_count
-from tfnb.types import FLOATS, INDEX, Shape, as_dtype, int32, int64
+from tfnb.types import FLOATS, INDEX, DTypeLike, Shape, as_dtype, int32, int64
 
 __all__ = ["API", "MAX_POOL_WITH_ARGMAX", "OPS"]
 
@@ -45,7 +45,7 @@ class ArgmaxAttrs:
 IMAGES = ImageArgs((0, 1))
 
 
-def _pooled(a: Any, x: Shape) -> Shape:
+def _pooled(a: ArgmaxAttrs, x: Shape) -> Shape:
     n, h, w, c = x.as_list()
     rows = window_count(h, a.ksize[1], a.strides[1], 1, a.padding)
     return Shape((n, rows, window_count(w, a.ksize[2], a.strides[2], 1, a.padding), c))
@@ -74,7 +74,7 @@ def _infer_grad_grad(c: Infer) -> Shape:
     return _check(c, _pooled(c.attrs, with_rank(c, 0, 4).merge_with(with_rank(c, 1, 4))))
 
 
-def _axes(call: Any, shape: Any) -> Any:
+def _axes(call: Any, shape: Sequence[int]) -> Any:
     a = call.attrs
     return pool_axes(shape, a.ksize, a.strides, a.padding)
 
@@ -227,9 +227,9 @@ def max_pool_with_argmax(
     strides: int | Sequence[int],
     padding: str,
     data_format: str = "NHWC",
-    Targmax: Any = None,
+    Targmax: DTypeLike | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Any, Any]:
     """The largest pixel of each window and its place in the image; see the op MaxPoolWithArgmax.

@@ -24,7 +24,14 @@ __all__ = ["API", "OPS", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "po
 
 
 def _pool(
-    op: OpDef, value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None, axes: int
+    op: OpDef,
+    value: TensorLike | None,
+    ksize: int | Sequence[int] | None,
+    strides: int | Sequence[int] | None,
+    padding: str | Sequence[Any] | None,
+    data_format: str | None,
+    name: str | None,
+    axes: int,
 ) -> Any:
     if ksize is None or strides is None or padding is None:
         raise InvalidArgumentError(f"{op.name} needs ksize, strides and padding")
@@ -42,9 +49,9 @@ def _pool(
 
 def max_pool(
     value: TensorLike | None = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
     input: TensorLike | None = None,
@@ -60,13 +67,13 @@ def max_pool(
 
 
 def avg_pool(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Any:
     """The mean of the pixels of each window that lie in the image, channel by channel; arguments as `max_pool`'s."""
     x = input if value is None else value
@@ -74,13 +81,13 @@ def avg_pool(
 
 
 def max_pool3d(
-    input: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: TensorLike | None = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    value: Any = None,
+    value: TensorLike | None = None,
 ) -> Any:
     """The largest voxel of each window of (batch, depth, height, width, channels), or channels second for "NCDHW".
 
@@ -91,20 +98,28 @@ def max_pool3d(
 
 
 def avg_pool3d(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Any:
     """The mean of the voxels of each window that lie in the volume; arguments as `max_pool3d`'s."""
     x = input if value is None else value
     return _pool(AVG_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
 
 
-def pool1d(op: OpDef, x: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None) -> Any:
+def pool1d(
+    op: OpDef,
+    x: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: str | Sequence[Any],
+    data_format: str | None,
+    name: str | None,
+) -> Any:
     """Pools (batch, width, channels), or (batch, channels, width) for "NCW", with MaxPool or AvgPool."""
     if data_format not in (None, "NWC", "NCW"):
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
@@ -131,7 +146,12 @@ def max_pool1d(
 
 
 def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC", name: str | None = None
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str | Sequence[Any],
+    data_format: str = "NWC",
+    name: str | None = None,
 ) -> Any:
     """The mean of each window of (batch, width, channels)."""
     return pool1d(AVG_POOL, input, ksize, strides, padding, data_format, name)

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.array.space_batch import BATCH_TO_SPACE_ND, SPACE_TO_BATCH_ND
 from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
@@ -27,7 +27,7 @@ __all__ = ["API", "pool", "with_space_to_batch"]
 Windowed = Callable[[Any, int, str], Any]
 
 
-def _known(values: Tensor, what: str) -> list[int]:
+def _known(values: TensorLike, what: str) -> list[int]:
     found = constant_value(values) if is_tensor_like(values) else np.asarray(values)
     if found is None:
         raise InvalidArgumentError(f"{what} must be known when the graph is built")
@@ -36,7 +36,7 @@ def _known(values: Tensor, what: str) -> list[int]:
 
 def with_space_to_batch(
     input: TensorLike,
-    dilation_rate: Any,
+    dilation_rate: TensorLike,
     padding: str,
     op: Windowed,
     filter_shape: Any = None,
@@ -105,14 +105,14 @@ def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: 
 
 def pool(
     input: TensorLike,
-    window_shape: Any,
+    window_shape: TensorLike,
     pooling_type: str,
     padding: str,
-    dilation_rate: Any = None,
-    strides: Any = None,
+    dilation_rate: TensorLike | None = None,
+    strides: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: TensorLike | None = None,
 ) -> Any:
     """Pooling over one, two or three spatial axes, with strides or dilation.
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.gather import GATHER
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.conv_pool.conv_reference import Axis
@@ -212,7 +213,7 @@ class ImageArgs:
 
         return run
 
-    def expand(self, op: Any, *inputs: Any) -> Any:
+    def expand(self, op: Operation, *inputs: Tensor) -> Any:
         """The op for channels last and 32 or 64 bits with what brings images there and back; None if it is so."""
         first = self._first(op.attrs)
         dtype = op.types["T"]

@@ -99,7 +99,7 @@ def _qr_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return q, r
 
 
-def _from_right(x: Tensor, r: Any) -> Any:
+def _from_right(x: Tensor, r: Tensor) -> Any:
     """x r^-H for an upper triangular r."""
     return adjoint(MATRIX_TRIANGULAR_SOLVE(r, adjoint(x), lower=False, adjoint=False))
 
@@ -258,7 +258,7 @@ OPS: tuple[OpDef, ...] = (QR, SVD, SELF_ADJOINT_EIG)
 # ---- public names --------------------------------------------------------------------------------
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: TensorLike) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
@@ -266,66 +266,66 @@ def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
     """The inverse of each matrix: see `MatrixInverse`."""
     return MATRIX_INVERSE(_tensor(input), adjoint=adjoint, name=name)
 
 
-def matrix_determinant(input: Any, name: str | None = None) -> Any:
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
     """The determinant of each matrix: see `MatrixDeterminant`."""
     return MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
-def slogdet(input: Any, name: str | None = None) -> tuple[Any, Any]:
+def slogdet(input: TensorLike, name: str | None = None) -> tuple[Any, Any]:
     """(sign, logarithm of the absolute value) of each determinant: see `LogMatrixDeterminant`."""
     sign, log = LOG_MATRIX_DETERMINANT(_tensor(input), name=name)
     return sign, log
 
 
-def logdet(matrix: Any, name: str | None = None) -> Any:
+def logdet(matrix: TensorLike, name: str | None = None) -> Any:
     """The logarithm of the determinant of each positive definite matrix, shape (...)."""
     factor = CHOLESKY(_tensor(matrix))
     logs = LOG(_real(MATRIX_DIAG_PART(factor)))
     return MUL(SUM(logs, np.asarray([-1], np.int32), keep_dims=False), 2.0, name=name)
 
 
-def cholesky(input: Any, name: str | None = None) -> Any:
+def cholesky(input: TensorLike, name: str | None = None) -> Any:
     """The Cholesky factor of each matrix: see `Cholesky`."""
     return CHOLESKY(_tensor(input), name=name)
 
 
-def cholesky_solve(chol: Any, rhs: TensorLike, name: str | None = None) -> Any:
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
     """Solves A X = B given A's Cholesky factor, shape (..., m, m); rhs (..., m, k)."""
     chol = _tensor(chol)
     y = MATRIX_TRIANGULAR_SOLVE(chol, rhs, lower=True, adjoint=False)
     return MATRIX_TRIANGULAR_SOLVE(chol, y, lower=True, adjoint=True, name=name)
 
 
-def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
     """Solves linear equations: see `MatrixSolve`."""
     return MATRIX_SOLVE(_tensor(matrix), rhs, adjoint=adjoint, name=name)
 
 
 def matrix_triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
     """Solves triangular linear equations: see `MatrixTriangularSolve`."""
     return MATRIX_TRIANGULAR_SOLVE(_tensor(matrix), rhs, lower=lower, adjoint=adjoint, name=name)
 
 
 def matrix_solve_ls(
-    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Any:
     """Least squares: see `MatrixSolveLs`."""
     return MATRIX_SOLVE_LS(_tensor(matrix), rhs, np.float64(l2_regularizer), fast=fast, name=name)
 
 
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
     """(q, r) of each matrix: see `Qr`."""
     return QR(_tensor(input), full_matrices=full_matrices, name=name)
 
 
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """(s, u, v) of each matrix, or s alone without `compute_uv`: see `Svd`. s is real."""
     x = _tensor(tensor)
     s, u, v = SVD(x, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
@@ -333,13 +333,13 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     return (s, u, v) if compute_uv else s
 
 
-def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
     """(eigenvalues, vectors) of each matrix: see `SelfAdjointEigV2`."""
     e, v = SELF_ADJOINT_EIG(_tensor(tensor), compute_v=True, name=name)
     return e, v
 
 
-def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Any:
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Any:
     """The eigenvalues of each symmetric (Hermitian) matrix, ascending."""
     return SELF_ADJOINT_EIG(_tensor(tensor), compute_v=False, name=name)[0]
 

@@ -88,7 +88,7 @@ def _limits(name: str, k: np.ndarray) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
-def _band(name: str, attrs: Any, k: np.ndarray, rows: int, columns: int, empty: bool = False) -> _Band:
+def _band(name: str, attrs: AlignAttrs, k: np.ndarray, rows: int, columns: int, empty: bool = False) -> _Band:
     """The band of diagonals; `empty` ones need not exist."""
     low, high = _limits(name, k)
     if attrs.align not in _ALIGNS:
@@ -209,7 +209,7 @@ MATRIX_DIAG_V3: OpDef = OpDef(
 )
 
 
-def _packed(name: str, attrs: Any, x: Shape, k: np.ndarray | None) -> Shape:
+def _packed(name: str, attrs: AlignAttrs, x: Shape, k: np.ndarray | None) -> Shape:
     """The shape of the packed band of diagonals of matrices."""
     if x.dims is None or k is None:
         return unknown_shape
@@ -263,7 +263,7 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
 )
 
 
-def _check_packed(attrs: Any, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
+def _check_packed(attrs: AlignAttrs, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
     wanted = _packed("MatrixSetDiagV3", attrs, x, k)
     if not wanted.is_compatible_with(diagonal):
         raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}")

@@ -85,7 +85,7 @@ def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
     return TRANSPOSE(x, np.asarray([labels.index(c) for c in wanted], np.int32))
 
 
-def _pair(a: Any, la: str, b: Any, lb: str, needed: str) -> tuple[Any, str]:
+def _pair(a: Tensor, la: str, b: Tensor, lb: str, needed: str) -> tuple[Any, str]:
     """The product of two, summed over what only they share."""
     shared = [c for c in la if c in lb]
     batch = "".join(c for c in shared if c in needed)

@@ -96,14 +96,14 @@ def adjoint(x: TensorLike) -> Any:
     return conj(matrix_transpose(x))
 
 
-def product(a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
     """The product of matrices, of the (conjugate) transposes where asked."""
     if a.shape.ndims is None or b.shape.ndims is None:
         return BATCH_MAT_MUL(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
     return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
-def scaled_up(x: Any, like: Any) -> Any:
+def scaled_up(x: Tensor, like: Tensor) -> Any:
     """A stack of numbers as a stack of 1 x 1 matrices, to multiply matrices `like`."""
     shape = shape_of(x)
     if isinstance(shape, np.ndarray):
@@ -222,7 +222,7 @@ def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 
-def _cholesky_gradient(l: Any, dy: Tensor) -> Any:  # noqa: E741
+def _cholesky_gradient(l: Tensor, dy: Tensor) -> Any:  # noqa: E741
     """Iain Murray's form: of the half-diagonal lower part of l^T dy, between inverses of l."""
     middle = product(l, dy, adjoint_a=True)
     middle = MATRIX_SET_DIAG(middle, 0.5 * MATRIX_DIAG_PART(middle))
@@ -383,7 +383,7 @@ def _least_squares_host(call: HostCall, a: np.ndarray, b: np.ndarray, weight: np
     return _guarded(call, "the equations' rank is deficient", fn)
 
 
-def _grad_least_squares(op: Any, dy: Any) -> tuple[Any, Any, None]:
+def _grad_least_squares(op: Any, dy: Tensor) -> tuple[Any, Any, None]:
     """Of the regularised solution x = (A^T A + w I)^-1 A^T b; for fewer rows than columns, A^T (A A^T + w I)^-1 b."""
     a, b, weight = op.inputs
     x = op.outputs[0]

@@ -5,7 +5,7 @@ Invariant: transposing is a flag of the product, never a copy; a gradient is aga
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _host_product(call, a, b, call.attrs.transpose_a, call.attrs.transpose_b)
 
 
-def _grads(times: Any, op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[Any, Any]:
+def _grads(times: Callable[..., Any], op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[Any, Any]:
     """`times(x, y, tx, ty)` multiplies; the inputs of `op` went in with flags ta and tb."""
     a, b = op.inputs
     ga = times(b, g, tb, True) if ta else times(g, b, False, not tb)
@@ -93,7 +93,7 @@ def _grads(times: Any, op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[An
     return ga, gb
 
 
-def _times(x: Any, y: Any, tx: bool, ty: bool) -> Any:
+def _times(x: Any, y: Tensor, tx: bool, ty: bool) -> Any:
     return MAT_MUL(x, y, transpose_a=tx, transpose_b=ty)
 
 
@@ -193,7 +193,7 @@ def batch_matmul(
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
     """Multiplies two tensors and sums over pairs of axes.
 
     axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. Result: the other

@@ -32,7 +32,7 @@ from tfnb.ops.math.compare import GREATER, SELECT
 from tfnb.ops.math.complex_numbers import real
 from tfnb.ops.math.reduce_functions import reduce_max, reduce_sum
 from tfnb.ops.math.unary import RECIPROCAL, SQRT, SQUARE
-from tfnb.types import COMPLEX, INDEX, Shape, int32, unknown_shape
+from tfnb.types import COMPLEX, INDEX, DType, DTypeLike, Shape, int32, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -81,7 +81,7 @@ def _last_size(x: Tensor) -> Any:
     return sizes[-1]
 
 
-def _matrix_function(name: str, host: str, what: str, types: Any = NUMBERS) -> OpDef:
+def _matrix_function(name: str, host: str, what: str, types: tuple[DType, ...] = NUMBERS) -> OpDef:
     return OpDef(
         name,
         inputs="input: T",
@@ -135,21 +135,21 @@ def _strictly_lower(x: Tensor) -> Any:
     return x - MATRIX_BAND_PART(x, 0, -1)
 
 
-def _factors(packed: Any) -> tuple[Any, Any]:
+def _factors(packed: Tensor) -> tuple[Any, Any]:
     """(L with ones on its diagonal, U) of what `Lu` gives."""
     low = MATRIX_BAND_PART(packed, -1, 0)
     diagonal = ONES_LIKE(low[..., 0])
     return MATRIX_SET_DIAG(low, diagonal), MATRIX_BAND_PART(packed, 0, -1)
 
 
-def _by_matrix(x: Any, order: Any) -> Any:
+def _by_matrix(x: Tensor, order: Tensor) -> Any:
     """The rows of each matrix of x in the order of its row of `order`: a product with permutation matrices."""
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     chosen = one_hot(order, _last_size(order) if n is None else n)
     return product(cast_to(chosen, x.dtype), x)
 
 
-def _rows_back(x: Tensor, order: Any) -> Any:
+def _rows_back(x: Tensor, order: Tensor) -> Any:
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     if order.shape.ndims == 1:
         return GATHER(x, INVERT_PERMUTATION(order))
@@ -176,7 +176,7 @@ LU = OpDef(
 # ---- functions -----------------------------------------------------------------------------------
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: TensorLike) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
@@ -184,28 +184,30 @@ def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def expm(input: Any, name: str | None = None) -> Any:
+def expm(input: TensorLike, name: str | None = None) -> Any:
     """The exponential of each square matrix: see `MatrixExponential`."""
     return MATRIX_EXPONENTIAL(_tensor(input), name=name)
 
 
-def logm(input: Any, name: str | None = None) -> Any:
+def logm(input: TensorLike, name: str | None = None) -> Any:
     """The principal logarithm of each square complex matrix: see `MatrixLogarithm`."""
     return MATRIX_LOGARITHM(_tensor(input), name=name)
 
 
-def sqrtm(input: Any, name: str | None = None) -> Any:
+def sqrtm(input: TensorLike, name: str | None = None) -> Any:
     """The principal square root of each square matrix: see `MatrixSquareRoot`."""
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
-def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Any, Any]:
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Any, Any]:
     """(packed factors, order of the rows) of each square matrix: see `Lu`."""
     packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
     return packed, order
 
 
-def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_solve(
+    lower_upper: TensorLike, perm: TensorLike, rhs: Any, validate_args: bool = False, name: str | None = None
+) -> Any:
     """x with A x = rhs, given what `lu` gives of A: (..., n, k)."""
     low, up = _factors(_tensor(lower_upper))
     order = _tensor(perm)
@@ -215,13 +217,17 @@ def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False,
     return MATRIX_TRIANGULAR_SOLVE(up, y, lower=False, adjoint=False, name=name)
 
 
-def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_reconstruct(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
     """The matrix of which `lu` gave these factors and this order."""
     low, up = _factors(_tensor(lower_upper))
     return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
 
 
-def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_matrix_inverse(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
     """The inverse of the matrix of which `lu` gave these factors and this order."""
     packed = _tensor(lower_upper)
     ones = MATRIX_SET_DIAG(ZEROS_LIKE(packed), ONES_LIKE(packed[..., 0]))
@@ -230,7 +236,7 @@ def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = 
 
 def matvec(
     a: Any,
-    b: Any,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
@@ -243,7 +249,7 @@ def matvec(
     return IDENTITY(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)[..., 0], name=name)
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
     """The pseudo-inverse of each matrix: (..., m, n) to (..., n, m).
 
     Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest count as 0.
@@ -261,7 +267,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     return IDENTITY(product(v * cast_to(inverse, v.dtype)[..., None, :], u, adjoint_b=True), name=name)
 
 
-def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+def matrix_rank(a: Any, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
     """How many singular values of each matrix are above `tol` (by default eps max(m, n) times the largest): int32."""
     a = _tensor(a)
     s = _real(SVD(a, compute_uv=False, full_matrices=False)[0])
@@ -277,7 +283,7 @@ def norm(
     tensor: TensorLike,
     ord: Any = "euclidean",
     axis: Any = None,
-    keepdims: Any = None,
+    keepdims: bool | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
@@ -307,7 +313,7 @@ def norm(
         return reduce_sum(size**ord, axis, keepdims=keep) ** (1.0 / ord)
 
 
-def _matrix_norm(x: Tensor, ord: Any, row: int, column: int, keep: bool) -> Any:
+def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool) -> Any:
     if ord == 2:
         rank = x.shape.ndims
         if rank is None:
@@ -325,7 +331,7 @@ def _matrix_norm(x: Tensor, ord: Any, row: int, column: int, keep: bool) -> Any:
 
 
 def normalize(
-    tensor: Any, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
+    tensor: TensorLike, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """(tensor / its norm, the norm) along `axis`: see `norm`."""
     tensor = _tensor(tensor)

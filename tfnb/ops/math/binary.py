@@ -12,7 +12,16 @@ from typing import Any
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    Infer,
+    NoAttrs,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast
@@ -31,6 +40,7 @@ from tfnb.types import (
     NUMBERS,
     REALS,
     DType,
+    DTypeLike,
     Shape,
     as_dtype,
     float32,
@@ -82,7 +92,7 @@ def _binary(
     name: str,
     formula: str,
     fn: Callable[[Expr, Expr], Expr],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     types: tuple[DType, ...] = REALS,
     inputs: str = "x: T, y: T",
@@ -118,7 +128,7 @@ def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any
 def _chosen(condition: Any) -> Callable[..., tuple[Any, Any]]:
     """The gradient function of a minimum or maximum: the selected operand gets it, the first one if both are equal."""
 
-    def grads(op: Operation, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def grads(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
         first, zeros = condition(x, y), ZEROS_LIKE(dy)
         return SELECT(first, dy, zeros), SELECT(first, zeros, dy)
 
@@ -224,7 +234,7 @@ def _merged(c: Infer) -> Shape:
     return out
 
 
-def _add_all(attrs: Any, *xs: Expr) -> Expr:
+def _add_all(attrs: NoAttrs, *xs: Expr) -> Expr:
     total = xs[0]
     for x in xs[1:]:
         total = s.add(total, x)
@@ -274,7 +284,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Any:
+def div(x: Any, y: TensorLike, name: str | None = None) -> Any:
     """x / y elementwise as Python 2's `/`: the quotient rounded down for integers, the true quotient for floats."""
     x, y = operands(x, y)
     return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
@@ -299,7 +309,7 @@ def add_n(inputs: TensorLike, name: str | None = None) -> Any:
 
 
 def accumulate_n(
-    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: Any = None, name: str | None = None
+    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
     """The elementwise sum of a list of tensors. If `shape` or `tensor_dtype` is given, the tensors must match it."""
     total = add_n(inputs, name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, NoAttrs, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
 from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, uint8, uint16, uint32, uint64
@@ -79,7 +79,7 @@ def _bits_of(x: Expr) -> Expr:
     return s.shr(x * 0x01010101, 24)
 
 
-def _population(attrs: Any, x: Expr) -> Expr:
+def _population(attrs: NoAttrs, x: Expr) -> Expr:
     bits = s.bitcast(x, _UNSIGNED[x.dtype.size])
     if x.dtype.size < 8:
         return s.cast(_bits_of(s.cast(bits, uint32)), uint8)

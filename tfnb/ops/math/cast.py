@@ -52,7 +52,7 @@ _MANTISSA = {float16: 10, bfloat16: 7, float32: 23, float64: 52, complex64: 23, 
 _WORD = {float16: uint16, bfloat16: uint16, float32: uint32, float64: uint64}  # the unsigned type of the same size
 
 
-def _excess(attrs: Any, have: DType, wanted: DType) -> int:
+def _excess(attrs: CastAttrs, have: DType, wanted: DType) -> int:
     """The number of low mantissa bits to cut off. As in TensorFlow, only float32 is truncated to bfloat16."""
     if not attrs.Truncate or (wanted is bfloat16 and have is not float32):
         return 0
@@ -112,7 +112,7 @@ CAST = OpDef(
 )
 
 
-def cast_to(x: Any, dtype: DType) -> Any:
+def cast_to(x: Tensor, dtype: DType) -> Any:
     """The tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
     return x if x.dtype is dtype else CAST(x, DstT=dtype)
 

@@ -14,7 +14,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.opdef import Infer, NoAttrs, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -45,7 +45,9 @@ def _alike(clipped: Any, values: Tensor, what: str) -> Any:
     return clipped
 
 
-def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
     """Elementwise max(clip_value_min, min(t, clip_value_max)); the bounds are scalars or have the shape of t."""
     graph = graph_of((t, clip_value_min, clip_value_max))
     with graph.name_scope(name or "clip_by_value"):
@@ -56,7 +58,7 @@ def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name:
         return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min), values, "clip_by_value")
 
 
-def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, name: str | None = None) -> Any:
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
     """Scales t down, where needed, so that its 2-norm along `axes` is at most clip_norm.
 
     By default the norm is taken over all elements. The result has the dtype and shape of t.
@@ -72,7 +74,7 @@ def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, 
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
 
 
-def clip_by_average_norm(t: TensorLike, clip_norm: Any, name: str | None = None) -> Any:
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
     """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm."""
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_average_norm"):
@@ -107,7 +109,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
 
 
 def clip_by_global_norm(
-    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
     """Scales all tensors by clip_norm / max(norm, clip_norm), and returns (the list of scaled tensors, the norm).
 
@@ -127,7 +129,7 @@ def clip_by_global_norm(
     return clipped, norm
 
 
-def _scaled(t: Any, scale: Any) -> Any:
+def _scaled(t: Tensor, scale: Tensor) -> Any:
     if t is None:
         return None
     if isinstance(t, IndexedSlices):
@@ -160,7 +162,7 @@ def _grad_clip(op: Operation, dy: Tensor) -> Any:
     return inside, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
 
 
-def _clip(attrs: Any, t: Expr, low: Expr, high: Expr) -> Expr:
+def _clip(attrs: NoAttrs, t: Expr, low: Expr, high: Expr) -> Expr:
     """max(low, min(t, high)), as an expression. A bound that is NaN has no effect, as in TensorFlow."""
     lowered = s.where(t > high, high, t)
     return s.where(lowered < low, low, lowered)

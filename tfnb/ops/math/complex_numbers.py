@@ -16,7 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, unchanged
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.types import COMPLEX, DType, complex64, complex128, float32, float64
@@ -35,7 +35,7 @@ def holomorphic(grad: Grad) -> Grad:
     TensorFlow multiplies by the conjugate of the derivative f': dy conj(f') = conj(conj(dy) f').
     """
 
-    def wrapped(op: Operation, *dys: Any) -> Any:
+    def wrapped(op: Operation, *dys: Tensor | None) -> Any:
         if not any(dy is not None and dy.dtype in _HALF for dy in dys):
             return grad(op, *dys)
         found = grad(op, *(None if dy is None else conj(dy) for dy in dys))
@@ -55,7 +55,7 @@ def _part(opdef: OpDef, z: Tensor, name: str | None = None) -> Any:
     return opdef(z, Tout=_HALF[z.dtype], name=name)
 
 
-def _whole(real: Any, imag: Any, name: str | None = None) -> Any:
+def _whole(real: Tensor, imag: Tensor, name: str | None = None) -> Any:
     return COMPLEX_OF(real, imag, Tout=_WHOLE[real.dtype], name=name)
 
 
@@ -148,29 +148,29 @@ def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
     return _whole(real, imag, name)
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: TensorLike) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
-def real(input: Any, name: str | None = None) -> Any:
+def real(input: TensorLike, name: str | None = None) -> Any:
     """The real part of each element. A real tensor is returned unchanged."""
     z = _tensor(input)
     return _part(REAL, z, name) if z.dtype in _HALF else z
 
 
-def imag(input: Any, name: str | None = None) -> Any:
+def imag(input: TensorLike, name: str | None = None) -> Any:
     """The imaginary part of each element: zeros for a real tensor."""
     z = _tensor(input)
     return _part(IMAG, z, name) if z.dtype in _HALF else ZEROS_LIKE(z, name=name)
 
 
-def conj(x: Any, name: str | None = None) -> Any:
+def conj(x: TensorLike, name: str | None = None) -> Any:
     """The complex conjugate of each element. A real tensor is returned unchanged."""
     z = _tensor(x)
     return CONJ(z, name=name) if z.dtype in _HALF else z
 
 
-def angle(input: Any, name: str | None = None) -> Any:
+def angle(input: TensorLike, name: str | None = None) -> Any:
     """The argument of each element in radians. For a real tensor it is 0 where an element is >= 0, pi elsewhere."""
     z = _tensor(input)
     if z.dtype not in _HALF:
@@ -178,7 +178,7 @@ def angle(input: Any, name: str | None = None) -> Any:
     return _part(ANGLE, z, name)
 
 
-def complex_abs(x: Any, name: str | None = None) -> Any:
+def complex_abs(x: TensorLike, name: str | None = None) -> Any:
     """The absolute value of each complex number, as a real tensor of the same shape."""
     return _part(COMPLEX_ABS, _tensor(x), name)
 

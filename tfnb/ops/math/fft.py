@@ -16,7 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import shape_of
@@ -209,12 +209,12 @@ def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
     return _resized(g, _last_sizes(x, rank)), None
 
 
-def _last_sizes(x: Any, rank: int) -> list[Any]:
+def _last_sizes(x: Tensor, rank: int) -> list[Any]:
     sizes = shape_of(x)
     return [sizes[k] for k in range(-rank, 0)]
 
 
-def _resized(x: Any, sizes: list[Any]) -> Any:
+def _resized(x: Tensor, sizes: list[Any]) -> Any:
     """x, cut or padded with zeros so that its last dimensions have the given sizes."""
     for axis, size in enumerate(sizes, -len(sizes)):
         x = _resized_along(x, size, axis)
@@ -261,7 +261,7 @@ _PARTNER = {float32: complex64, float64: complex128, complex64: float32, complex
 def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
     missing = "Treal" if inverse else "Tcomplex"
 
-    def transform(input_tensor: Tensor, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(input_tensor: Tensor, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
         x = graph_of([input_tensor]).to_tensor(input_tensor)
         if fft_length is None:
             fft_length = _default_length(x, rank, inverse)

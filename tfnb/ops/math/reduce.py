@@ -13,7 +13,17 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef, ReduceSpec
+from tfnb.ir.opdef import (
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    LowerSite,
+    NotDifferentiable,
+    OpDef,
+    ReduceSpec,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape
@@ -51,7 +61,7 @@ def _reduction(
     what: str,
     empty: str,
     host: Callable[..., Any],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     types: tuple[DType, ...],
     combine: str,
 ) -> OpDef:
@@ -77,7 +87,7 @@ def _limit(dtype: DType, highest: bool) -> Any:
     return dtype.max if highest else dtype.min
 
 
-def _host_extreme(fn: Any, highest_first: bool) -> Callable[..., Any]:
+def _host_extreme(fn: Callable[..., Any], highest_first: bool) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         start = _limit(call.outputs[0].dtype, highest_first)
         wide = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
@@ -229,7 +239,7 @@ MEAN = OpDef(
 )
 
 
-def _host_logic(fn: Any) -> Callable[..., Any]:
+def _host_logic(fn: Callable[..., Any]) -> Callable[..., Any]:
     return lambda call, x, axes: np.asarray(fn(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims))
 
 
@@ -265,7 +275,7 @@ def _arg_shape(c: Infer) -> Shape:
     return Shape(tuple(d for i, d in enumerate(x.dims) if i != a))
 
 
-def _host_arg(fn: Any) -> Callable[..., Any]:
+def _host_arg(fn: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axis: np.ndarray) -> np.ndarray:
         a = normalize_axis(int(axis.reshape(())), x.ndim)
         if x.shape[a] == 0:
@@ -275,7 +285,7 @@ def _host_arg(fn: Any) -> Callable[..., Any]:
     return kernel
 
 
-def _arg(name: str, what: str, fn: Any, combine: str) -> OpDef:
+def _arg(name: str, what: str, fn: Callable[..., Any], combine: str) -> OpDef:
     return OpDef(
         name,
         inputs="input: T, dimension: Tidx",

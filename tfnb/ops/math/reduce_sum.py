@@ -113,7 +113,7 @@ def reduced_count(op: Any) -> int | None:
     return None if None in dims else int(np.prod(dims, dtype=np.int64))
 
 
-def all_axes(x: Any) -> Any:
+def all_axes(x: Tensor) -> Any:
     """The numbers of all axes of tensor `x`, as the axes input of a reduction."""
     rank = x.shape.ndims
     if rank is not None:
@@ -215,7 +215,7 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def sum_to(g: Any, x: Any, axes: Any) -> Any:
+def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
     """`g` summed along `axes` and reshaped to the shape of tensor `x`.
 
     axes: a tuple, or a tensor when the axes are known only when the graph runs.
@@ -234,7 +234,7 @@ def sum_to(g: Any, x: Any, axes: Any) -> Any:
     return reshape_like(SUM(g, indices), x)
 
 
-def unbroadcast(x: Any, y: Any, gx: Any, gy: Any) -> tuple[Any, Any]:
+def unbroadcast(x: Tensor, y: Tensor, gx: Tensor | None, gy: Tensor | None) -> tuple[Any, Any]:
     """The gradients of two operands that were broadcast together, each summed to its operand's shape.
 
     gx, gy: gradients of the broadcast shape, or None.

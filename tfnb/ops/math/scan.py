@@ -6,6 +6,7 @@ accumulates from the end to the start.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,9 @@ class ScanAttrs:
     reverse: bool = False
 
 
-def _host_scan(call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Any, neutral: int) -> np.ndarray:
+def _host_scan(
+    call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Callable[..., Any], neutral: int
+) -> np.ndarray:
     a = normalize_axis(int(axis), x.ndim)
     wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     v = np.flip(x, a) if call.attrs.reverse else x

@@ -16,10 +16,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.gather import (
     GATHER,
@@ -59,7 +59,7 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     return int(ids[-1]) + 1
 
 
-def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: Any) -> np.ndarray:
+def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: float | np.generic) -> np.ndarray:
     """`count` rows; row k combines `start` and those of `rows` whose id is k, in their order, by `ufunc`."""
     kept = rows.dtype
     narrow = kept.itemsize == 2 and kept.kind not in "iu"
@@ -93,7 +93,7 @@ def _sorted_shape(c: Infer) -> Shape:
     return unknown_shape if data.dims is None else Shape((None, *data.dims[1:]))
 
 
-def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any) -> np.ndarray:
+def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Callable[..., Any]) -> np.ndarray:
     count = check_sorted(call, ids)
     if data.shape[:1] != ids.shape:
         raise InvalidArgumentError(f"{ids.size} segment ids for data of shape {data.shape}", call.op)
@@ -121,7 +121,7 @@ def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
     return (total / sizes.astype(total.dtype)).astype(rows.dtype)
 
 
-def counts_like(ids: Any, values: Any) -> Any:
+def counts_like(ids: Tensor, values: Tensor) -> Any:
     """The number of rows in each segment of `values`, in the dtype of `values`, with trailing dimensions of size 1."""
     ones = cast_to(ONES_LIKE(ids), values.dtype)
     found = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
@@ -158,7 +158,14 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
     return GATHER(dy, ids) * others, None
 
 
-def _sorted(name: str, what: str, reduce: Any, grad: Any, empty: int, api: str) -> OpDef:
+def _sorted(
+    name: str,
+    what: str,
+    reduce: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    empty: int,
+    api: str,
+) -> OpDef:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices",
@@ -203,7 +210,7 @@ def _host_unsorted(
     data: np.ndarray,
     ids: np.ndarray,
     num: np.ndarray,
-    ufunc: Any,
+    ufunc: np.ufunc,
     start: Callable[[Any], Any],
 ) -> np.ndarray:
     n, flat = int(num.reshape(())), ids.reshape(-1)
@@ -226,7 +233,7 @@ def _calls(site: KernelSite, entry: str, start: Callable[[Any], Any]) -> tuple[K
     return (KernelCall("math/segment.cl", entry, args, groups, (1, 1, 1), defines),)
 
 
-def _literal(value: Any, dtype: DType) -> str:
+def _literal(value: float, dtype: DType) -> str:
     """The number as a literal of OpenCL C."""
     if dtype.is_floating:
         return f"{float(value).hex()}{'' if dtype.size == 8 else 'f'}"
@@ -256,7 +263,16 @@ def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
     return gather_kept(dy, ids, data)[0] * others, None, None
 
 
-def _unsorted(name: str, what: str, entry: str, ufunc: Any, start: Any, grad: Any, api: str, empty: str) -> OpDef:
+def _unsorted(
+    name: str,
+    what: str,
+    entry: str,
+    ufunc: np.ufunc,
+    start: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    api: str,
+    empty: str,
+) -> OpDef:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
@@ -310,7 +326,7 @@ UNSORTED_SEGMENT_PROD = _unsorted(
 )
 
 
-def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
     """The number of rows in each segment, at least 1, as a divisor for sums."""
     ones = cast_to(ONES_LIKE(segment_ids), data.dtype)
     found = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))
@@ -320,17 +336,23 @@ def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     return RESHAPE(found, np.asarray([-1, *(1,) * rest], np.int32))
 
 
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
     """The mean of the rows with the same number; 0 for a segment without rows. See `unsorted_segment_sum`."""
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentMean", lambda n: n)
 
 
-def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
     """The sum of each segment's rows divided by the square root of their count. See `unsorted_segment_sum`."""
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", SQRT)
 
 
-def _averaged(data: Any, segment_ids: Any, num_segments: Any, name: str, by: Callable[[Any], Any]) -> Any:
+def _averaged(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str, by: Callable[[Any], Any]
+) -> Any:
     x = graph_of((data, segment_ids)).to_tensor(data)
     with x.graph.as_default(), x.graph.name_scope(name):
         ids = x.graph.to_tensor(segment_ids)

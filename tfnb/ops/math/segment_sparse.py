@@ -58,7 +58,7 @@ def _host(
     data: np.ndarray,
     indices: np.ndarray,
     ids: np.ndarray,
-    num: Any = None,
+    num: np.ndarray | None = None,
     kind: str = "Sum",
 ) -> np.ndarray:
     found = check_sorted(call, ids)
@@ -81,7 +81,7 @@ def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
         raise InvalidArgumentError(f"index {bad} is not in [0, {rows})", call.op)
 
 
-def _scales(kind: str, ids: Tensor, count: Any, like: Any) -> Any:
+def _scales(kind: str, ids: Tensor, count: Tensor, like: Tensor) -> Any:
     """The divisors of the sums of the segments, of shape (count, 1, ...)."""
     if like.shape.ndims is None:
         raise ShapeError(f"SparseSegment{kind}: the rank of data must be known")

@@ -14,7 +14,16 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -35,7 +44,13 @@ def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
     return lambda op, dy: unbroadcast(op.inputs[0], op.inputs[1], *fn(op, dy, *op.inputs))
 
 
-def _binary(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, api: str) -> OpDef:
+def _binary(
+    name: str,
+    formula: str,
+    fn: Callable[[Expr, Expr], Expr],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    api: str,
+) -> OpDef:
     return OpDef(
         name,
         inputs="x: T, y: T",
@@ -129,7 +144,7 @@ class ToleranceAttrs:
     tolerance: float = 1e-05
 
 
-def _near(attrs: Any, x: Expr, y: Expr) -> Expr:
+def _near(attrs: ToleranceAttrs, x: Expr, y: Expr) -> Expr:
     """|x - y| <= tolerance; unsigned numbers are subtracted without wrapping around."""
     gap = s.maximum(x, y) - s.minimum(x, y)
     if not x.dtype.is_floating:
@@ -189,8 +204,8 @@ def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _gamma(
     name: str,
     formula: str,
-    host: Any,
-    grad: Any,
+    host: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     types: tuple[DType, ...] = DEVICE_FLOATS,
 ) -> OpDef:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
@@ -42,7 +42,7 @@ def _unary(
     name: str,
     formula: str,
     fn: Callable[[Expr], Expr],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     types: tuple[DType, ...] = FLOATS,
     note: str = "",

@@ -308,23 +308,27 @@ class ListDiff(NamedTuple):
     idx: Any
 
 
-def unique_with_counts(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
     """The distinct elements of a vector in the order of first occurrence, each element's index, and the counts."""
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 
 def setdiff1d(
-    x: TensorLike, y: TensorLike, index_dtype: Any = int32, name: str | None = None, out_idx: Any = None
+    x: TensorLike,
+    y: TensorLike,
+    index_dtype: DTypeLike = int32,
+    name: str | None = None,
+    out_idx: DTypeLike | None = None,
 ) -> ListDiff:
     """The elements of the vector x that are not in y, and their positions in x."""
     return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name))
 
 
 def bincount(
-    arr: Any,
+    arr: TensorLike,
     weights: TensorLike | None = None,
-    minlength: Any = None,
-    maxlength: Any = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
@@ -348,7 +352,7 @@ def bincount(
 
 
 def histogram_fixed_width(
-    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
+    values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins."""
     graph = graph_of((values, value_range))
@@ -357,7 +361,7 @@ def histogram_fixed_width(
 
 
 def histogram_fixed_width_bins(
-    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
+    values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """The number of the bin that each value falls in, as a tensor of the shape of `values`."""
     graph = graph_of((values, value_range))

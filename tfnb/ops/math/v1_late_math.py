@@ -5,13 +5,14 @@ Invariant: each op is the composition of ops, or the function of SciPy, that its
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -34,7 +35,7 @@ class BucketAttrs:
     boundaries: tuple[float, ...] = ()
 
 
-def _bucket(attrs: Any, x: Expr) -> Expr:
+def _bucket(attrs: BucketAttrs, x: Expr) -> Expr:
     found = s.const(0, int32)
     for b in attrs.boundaries:
         wide = x if x.dtype.is_floating else s.cast(x, float64)
@@ -110,7 +111,7 @@ CONJUGATE_TRANSPOSE = OpDef(
 )
 
 
-def _bessel(order: int, grad: Any) -> OpDef:
+def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | None) -> OpDef:
     def run(call: HostCall, x: np.ndarray) -> np.ndarray:
         found = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
         return np.asarray(found).astype(x.dtype)
@@ -142,7 +143,7 @@ BESSEL_I0E: OpDef = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - SIGN(op.x
 BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
 
 
-def bucketize(input: TensorLike, boundaries: Any, name: str | None = None) -> Any:
+def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Any:
     """The number (int32) of the bucket between the ascending `boundaries` in which each element lies."""
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 

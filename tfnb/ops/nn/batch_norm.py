@@ -84,7 +84,9 @@ def _infer_v3(c: Infer) -> tuple[Shape, ...]:
     return (*_infer(c), Shape((0,)))
 
 
-def _host(call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: Any, variance: Any) -> Any:
+def _host(
+    call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: np.ndarray, variance: np.ndarray
+) -> Any:
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     like = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
@@ -114,7 +116,7 @@ def _flat(a: BatchNormAttrs, moments: Any) -> Any:
     return SQUEEZE(moments, squeeze_dims=tuple(int(i) for i in channel_axes(a)))
 
 
-def _bessel(x: Any, channels: Any) -> Any:
+def _bessel(x: Tensor, channels: Tensor) -> Any:
     """n / (n - 1), which makes the batch's variance an unbiased estimate."""
     n = pixel_count(x, channels)
     return n / max(n - 1.0, 1.0) if isinstance(n, float) else n / MAXIMUM(n - 1.0, 1.0)
@@ -149,7 +151,7 @@ def _sum_of(*parts: Any) -> Any:
     return found
 
 
-def _scaled(factor: float, g: Any) -> Any:
+def _scaled(factor: float, g: Tensor) -> Any:
     return g if g is None or factor == 1.0 else factor * g
 
 

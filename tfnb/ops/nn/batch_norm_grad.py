@@ -58,12 +58,12 @@ def channel_axes(a: Any) -> np.ndarray:
     return np.asarray([0, 2, 3] if a.data_format == "NCHW" else [0, 1, 2], np.int32)
 
 
-def like_channels(a: Any, vector: Any) -> Any:
+def like_channels(a: Any, vector: Tensor) -> Any:
     """A vector of channels, shaped so that it broadcasts against the images."""
     return RESHAPE(vector, np.asarray([-1, 1, 1], np.int32)) if a.data_format == "NCHW" else vector
 
 
-def pixel_count(x: Any, channels: Any) -> Any:
+def pixel_count(x: Tensor, channels: Tensor) -> Any:
     """How many pixels a channel has: a number when it is known, else a scalar tensor."""
     pixels, n = size_of(x), size_of(channels)
     if isinstance(pixels, int) and isinstance(n, int):
@@ -84,7 +84,15 @@ def _infer(c: Infer) -> tuple[Shape, ...]:
     return Shape(tuple(dims)), channels, channels, scalar, scalar
 
 
-def _host(call: HostCall, dy: np.ndarray, x: np.ndarray, scale: np.ndarray, mean: Any, variance: Any, *_: Any) -> Any:
+def _host(
+    call: HostCall,
+    dy: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    *_: np.ndarray,
+) -> Any:
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     shape = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)

@@ -144,13 +144,13 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     return BIAS_ADD(value, bias, data_format=data_format or "NHWC", name=name)
 
 
-def xw_plus_b(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
     """matmul(x, weights) + biases for x: (batch, in), weights: (in, out), biases: (out,)."""
     with scope(name, "xw_plus_b", x, weights, biases):
         return BIAS_ADD(MAT_MUL(x, weights), biases)
 
 
-def relu_layer(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
+def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
     """max(matmul(x, weights) + biases, 0); shapes as `xw_plus_b`'s."""
     with scope(name, "relu_layer", x, weights, biases):
         return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
@@ -172,9 +172,9 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
 
 
 def dropout(
-    x: Any,
+    x: TensorLike,
     keep_prob: Any = None,
-    noise_shape: Any = None,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
     name: str | None = None,
     rate: Any = None,
@@ -207,7 +207,7 @@ def dropout(
         return found
 
 
-def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
+def _noise_shape(value: Tensor, noise_shape: TensorLike | None) -> Any:
     """The shape of the noise; None in a list stands for `value`'s dimension."""
     if not isinstance(noise_shape, (list, tuple)) or value.shape.dims is None or len(noise_shape) != value.shape.ndims:
         return noise_shape
@@ -220,7 +220,7 @@ def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
 def moments(
     x: TensorLike,
     axes: TensorLike,
-    shift: Any = None,
+    shift: TensorLike | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
@@ -253,7 +253,7 @@ def batch_normalization(
     variance: Any,
     offset: Any,
     scale: Any,
-    variance_epsilon: Any,
+    variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Any:
     """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset, broadcasting.
@@ -269,17 +269,17 @@ def batch_normalization(
 
 
 def batch_norm_with_global_normalization(
-    t: Any = None,
-    m: Any = None,
-    v: Any = None,
+    t: TensorLike | None = None,
+    m: TensorLike | None = None,
+    v: TensorLike | None = None,
     beta: Any = None,
-    gamma: Any = None,
+    gamma: TensorLike | None = None,
     variance_epsilon: Any = None,
     scale_after_normalization: bool = True,
     name: str | None = None,
-    input: Any = None,
-    mean: Any = None,
-    variance: Any = None,
+    input: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
 ) -> Any:
     """Batch normalisation as TensorFlow 0.6 spelled it: `batch_normalization(t, m, v, beta, gamma, variance_epsilon)`.
 

@@ -213,15 +213,15 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
 )
 
 
-def _given(inputs: Any, sequence_length: Any) -> tuple[Any, Any]:
+def _given(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     graph = graph_of((inputs, sequence_length))
     given = None if hasattr(sequence_length, "dtype") else int32
     return graph.to_tensor(inputs), graph.to_tensor(sequence_length, given)
 
 
 def ctc_greedy_decoder(
-    inputs: Any,
-    sequence_length: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     merge_repeated: bool = True,
     blank_index: int | None = None,
     name: str | None = None,
@@ -240,8 +240,8 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any,
-    sequence_length: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     beam_width: int = 100,
     top_paths: int = 1,
     merge_repeated: bool = True,

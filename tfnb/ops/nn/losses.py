@@ -40,7 +40,7 @@ def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManage
     return graph_of(inputs).name_scope(name or default)
 
 
-def _tensor(value: Any, *others: Any) -> Any:
+def _tensor(value: TensorLike, *others: Any) -> Any:
     return graph_of((value, *others)).to_tensor(value)
 
 
@@ -59,12 +59,12 @@ def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
     return TRANSPOSE(x, np.asarray(order, np.int32)), order
 
 
-def _axis(axis: Any, dim: Any) -> int:
+def _axis(axis: int | None, dim: int | None) -> int:
     chosen = dim if axis is None else axis
     return -1 if chosen is None else int(chosen)
 
 
-def _over_axis(op: OpDef, logits: Any, axis: Any, name: str | None, dim: Any) -> Any:
+def _over_axis(op: OpDef, logits: TensorLike, axis: int | str | None, name: str | None, dim: int | None) -> Any:
     if isinstance(axis, str):  # 0.x: (logits, name)
         axis, name = None, axis
     x, order = _last(_tensor(logits), _axis(axis, dim), op.name)
@@ -73,7 +73,7 @@ def _over_axis(op: OpDef, logits: Any, axis: Any, name: str | None, dim: Any) ->
     return TRANSPOSE(op(x), np.asarray(order, np.int32), name=name or op.name)
 
 
-def softmax(logits: TensorLike, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+def softmax(logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`; the last by default).
 
     logits: a float type, any shape of rank >= 1. Gives the same dtype and shape. Raises `InvalidArgumentError` for an
@@ -82,7 +82,9 @@ def softmax(logits: TensorLike, axis: Any = None, name: str | None = None, dim: 
     return _over_axis(SOFTMAX, logits, axis, name, dim)
 
 
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+def log_softmax(
+    logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None
+) -> Any:
     """logits - log(sum(exp(logits))) along `axis` (0.x: `dim`; the last by default); arguments as `softmax`'s."""
     return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
 
@@ -100,14 +102,21 @@ def _as_rows(x: Tensor) -> Any:
     return RESHAPE(x, x.graph.to_tensor([-1, shape_of(x)[-1]]))
 
 
-def _both(logits: Any, labels: Any, what: str) -> tuple[Any, Any]:
+def _both(logits: TensorLike | None, labels: TensorLike | None, what: str) -> tuple[Any, Any]:
     if logits is None or labels is None:
         raise InvalidArgumentError(f"{what} needs both logits and labels")
     graph = graph_of((logits, labels))
     return graph.to_tensor(logits), graph.to_tensor(labels)
 
 
-def _cross_entropy(logits: Any, labels: Any, dim: Any, axis: Any, name: str | None, stop: bool) -> Any:
+def _cross_entropy(
+    logits: TensorLike | None,
+    labels: TensorLike | None,
+    dim: int | str | None,
+    axis: int | None,
+    name: str | None,
+    stop: bool,
+) -> Any:
     if isinstance(dim, str):  # 0.x: (logits, labels, name)
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
@@ -124,11 +133,11 @@ def _cross_entropy(logits: Any, labels: Any, dim: Any, axis: Any, name: str | No
 
 
 def softmax_cross_entropy_with_logits(
-    logits: Any = None,
-    labels: Any = None,
-    dim: Any = None,
+    logits: TensorLike | None = None,
+    labels: TensorLike | None = None,
+    dim: int | str | None = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: int | None = None,
 ) -> Any:
     """-sum(labels * log_softmax(logits)) along one axis; the labels count as constants for gradients.
 
@@ -140,17 +149,19 @@ def softmax_cross_entropy_with_logits(
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any = None,
-    logits: Any = None,
-    axis: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    axis: int | None = None,
     name: str | None = None,
-    dim: Any = None,
+    dim: int | None = None,
 ) -> Any:
     """As `softmax_cross_entropy_with_logits`, with the labels first and gradients into the labels too."""
     return _cross_entropy(logits, labels, dim, axis, name, False)
 
 
-def sparse_softmax_cross_entropy_with_logits(logits: Any = None, labels: Any = None, name: str | None = None) -> Any:
+def sparse_softmax_cross_entropy_with_logits(
+    logits: TensorLike | None = None, labels: TensorLike | None = None, name: str | None = None
+) -> Any:
     """-log_softmax(logits)[label] along the last axis, for labels that name one class each.
 
     logits: a float type, shape (..., classes). labels: int32 or int64, shape (...), in [0, classes). By position logits
@@ -170,7 +181,10 @@ def sparse_softmax_cross_entropy_with_logits(logits: Any = None, labels: Any = N
 
 
 def sigmoid_cross_entropy_with_logits(
-    logits: Any = None, labels: Any = None, name: str | None = None, targets: Any = None
+    logits: TensorLike | None = None,
+    labels: TensorLike | None = None,
+    name: str | None = None,
+    targets: TensorLike | None = None,
 ) -> Any:
     """-labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise and without overflow.
 
@@ -185,11 +199,11 @@ def sigmoid_cross_entropy_with_logits(
 
 
 def weighted_cross_entropy_with_logits(
-    targets: Any = None,
-    logits: Any = None,
+    targets: TensorLike | None = None,
+    logits: TensorLike | None = None,
     pos_weight: Any = None,
     name: str | None = None,
-    labels: Any = None,
+    labels: TensorLike | None = None,
 ) -> Any:
     """`sigmoid_cross_entropy_with_logits` with the positive examples weighted by `pos_weight`.
 
@@ -205,7 +219,9 @@ def weighted_cross_entropy_with_logits(
         return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
 
 
-def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Any:
+def log_poisson_loss(
+    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
     """exp(log_input) - log_input * targets: the loss of a Poisson distribution with mean exp(log_input), elementwise.
 
     targets, log_input: one float type, one shape. `compute_full_loss` adds Stirling's approximation of

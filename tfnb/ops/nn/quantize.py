@@ -19,6 +19,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.types import (
     QUANTIZED,
     DType,
+    DTypeLike,
     Shape,
     float32,
     qint32,
@@ -316,9 +317,9 @@ QUANTIZE_DOWN = quantized_op(
 
 def quantize_v2(
     input: TensorLike,
-    min_range: Any,
-    max_range: Any,
-    T: Any,
+    min_range: TensorLike,
+    max_range: TensorLike,
+    T: DTypeLike,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
@@ -334,8 +335,8 @@ def quantize_v2(
 
 def dequantize(
     input: TensorLike,
-    min_range: Any,
-    max_range: Any,
+    min_range: TensorLike,
+    max_range: TensorLike,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
     narrow_range: bool = False,

@@ -28,7 +28,7 @@ __all__ = ["API"]
 def sufficient_statistics(
     x: TensorLike,
     axes: TensorLike,
-    shift: Any = None,
+    shift: TensorLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
     keepdims: bool | None = None,
@@ -59,7 +59,7 @@ def sufficient_statistics(
 
 
 def normalize_moments(
-    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any = None, name: str | None = None
+    counts: TensorLike, mean_ss: TensorLike, variance_ss: Any, shift: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """Mean and variance from what `sufficient_statistics` gives: sums over `counts` elements, each less `shift`."""
     with scope(name, "normalize", counts, mean_ss, variance_ss, shift):
@@ -71,7 +71,7 @@ def normalize_moments(
 def weighted_moments(
     x: TensorLike,
     axes: TensorLike,
-    frequency_weights: Any,
+    frequency_weights: TensorLike,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,

@@ -63,7 +63,7 @@ def _volume_grad(which: int) -> tuple[Any, Any, Any]:
         inputs = (x, sizes, dy) if which else (sizes, w, dy)
         return kernel(replace(call, attrs=attrs(call.attrs)), *inputs)
 
-    def expand(node: Any, x: Tensor, w: Any, dy: Tensor) -> Any:
+    def expand(node: Operation, x: Tensor, w: Tensor, dy: Tensor) -> Any:
         inputs = (x, shape_of(w), dy) if which else (shape_of(x), w, dy)
         return op(*inputs, **attrs_of(attrs(node.attrs)))
 
