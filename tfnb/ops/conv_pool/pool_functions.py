@@ -1,7 +1,7 @@
-"""Pooling under its public names, in one to three dimensions.
+"""The public pooling functions, in one to three dimensions.
 
-Arguments stand in the order of TensorFlow 0.x and 1.x; renamed ones are taken under both names. Invariant: each
-function makes one pooling op, and only reshapes around it.
+Arguments have the order of TensorFlow 0.x and 1.x; renamed arguments are accepted under both names. Invariant: each
+function adds one pooling op, and otherwise only reshapes.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def max_pool(
 ) -> Any:
     """The largest pixel of each window, channel by channel.
 
-    value: (batch, height, width, channels), or channels first for `data_format="NCHW"`. ksize, strides: one, two or
-    four integers, four in the order of data_format. padding: "SAME", "VALID" or four
-    pairs of pixels, fewer than the window has. Raises `InvalidArgumentError` for bad windows or padding.
+    value: (batch, height, width, channels), or channels second for `data_format="NCHW"`. ksize, strides: one, two or
+    four integers, four in the order of data_format. padding: "SAME", "VALID" or four pairs of pixel counts, which are
+    smaller than the window. Raises `InvalidArgumentError` for invalid windows or padding.
     """
     x = input if value is None else value
     return _pool(MAX_POOL, x, ksize, strides, padding, data_format, name, 2)
@@ -75,7 +75,7 @@ def avg_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as `max_pool`'s."""
+    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as in `max_pool`."""
     x = input if value is None else value
     return _pool(AVG_POOL, x, ksize, strides, padding, data_format, name, 2)
 
@@ -89,9 +89,10 @@ def max_pool3d(
     name: str | None = None,
     value: TensorLike | None = None,
 ) -> Any:
-    """The largest voxel of each window of (batch, depth, height, width, channels), or channels second for "NCDHW".
+    """The largest voxel of each window, channel by channel.
 
-    ksize, strides: one, three or five integers. Raises `InvalidArgumentError` for bad windows or padding.
+    input: (batch, depth, height, width, channels), or channels second for "NCDHW". ksize, strides: one, three or five
+    integers. Raises `InvalidArgumentError` for invalid windows or padding.
     """
     x = value if input is None else input
     return _pool(MAX_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
@@ -106,7 +107,7 @@ def avg_pool3d(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """The mean of the voxels of each window that lie in the volume; arguments as `max_pool3d`'s."""
+    """The mean of the voxels of each window that lie in the volume; arguments as in `max_pool3d`."""
     x = input if value is None else value
     return _pool(AVG_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
 
@@ -120,7 +121,7 @@ def pool1d(
     data_format: str | None,
     name: str | None,
 ) -> Any:
-    """Pools (batch, width, channels), or (batch, channels, width) for "NCW", with MaxPool or AvgPool."""
+    """Pools (batch, width, channels), or (batch, channels, width) for "NCW", by the op MaxPool or AvgPool."""
     if data_format not in (None, "NWC", "NCW"):
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
     first = data_format == "NCW"
@@ -153,7 +154,7 @@ def avg_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Any:
-    """The mean of each window of (batch, width, channels)."""
+    """The mean of the elements of each window of (batch, width, channels) that lie inside the input."""
     return pool1d(AVG_POOL, input, ksize, strides, padding, data_format, name)
 
 

@@ -1,7 +1,8 @@
-"""Windows with holes by taking images apart: `with_space_to_batch` and `pool` (`tf.nn`).
+"""Dilated windows by rearranging images: `with_space_to_batch` and `pool` (`tf.nn`).
 
-Pixels a `rate` apart go into images of their own, on which an op with dense windows does what one with holes would
-do on the whole. Invariant: a rate of 1 along all axes calls the op on the input itself.
+Pixels that are `rate` apart are collected in separate images. An op with dense windows, applied to those, computes what
+an op with dilated windows would compute on the original image. Invariant: with rate 1 along all axes the op is applied
+to the input itself.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ def with_space_to_batch(
     spatial_dims: Sequence[int] | None = None,
     data_format: str | None = None,
 ) -> Any:
-    """`op(input, number of spatial axes, padding)` with its windows' taps `dilation_rate` apart.
+    """`op(input, number of spatial axes, padding)` with windows whose taps are `dilation_rate` apart.
 
     input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC".
-    dilation_rate: an integer for each of `spatial_dims` (all spatial axes). filter_shape: the windows' sizes, needed
-    for "SAME". Raises `InvalidArgumentError` when it is missing, for rates below 1 and for spatial_dims that do not
-    increase.
+    dilation_rate: one integer for each of `spatial_dims` (by default all spatial axes). filter_shape: the sizes of the
+    windows, needed for "SAME". Raises `InvalidArgumentError` when filter_shape is missing, for rates below 1, and for
+    spatial_dims that do not increase.
     """
     rates = _known(dilation_rate, "dilation_rate")
     if min(rates, default=1) < 1:
@@ -75,7 +76,7 @@ def with_space_to_batch(
 def _blocks(
     x: Any, axes: list[int], rates: list[int], sizes: list[int]
 ) -> tuple[list[int], list[list[Any]], list[list[Any]]]:
-    """Block sizes, pixels to add and pixels to take away, for each axis up to the last spatial one."""
+    """The block size, the padding and the crops for each axis up to the last spatial one."""
     blocks, pads, crops = [], [], []
     for axis in range(1, axes[-1] + 1):
         i = axes.index(axis) if axis in axes else None
@@ -117,8 +118,8 @@ def pool(
     """Pooling over one, two or three spatial axes, with strides or dilation.
 
     input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC". window_shape,
-    dilation_rate (`dilations`), strides: an integer per spatial axis. pooling_type: "MAX" or "AVG". Raises
-    `InvalidArgumentError` for dilation together with strides or "SAME", and for another type.
+    dilation_rate (`dilations`), strides: one integer per spatial axis. pooling_type: "MAX" or "AVG". Raises
+    `InvalidArgumentError` for dilation together with strides or "SAME", and for another pooling_type.
     """
     window = _known(window_shape, "window_shape")
     axes = len(window)
