@@ -84,7 +84,7 @@ def _more_calls(infos: Sequence[TensorInfo], units: int, kind: str) -> tuple[Ker
     return site, matmul_calls(site, add=True)
 
 
-def _add(call: HostCall, handle: Any, flow: Any, left: Any, right: Any) -> tuple[Any]:
+def _add(call: HostCall, handle: np.ndarray, flow: np.ndarray, left: Any, right: Any) -> tuple[Any]:
     resource_of(handle, _Products, call.op).add(left, right, call.tools)
     return (flow,)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, Infer, Kind, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
@@ -233,7 +233,14 @@ def _pass_back(op: Operation, dy: Tensor) -> Any:
     return dy
 
 
-def _loop_op(name: str, kind: Kind, grad: Any, doc: str, ref: bool = False, attrs: Any = None) -> OpDef:
+def _loop_op(
+    name: str,
+    kind: Kind,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    doc: str,
+    ref: bool = False,
+    attrs: Any = None,
+) -> OpDef:
     of = "Ref(T)" if ref else "T"
     more = {} if attrs is None else {"attrs": attrs}
     return OpDef(

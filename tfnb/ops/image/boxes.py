@@ -407,7 +407,7 @@ class DistortedBox(NamedTuple):
 def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
-    max_output_size: Any,
+    max_output_size: TensorLike,
     iou_threshold: float = 0.5,
     score_threshold: Any = float("-inf"),
     name: str | None = None,
@@ -420,8 +420,8 @@ def non_max_suppression(
 
 
 def sample_distorted_bounding_box(
-    image_size: Any,
-    bounding_boxes: Any,
+    image_size: TensorLike,
+    bounding_boxes: TensorLike,
     seed: int | None = None,
     seed2: int | None = None,
     min_object_covered: float = 0.1,

@@ -438,7 +438,7 @@ def decode_image(
     )
 
 
-def extract_jpeg_shape(contents: TensorLike, output_type: Any = int32, name: str | None = None) -> Any:
+def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Any:
     """(height, width, channels) as the header of a JPEG file tells, without decoding it."""
     return EXTRACT_JPEG_SHAPE(contents, output_type=output_type, name=name)
 

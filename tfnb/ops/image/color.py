@@ -6,6 +6,7 @@ stand for fractions of their largest value in between.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,17 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    LowerSite,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -29,7 +40,7 @@ from tfnb.ops.math.reduce_functions import reduce_mean, reduce_prod, reduce_sum
 from tfnb.ops.math.unary import LOG, RSQRT, SQRT
 from tfnb.ops.nn.losses import scope
 from tfnb.ops.random.functions import random_uniform
-from tfnb.types import FLOATS, DTypeLike, Shape, as_dtype, float16, float32, float64
+from tfnb.types import FLOATS, DType, DTypeLike, Shape, as_dtype, float16, float32, float64
 
 __all__ = ["API", "OPS"]
 
@@ -77,7 +88,7 @@ def _rgb(hsv: Triple, m: Any) -> Triple:
     )
 
 
-def _grad_hsv(op: Any, dy: Any) -> Any:
+def _grad_hsv(op: Operation, dy: Tensor) -> Any:
     """Where channels are equal, the first of them counts as the largest and the last as the smallest.
 
     As in TensorFlow, saturation does not depend on a channel that is 0.
@@ -85,7 +96,7 @@ def _grad_hsv(op: Any, dy: Any) -> Any:
     x = op.inputs[0]
     r, g, b = (x[..., k : k + 1] for k in range(3))
 
-    def one_of_three(*masks: Any) -> Any:
+    def one_of_three(*masks: Tensor) -> Any:
         return cast_to(CONCAT(np.int32(-1), list(masks)), x.dtype)
 
     most = one_of_three(LOGICAL_AND(r >= g, r >= b), LOGICAL_AND(g > r, g >= b), LOGICAL_AND(b > r, b > g))
@@ -124,7 +135,7 @@ def _altered_saturation(rgb: Triple, scale: Tensor, m: Any) -> Triple:
     return _rgb((h, m.minimum(m.maximum(sat * scale, 0), 1), v), m)
 
 
-def _host_pixels(of: Any) -> Any:
+def _host_pixels(of: Callable[..., Any]) -> Any:
     def host(call: HostCall, x: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
         if x.shape[-1:] != (3,):
             raise InvalidArgumentError(f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op)
@@ -136,7 +147,7 @@ def _host_pixels(of: Any) -> Any:
     return host
 
 
-def _lower_pixels(of: Any) -> Any:
+def _lower_pixels(of: Callable[..., Any]) -> Any:
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         wide = float64 if site.inputs[0].dtype is float64 else float32
         pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3))
@@ -148,7 +159,15 @@ def _lower_pixels(of: Any) -> Any:
     return lower
 
 
-def _pixel_op(name: str, inputs: str, of: Any, doc: str, types: Any, grad: Any, api: str = "") -> OpDef:
+def _pixel_op(
+    name: str,
+    inputs: str,
+    of: Callable[..., Any],
+    doc: str,
+    types: tuple[DType, ...],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    api: str = "",
+) -> OpDef:
     return OpDef(
         name,
         inputs,
@@ -206,7 +225,7 @@ def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray) -> np.ndar
     return np.asarray((wide - mean) * factor.reshape(()) + mean).astype(x.dtype)
 
 
-def _contrast(x: Tensor, factor: Any) -> Any:
+def _contrast(x: Tensor, factor: TensorLike) -> Any:
     wide = cast_to(x, float32)
     # by rows first: their sums go along width and channels at once, also where there are few channels
     mean = reduce_mean(reduce_mean(wide, -3, keepdims=True), -2, keepdims=True)
@@ -280,7 +299,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
         return convert_image_dtype(bright, x.dtype, saturate=True)
 
 
-def adjust_contrast(images: TensorLike, contrast_factor: Any) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """(x - mean) * contrast_factor + mean, the mean being that of each channel of an image.
 
     images: (..., height, width, channels). Whole numbers are clipped to their range.
@@ -298,7 +317,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
         return convert_image_dtype(ADJUST_HUE(_as_float(x), delta), x.dtype)
 
 
-def adjust_saturation(image: TensorLike, saturation_factor: Any, name: str | None = None) -> Any:
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
     """The saturation of RGB images (..., 3) times `saturation_factor`, within [0, 1]."""
     x = image_tensor(image, "adjust_saturation", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_saturation", x, saturation_factor):

@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE, squeeze
@@ -83,7 +84,7 @@ def _static(value: Any) -> Any:
     return int(value)
 
 
-def _larger(a: Any, b: Any) -> Any:
+def _larger(a: TensorLike, b: TensorLike) -> Any:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else MAXIMUM(a, b)
 
 
@@ -97,7 +98,7 @@ def _vector(parts: list[Any]) -> Any:
     return PACK([p if is_tensor_like(p) else np.int32(p) for p in parts])
 
 
-def _window(x: Any, top: Any, left: Any, height: Any, width: Any) -> Any:
+def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width: TensorLike) -> Any:
     """The rows and columns of a window of images of known rank."""
     first = [0] if x.shape.ndims == 4 else []
     rest = [-1] if x.shape.ndims == 4 else []
@@ -115,10 +116,10 @@ def _ranked(x: Tensor, function: str) -> Any:
 
 def crop_to_bounding_box(
     image: TensorLike,
-    offset_height: Any,
-    offset_width: Any,
-    target_height: Any,
-    target_width: Any,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     name: str | None = None,
 ) -> Any:
     """The window of `target_height` x `target_width` pixels whose upper left corner is at the offsets.
@@ -143,10 +144,10 @@ def crop_to_bounding_box(
 
 def pad_to_bounding_box(
     image: TensorLike,
-    offset_height: Any,
-    offset_width: Any,
-    target_height: Any,
-    target_width: Any,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     name: str | None = None,
 ) -> Any:
     """The image at an offset in a black one of `target_height` x `target_width` pixels.
@@ -181,9 +182,9 @@ def _vector_of_pairs(pairs: list[list[Any]]) -> Any:
 
 
 def resize_image_with_crop_or_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
+    image: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     dynamic_shape: bool = False,
     name: str | None = None,
 ) -> Any:
@@ -263,7 +264,7 @@ def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
         return transpose_image(_reversed(x, -3)) if turns == 3 else x
 
 
-def _random_flip(image: Any, axis: int, seed: int | None, function: str) -> Any:
+def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) -> Any:
     """Each image of a batch is turned or not by itself."""
     x = image_tensor(image, function)
     with scope(None, function, x):
@@ -277,7 +278,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     return _random_flip(image, -2, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
     """The image upside down, or as it is, by even odds; each of a batch for itself."""
     return _random_flip(image, -3, seed, "random_flip_up_down")
 
@@ -292,9 +293,9 @@ def _kept_ratio(x: Tensor, size: Tensor) -> Any:
 
 
 def _resized(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: TensorLike,
+    size: TensorLike,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -322,7 +323,7 @@ def _is_number(value: Tensor) -> bool:
     return value.shape.ndims == 0 if is_tensor_like(value) else np.ndim(value) == 0
 
 
-def resize_images(images: Any, *args: Any, **kwargs: Any) -> Any:
+def resize_images(images: TensorLike, *args: Any, **kwargs: Any) -> Any:
     """Resizes images: `resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False,
     preserve_aspect_ratio=False, name=None)`, in 0.x `resize_images(images, new_height, new_width, method, ...)`.
 
@@ -339,10 +340,10 @@ def resize_images(images: Any, *args: Any, **kwargs: Any) -> Any:
     return _resized(images, *args, **kwargs)
 
 
-def _resizer(op: Any, doc: str) -> Any:
+def _resizer(op: OpDef, doc: str) -> Any:
     def function(
-        images: Any,
-        size: Any,
+        images: TensorLike,
+        size: TensorLike,
         align_corners: bool = False,
         name: str | None = None,
         half_pixel_centers: bool = False,

@@ -111,7 +111,7 @@ def _window(size: int, sigma: float) -> np.ndarray:
     return both / both.sum()
 
 
-def _parts(x: Any, y: Any, most: Any, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
+def _parts(x: Tensor, y: Tensor, most: Tensor, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
     """(similarity, its contrast and structure part) of batches of images, for each image and channel."""
     channels = _channels(x, "ssim")
     kernel = x.graph.to_tensor(np.tile(window[:, :, None, None], (1, 1, channels, 1)), x.dtype)
@@ -128,7 +128,7 @@ def _parts(x: Any, y: Any, most: Any, window: np.ndarray, k1: float, k2: float) 
     return reduce_mean(luminance * contrast, _SPACE), reduce_mean(contrast, _SPACE)
 
 
-def _prepared(img1: Any, img2: Any, most: Any, function: str) -> tuple[Any, Any, Any, Any]:
+def _prepared(img1: TensorLike, img2: TensorLike, most: Any, function: str) -> tuple[Any, Any, Any, Any]:
     """Both as batches of floats, the largest value in their measure, and the dimensions before the last three."""
     graph = graph_of((img1, img2))
     x, y = graph.to_tensor(img1), graph.to_tensor(img2)
@@ -149,15 +149,15 @@ def _prepared(img1: Any, img2: Any, most: Any, function: str) -> tuple[Any, Any,
     return RESHAPE(x, shape), RESHAPE(y, shape), most, lead if x.shape.ndims != 4 else None
 
 
-def _led(value: Tensor, lead: Any) -> Any:
+def _led(value: Tensor, lead: Tensor) -> Any:
     """One number per image in the dimensions that the images stood in."""
     return value if lead is None else RESHAPE(value, lead)
 
 
 def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
@@ -175,9 +175,9 @@ def ssim(
 
 
 def ssim_multiscale(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     power_factors: Sequence[float] = _POWERS,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
@@ -219,7 +219,7 @@ def resize_image_with_pad(
     image: TensorLike,
     target_height: int,
     target_width: int,
-    method: Any = ResizeMethod.BILINEAR,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Any:
     """The image as large as fits into the target without a change of its proportions, in the middle of zeros.

@@ -115,7 +115,7 @@ def _lower_patches(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (n, *at, d % channels)), zero)
 
 
-def _grad_patches(op: Any, dy: Any) -> Any:
+def _grad_patches(op: Any, dy: Tensor) -> Any:
     """Each pixel of a patch goes back to where it was read; what fell outside the image is dropped."""
     x, a = op.inputs[0], op.attrs
     if x.shape.dims is None or None in x.shape.dims[1:]:
@@ -456,7 +456,7 @@ def crop_and_resize(
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,
-    box_indices: Any = None,
+    box_indices: TensorLike | None = None,
 ) -> Any:
     """Windows of images at `boxes` (y1, x1, y2, x2 in [0, 1]), resized to `crop_size`; see CropAndResize."""
     return CROP_AND_RESIZE(

@@ -266,7 +266,7 @@ def size_pair(x: Any) -> Any:
     return SHAPE(x, out_type=np.int32)[1:3]
 
 
-def applied(x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
+def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
     """Images (n, h, w, c) resized, or the transpose of that when `back`; float32 or float64 (nearest ahead: any).
 
     sizes_out, sizes_in: (height, width) pairs that the matrices lead to and from, NumPy vectors or tensors.
@@ -287,7 +287,7 @@ def applied(x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back
     return RESIZE_LINES(x, table(0), table(1), copy=copy)
 
 
-def _both(a: Any, b: Any) -> Any:
+def _both(a: np.ndarray, b: np.ndarray) -> Any:
     if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
         return np.asarray([a, b], np.int32)
     return PACK([a, b])

@@ -16,7 +16,7 @@ from tfnb.ir.bind import to_numpy
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
@@ -27,7 +27,7 @@ from tfnb.ops.io.example_parse import (
     PARSE_SINGLE_SEQUENCE_EXAMPLE,
 )
 from tfnb.ops.nn.losses import scope
-from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, int64
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int64
 
 __all__ = [
     "API",
@@ -124,7 +124,7 @@ class _Plan:
     declared: frozenset[str] = frozenset()
 
 
-def _default(value: Any, dtype: Any, shape: Shape) -> Any:
+def _default(value: TensorLike, dtype: DType, shape: Shape) -> Any:
     if value is None:
         return np.empty(0, dtype.np)
     if is_tensor_like(value):
@@ -135,7 +135,7 @@ def _default(value: Any, dtype: Any, shape: Shape) -> Any:
     return found.reshape(shape.known())
 
 
-def _padding(value: Any, dtype: Any) -> Any:
+def _padding(value: TensorLike, dtype: DType) -> Any:
     if value is None:
         return np.asarray(b"" if dtype.is_string else 0, dtype.np)
     return value if is_tensor_like(value) else to_numpy(value, dtype).reshape(())
@@ -163,12 +163,12 @@ def _planned(features: Mapping[str, Any] | None, steps: bool = False) -> _Plan:
 
 
 def _listed(
-    sparse_keys: Any,
-    sparse_types: Any,
-    dense_keys: Any,
-    dense_types: Any,
-    defaults: Any,
-    shapes: Any,
+    sparse_keys: Sequence[str] | None,
+    sparse_types: Sequence[DTypeLike] | None,
+    dense_keys: Sequence[str] | None,
+    dense_types: Sequence[DTypeLike] | None,
+    defaults: Mapping[str, Any] | None,
+    shapes: Sequence[ShapeLike] | None,
 ) -> dict[str, Any]:
     """The features of a call in the style of 0.6."""
     names, kinds = list(dense_keys or ()), list(dense_types or ())
@@ -191,18 +191,18 @@ def _dense(plan: _Plan) -> tuple[list[Any], list[Shape], list[Any]]:
 
 
 def parse_example(
-    serialized: Any,
+    serialized: TensorLike,
     features: Mapping[str, Any] | None = None,
     name: str | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
     *,
-    names: Any = None,
+    names: TensorLike | None = None,
     sparse_keys: Sequence[str] | None = None,
-    sparse_types: Any = None,
-    dense_keys: Any = None,
-    dense_types: Any = None,
-    dense_defaults: Any = None,
-    dense_shapes: Any = None,
+    sparse_types: Sequence[DTypeLike] | None = None,
+    dense_keys: Sequence[str] | None = None,
+    dense_types: Sequence[DTypeLike] | None = None,
+    dense_defaults: dict[str, Any] | None = None,
+    dense_shapes: Sequence[ShapeLike] | None = None,
 ) -> dict[str, Any]:
     """The features of a vector of serialised tf.Example messages, by name.
 
@@ -231,18 +231,18 @@ def parse_example(
 
 
 def parse_single_example(
-    serialized: Any,
+    serialized: TensorLike,
     features: Mapping[str, Any] | None = None,
     name: str | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
     *,
-    names: Any = None,
-    sparse_keys: Any = None,
-    sparse_types: Any = None,
-    dense_keys: Any = None,
-    dense_types: Any = None,
-    dense_defaults: Any = None,
-    dense_shapes: Any = None,
+    names: TensorLike | None = None,
+    sparse_keys: Sequence[str] | None = None,
+    sparse_types: Sequence[DTypeLike] | None = None,
+    dense_keys: Sequence[str] | None = None,
+    dense_types: Sequence[DTypeLike] | None = None,
+    dense_defaults: dict[str, Any] | None = None,
+    dense_shapes: Sequence[ShapeLike] | None = None,
 ) -> dict[str, Any]:
     """The features of one serialised tf.Example message, by name; see `parse_example`.
 
@@ -268,10 +268,10 @@ def parse_single_example(
 
 
 def parse_single_sequence_example(
-    serialized: Any,
+    serialized: TensorLike,
     context_features: Mapping[str, Any] | None = None,
     sequence_features: Mapping[str, Any] | None = None,
-    example_name: Any = None,
+    example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(context, lists) of one serialised tf.SequenceExample message, each by name.

@@ -78,7 +78,7 @@ def _parsed(kind: str, data: bytes, where: str) -> Any:
     return made
 
 
-def _name(key: Any) -> str:
+def _name(key: str | bytes) -> str:
     return key if isinstance(key, str) else bytes(key).decode("utf-8", "replace")
 
 

@@ -325,7 +325,7 @@ DECODE_CSV = OpDef(
 
 
 def decode_raw(
-    input_bytes: Any = None,
+    input_bytes: TensorLike | None = None,
     out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
@@ -340,7 +340,7 @@ def decode_raw(
 
 
 def decode_csv(
-    records: Any,
+    records: TensorLike,
     record_defaults: Sequence[Any],
     field_delim: str = ",",
     use_quote_delim: bool = True,

@@ -142,7 +142,7 @@ def _read_up_to(call: AsyncCall, reader: np.ndarray, queue: np.ndarray, n: np.nd
     return r.read(call, q, int(n), several=True)
 
 
-def _op(name: str, inputs: str, outputs: str, doc: str, host: Any, shapes: Any) -> OpDef:
+def _op(name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], shapes: Any) -> OpDef:
     return OpDef(
         name, inputs, outputs, doc + " Host only.", infer=shapes, host=host, grad=NOT_DIFFERENTIABLE, stateful=True
     )

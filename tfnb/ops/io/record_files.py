@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def open_file(name: bytes | str) -> Any:
 class _Inflate(io.RawIOBase):
     """A zlib stream as a file for reading."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._inflate = zlib.decompressobj()
 
@@ -103,7 +103,7 @@ class _Inflate(io.RawIOBase):
         return out
 
 
-def _decompressed(file: Any, compression: str) -> Any:
+def _decompressed(file: BinaryIO, compression: str) -> Any:
     """A file's bytes. `compression`: "", "GZIP" or "ZLIB"."""
     if compression == "GZIP":
         return gzip.GzipFile(fileobj=file, mode="rb")
@@ -218,7 +218,7 @@ class TextFile(RecordFile):
 class _Raw(io.RawIOBase):
     """What `BufferedReader` needs of a decompressing file."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def readable(self) -> bool:

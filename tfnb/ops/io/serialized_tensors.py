@@ -193,25 +193,29 @@ DESERIALIZE_SPARSE = OpDef(
 )
 
 
-def _parts(value: Any, what: str) -> tuple[Any, Any, Any]:
+def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any, Any]:
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         raise DTypeError(f"{what}: needed a SparseTensor, got {type(value).__name__}")
     found = SparseTensor.from_value(value)
     return found.indices, found.values, found.dense_shape
 
 
-def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Any:
+def serialize_sparse(
+    sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
+) -> Any:
     """A SparseTensor as a vector of 3 strings, for `deserialize_many_sparse`."""
     return SERIALIZE_SPARSE(*_parts(sp_input, "serialize_sparse"), out_type=out_type, name=name)
 
 
-def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Any:
+def serialize_many_sparse(
+    sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
+) -> Any:
     """A SparseTensor of rank 2 or more as a row of 3 strings for each part along its first dimension."""
     return SERIALIZE_MANY_SPARSE(*_parts(sp_input, "serialize_many_sparse"), out_type=out_type, name=name)
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: DTypeLike, rank: int | None = None, name: str | None = None
+    serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """SparseTensors of one rank from rows of 3 strings, as one with a dimension more; `rank` is that of each."""
     indices, values, shape = DESERIALIZE_MANY_SPARSE(serialized_sparse, dtype=as_dtype(dtype), name=name)
@@ -226,7 +230,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
     return SERIALIZE_TENSOR(tensor, name=name)
 
 
-def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) -> Any:
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
     """The tensor of dtype `out_type` in a string: see `ParseTensor`."""
     return PARSE_TENSOR(serialized, out_type=as_dtype(out_type), name=name)
 

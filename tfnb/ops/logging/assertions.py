@@ -23,12 +23,14 @@ from tfnb.ops.math.compare import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUA
 from tfnb.ops.math.reduce import ALL_OF
 from tfnb.ops.math.reduce_sum import all_axes
 from tfnb.ops.nn.losses import scope
-from tfnb.types import as_dtype, int32
+from tfnb.types import DTypeLike, as_dtype, int32
 
 __all__ = ["API", "OPS", "assert_less", "assert_non_negative"]
 
 
-def _require(condition: Any, texts: Sequence[Any], data: Any, summarize: int | None, graph: Any) -> Any:
+def _require(
+    condition: Tensor, texts: Sequence[Any], data: Sequence[Any] | None, summarize: int | None, graph: Any
+) -> Any:
     """An Assert of a bool tensor, all of whose elements must be true; fails now where constants tell."""
     known = constant_value(condition)
     holds = None if known is None else bool(np.all(known))
@@ -42,9 +44,9 @@ def _require(condition: Any, texts: Sequence[Any], data: Any, summarize: int | N
 
 def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     def check(
-        x: Any,
-        y: Any,
-        data: Any = None,
+        x: TensorLike,
+        y: TensorLike,
+        data: Sequence[Any] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -73,8 +75,8 @@ def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
 
 def _sign(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     def check(
-        x: Any,
-        data: Any = None,
+        x: TensorLike,
+        data: Sequence[Any] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -93,8 +95,8 @@ def _sign(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
 def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]) -> Callable[..., Any]:
     def check(
         x: Tensor,
-        rank: Any,
-        data: Any = None,
+        rank: TensorLike,
+        data: Sequence[Any] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -119,7 +121,7 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
     return check
 
 
-def assert_type(tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
+def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
     """Raises `DTypeError` at once unless the tensor has that dtype; else gives an operation that does nothing."""
     t = graph_of((tensor,)).to_tensor(tensor)
     wanted = as_dtype(tf_type)
@@ -144,7 +146,7 @@ def is_numeric_tensor(tensor: TensorLike) -> bool:
     )
 
 
-def _ordered(x: Any, op: OpDef, name: str) -> Any:
+def _ordered(x: TensorLike, op: OpDef, name: str) -> Any:
     with scope(None, name, x):
         t = graph_of((x,)).to_tensor(x)
         flat = RESHAPE(t, np.asarray([-1], np.int32))
@@ -156,7 +158,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
     return _ordered(x, GREATER_EQUAL, name or "is_non_decreasing")
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
     """A scalar bool: is each element of x, in row-major order, larger than the one before it?"""
     return _ordered(x, GREATER, name or "is_strictly_increasing")
 

@@ -177,7 +177,7 @@ CHECK_NUMERICS = OpDef(
 
 
 def print_(
-    input_: Any,
+    input_: TensorLike,
     data: Sequence[Any],
     message: str | None = None,
     first_n: int | None = None,
@@ -198,7 +198,9 @@ def print_(
     )
 
 
-def assert_that(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Any:
+def assert_that(
+    condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Any:
     """An operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
 
     condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor (3). Let other ops depend on

@@ -6,7 +6,7 @@ draw they come with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +118,13 @@ def _weights_in(file: str) -> list[float]:
     return [float(line.rpartition(",")[2]) for line in lines if line.strip()]
 
 
-def _numbers(key: Any, first: int, n: int) -> np.ndarray:
+def _numbers(key: np.ndarray, first: int, n: int) -> np.ndarray:
     """Numbers first, first + 1, ... of a call's stream, in [0, 1)."""
     words = philox_4x32(key[0], key[1], np.arange(first, first + n, dtype=np.uint32), key[2])
     return np.asarray(((words[0] >> 5) * 67108864.0 + (words[1] >> 6)) * 2.0**-53)
 
 
-def _distinct(draw: Draw, key: Any, wanted: int) -> tuple[np.ndarray, int]:
+def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int]:
     """The first `wanted` different classes of the stream, and how many draws it took."""
     drawn = np.zeros(0, np.int64)
     block = 2 * wanted
@@ -181,7 +181,7 @@ how often the classes are expected among the sampled ones; with `unique`, the ch
 Errors: a class outside [0, range_max), more different classes wanted than there are."""
 
 
-def _sampler(name: str, distribution: Any, doc: str, attrs: type = SamplerAttrs) -> OpDef:
+def _sampler(name: str, distribution: Callable[..., Any], doc: str, attrs: type = SamplerAttrs) -> OpDef:
     return OpDef(
         name,
         "true_classes: int64",
@@ -282,7 +282,7 @@ def fixed_unigram_candidate_sampler(
     num_reserved_ids: int = 0,
     num_shards: int = 1,
     shard: int = 0,
-    unigrams: Any = (),
+    unigrams: Sequence[float] = (),
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
@@ -310,7 +310,7 @@ def fixed_unigram_candidate_sampler(
 
 def compute_accidental_hits(
     true_classes: TensorLike,
-    sampled_candidates: Any,
+    sampled_candidates: TensorLike,
     num_true: int,
     seed: int | None = None,
     name: str | None = None,

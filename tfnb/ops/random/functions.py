@@ -16,7 +16,7 @@ from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import unchanged, with_rank
-from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.array.transpose_pad_tile import slice_
 from tfnb.ops.random.uniform_normal import (
@@ -77,7 +77,7 @@ def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
     return np.asarray(as_shape(shape).known(), np.int32)
 
 
-def _scaled(value: Any, scale: Any, shift: Any) -> Any:
+def _scaled(value: Tensor, scale: TensorLike, shift: TensorLike) -> Any:
     """value * scale + shift, without the parts that do nothing."""
     if is_tensor_like(scale) or scale != 1:
         value = value * scale
@@ -85,10 +85,10 @@ def _scaled(value: Any, scale: Any, shift: Any) -> Any:
 
 
 def random_uniform(
-    shape: Any,
+    shape: TensorLike,
     minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = float32,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -116,7 +116,9 @@ def random_uniform(
         return _scaled(unit, high - minval, minval)
 
 
-def _normal(op: OpDef, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str) -> Any:
+def _normal(
+    op: OpDef, shape: TensorLike, mean: TensorLike, stddev: TensorLike, dtype: DTypeLike, seed: int | None, name: str
+) -> Any:
     graph = graph_of((shape, mean, stddev))
     with graph.name_scope(name):
         unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **seeds_for(graph, seed))
@@ -140,10 +142,10 @@ def random_normal(
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -228,11 +230,11 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
 
 
 def multinomial(
-    logits: Any,
-    num_samples: Any,
+    logits: TensorLike,
+    num_samples: TensorLike,
     seed: int | None = None,
     name: str | None = None,
-    output_dtype: Any = "int64",
+    output_dtype: DTypeLike = "int64",
 ) -> Any:
     """Draws `num_samples` class numbers per row of `logits`, which are unnormalised log probabilities.
 
@@ -251,7 +253,7 @@ def multinomial(
 
 def categorical(
     logits: TensorLike,
-    num_samples: Any,
+    num_samples: TensorLike,
     dtype: DTypeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
@@ -260,7 +262,7 @@ def categorical(
     return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Any:
     """A block of shape `size` from a random place of `value`.
 
     size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller.

@@ -8,7 +8,7 @@ the parameters'.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +29,7 @@ from tfnb.ops.random.uniform_normal import SeedAttrs, random_words
 from tfnb.types import (
     FLOATS,
     INDEX,
+    DType,
     DTypeLike,
     Shape,
     as_dtype,
@@ -108,7 +109,7 @@ RANDOM_GAMMA = OpDef(
 )
 
 
-def _poisson(name: str, inputs: str, types: Any, defaults: Any) -> OpDef:
+def _poisson(name: str, inputs: str, types: Mapping[str, tuple[DType, ...]], defaults: Mapping[str, Any]) -> OpDef:
     return OpDef(
         name,
         inputs=inputs,
@@ -203,7 +204,7 @@ def random_gamma(
 
 
 def random_poisson(
-    lam: Any, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
+    lam: TensorLike, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
 ) -> Any:
     """Samples of the Poisson distribution of mean `lam`: `shape`, then the shape of lam."""
     graph = graph_of((lam, shape))
@@ -216,7 +217,7 @@ def parameterized_truncated_normal(
     shape: TensorLike,
     means: float = 0.0,
     stddevs: float = 1.0,
-    minvals: Any = -2.0,
+    minvals: TensorLike = -2.0,
     maxvals: float = 2.0,
     dtype: DTypeLike = float32,
     seed: int | None = None,

@@ -8,6 +8,7 @@ session with the same seeds give the same numbers, whatever the device and its n
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.types import (
     FLOATS,
     INDEX,
+    DType,
     DTypeLike,
     Shape,
     bfloat16,
@@ -73,7 +75,7 @@ def _uniform(word: Words, dtype: DTypeLike) -> Expr:
     return _unit(word, 0, dtype)
 
 
-def _normal(word: Words, dtype: Any) -> Expr:
+def _normal(word: Words, dtype: DType) -> Expr:
     """Box and Muller: the radius from one uniform number in (0, 1], the angle from another."""
     if dtype is float64:
         u, v = _unit(word, 0, dtype) + 2.0**-53, _unit(word, 2, dtype)
@@ -91,7 +93,7 @@ def _truncated(word: Words, dtype: DTypeLike) -> Expr:
     return s.erfinv((u * 2.0 - 1.0) * _WIDTH) * math.sqrt(2.0)
 
 
-def _lower(of: Any) -> Any:
+def _lower(of: Callable[..., Any]) -> Any:
     """The `lower` recipe of a distribution `of(words, dtype) -> Expr`."""
 
     def recipe(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -109,7 +111,7 @@ def _words(site: LowerSite, idx: tuple[Expr, ...]) -> Words:
     return lambda n: s.philox(site.rng(0), site.rng(1), position, site.rng(2), n)
 
 
-def _host(of: Any) -> Any:
+def _host(of: Callable[..., Any]) -> Any:
     """The host kernel of a distribution: its expression over all words at once."""
 
     def kernel(call: HostCall, shape: np.ndarray, *bounds: np.ndarray) -> np.ndarray:
@@ -166,7 +168,7 @@ shape: an integer vector. output: dtype `dtype`, that shape. seed, seed2: the ge
 the n-th call in a session gives equal numbers on every device."""
 
 
-def _floats(name: str, of: Any, doc: str) -> OpDef:
+def _floats(name: str, of: Callable[..., Any], doc: str) -> OpDef:
     return OpDef(
         name,
         "shape: T",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
@@ -113,7 +113,7 @@ def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
     return to, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
 
 
-def _expand_product(op: Any, indices: Tensor, values: Tensor, shape: Any, b: Tensor) -> Any:
+def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
     to, row, right = _terms(op, indices, b)
     terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
     return UNSORTED_SEGMENT_SUM(terms, to, shape[1 if op.attrs.adjoint_a else 0])
@@ -269,7 +269,7 @@ def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(b == 0, 0, np.trunc(a / safe)).astype(a.dtype)
 
 
-def _own_places(indices: Any, shape: Any, dense: Any) -> Any | None:
+def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
     """The index in `dense` that broadcasts to each index of the sparse tensor; None where ranks are not known."""
     rank, size = dense.shape.ndims, shape.shape.dims
     wide = size[0] if size else None
@@ -325,7 +325,13 @@ def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[
     return grad
 
 
-def _cwise(name: str, what: str, host: Any, fn: Any, grad: Any) -> OpDef:
+def _cwise(
+    name: str,
+    what: str,
+    host: Callable[..., Any],
+    fn: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing,
+) -> OpDef:
     return OpDef(
         f"SparseDenseCwise{name}",
         inputs="sp_indices: int64, sp_values: T, sp_shape: int64, dense: T",

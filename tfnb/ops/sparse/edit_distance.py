@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.types import ALL, Shape, unknown_shape
 
 __all__ = ["API", "EDIT_DISTANCE", "OPS", "edit_distance"]
@@ -93,7 +94,12 @@ EDIT_DISTANCE = OpDef(
 )
 
 
-def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Any:
+def edit_distance(
+    hypothesis: SparseTensor | SparseTensorValue,
+    truth: SparseTensor | SparseTensorValue,
+    normalize: bool = True,
+    name: str = "edit_distance",
+) -> Any:
     """Levenshtein distances of the sequences in two sparse tensors; divided by the truth's length if `normalize`."""
     h, t = hypothesis, truth
     return EDIT_DISTANCE(

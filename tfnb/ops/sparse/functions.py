@@ -46,7 +46,7 @@ from tfnb.types import Shape, bool_, int32, int64
 __all__ = ["API", "OPS", "sparse_divide", "sparse_fill_empty_rows", "sparse_multiply", "sparse_retain"]
 
 
-def _sparse(value: Any, what: str) -> SparseTensor:
+def _sparse(value: object, what: str) -> SparseTensor:
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         raise DTypeError(f"{what}: needs a SparseTensor, got {type(value).__name__}")
     return SparseTensor.from_value(value)
@@ -58,7 +58,11 @@ def _with_shape(found: SparseTensor, shape: Shape) -> SparseTensor:
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: SparseTensor | SparseTensorValue,
+    b: TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
 ) -> Any:
     """The product of the sparse matrix `sp_a` and the dense matrix `b`; either transposed first if asked."""
     a = _sparse(sp_a, "sparse_tensor_dense_matmul")
@@ -67,7 +71,9 @@ def sparse_tensor_dense_matmul(
     )
 
 
-def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None) -> Any:
+def sparse_add(
+    a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
+) -> Any:
     """a + b, of which at least one is sparse: a SparseTensor of two, else a tensor.
 
     threshold: sums of two sparse elements below it, by magnitude, are left out (0.x: `thresh`). Errors: neither
@@ -86,19 +92,19 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: 
     return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
 
 
-def _cwise(kind: str, sp: Any, dense: Any, name: str | None) -> SparseTensor:
+def _cwise(kind: str, sp: SparseTensor | SparseTensorValue, dense: TensorLike, name: str | None) -> SparseTensor:
     x = _sparse(sp, "sparse elementwise")
     y = x.graph.to_tensor(dense, None if hasattr(dense, "dtype") else x.dtype)
     values = SPARSE_DENSE_CWISE[kind](x.indices, x.values, x.dense_shape, y, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
 
 
-def sparse_multiply(x: Any, y: Any, name: str | None = None) -> SparseTensor:
+def sparse_multiply(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
     """The sparse tensor x times the dense y, which broadcasts to it."""
     return _cwise("Mul", x, y, name)
 
 
-def sparse_divide(x: Any, y: Any, name: str | None = None) -> SparseTensor:
+def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
     """The sparse tensor x divided by the dense y, which broadcasts to it."""
     return _cwise("Div", x, y, name)
 
@@ -112,7 +118,7 @@ def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = N
 
 
 def sparse_concat(
-    axis: Any = None,
+    axis: int | None = None,
     sp_inputs: Any = None,
     name: str | None = None,
     expand_nonconcat_dim: bool = False,
@@ -145,9 +151,9 @@ def sparse_concat(
 
 def sparse_split(
     keyword_required: Any = None,
-    sp_input: Any = None,
+    sp_input: SparseTensor | SparseTensorValue | None = None,
     num_split: Any = None,
-    axis: Any = None,
+    axis: int | None = None,
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
@@ -160,14 +166,16 @@ def sparse_split(
     return [SparseTensor(out[k], out[n + k], out[2 * n + k]) for k in range(n)]
 
 
-def sparse_slice(sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
+def sparse_slice(
+    sp_input: SparseTensor | SparseTensorValue, start: TensorLike, size: TensorLike, name: str | None = None
+) -> SparseTensor:
     """The part of a sparse tensor from `start` on, at most `size` long in each dimension."""
     x = _sparse(sp_input, "sparse_slice")
     at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
     return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
 
 
-def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
     """The same sparse tensor with its indices in row-major order."""
     x = _sparse(sp_input, "sparse_reorder")
     indices, values = SPARSE_REORDER(x.indices, x.values, x.dense_shape, name=name)
@@ -175,7 +183,7 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_tensor_to_dense(
-    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+    sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
     """The dense tensor, with `default_value` (0, or an empty string) where the sparse one has nothing."""
     x = _sparse(sp_input, "sparse_tensor_to_dense")
@@ -187,7 +195,9 @@ def sparse_tensor_to_dense(
     return dense
 
 
-def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Any:
+def sparse_to_indicator(
+    sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
+) -> Any:
     """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row holds."""
     x = _sparse(sp_input, "sparse_to_indicator")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
@@ -198,7 +208,7 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 
 def sparse_merge(
     sp_ids: Any,
-    sp_values: Any,
+    sp_values: SparseTensor | SparseTensorValue,
     vocab_size: Any,
     name: str | None = None,
     already_sorted: bool = False,
@@ -218,7 +228,7 @@ def sparse_merge(
         return found if already_sorted else sparse_reorder(found)
 
 
-def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
     """The values of a sparse tensor where the bool vector `to_retain` is true."""
     x = _sparse(sp_input, "sparse_retain")
     rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
@@ -226,7 +236,9 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     return _with_shape(found, x.shape)
 
 
-def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Any]:
+def sparse_fill_empty_rows(
+    sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
+) -> tuple[SparseTensor, Any]:
     """(the sparse tensor with `default_value` at the start of each row that has nothing, which rows those are)."""
     x = _sparse(sp_input, "sparse_fill_empty_rows")
     default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
@@ -243,8 +255,14 @@ def _axes(x: SparseTensor, axis: Any) -> Any:
     return np.arange(rank, dtype=np.int32)
 
 
-def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
-    def arguments(sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> Any:
+def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
+    def arguments(
+        sp_input: Any,
+        axis: TensorLike | None,
+        keepdims: bool | None,
+        reduction_axes: TensorLike | None,
+        keep_dims: bool | None,
+    ) -> Any:
         x = _sparse(sp_input, what)
         axes = _axes(x, reduction_axes if axis is None else axis)
         return (x.indices, x.values, x.dense_shape, axes), bool(keep_dims if keepdims is None else keepdims)
@@ -254,18 +272,18 @@ def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
         axis: Any = None,
         keepdims: bool | None = None,
         reduction_axes: Any = None,
-        keep_dims: Any = None,
+        keep_dims: bool | None = None,
         name: str | None = None,
     ) -> Any:
         inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
         return dense(*inputs, keep_dims=keep, name=name)
 
     def to_sparse(
-        sp_input: Any,
-        axis: Any = None,
-        keepdims: Any = None,
-        reduction_axes: Any = None,
-        keep_dims: Any = None,
+        sp_input: SparseTensor,
+        axis: TensorLike | None = None,
+        keepdims: bool | None = None,
+        reduction_axes: TensorLike | None = None,
+        keep_dims: bool | None = None,
         name: str | None = None,
     ) -> SparseTensor:
         inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
@@ -279,30 +297,38 @@ def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
     return to_dense, to_sparse
 
 
-def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+def sparse_softmax(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
     """Softmax over the present values of each row along the last dimension."""
     x = _sparse(sp_input, "sparse_softmax")
     values = SPARSE_SOFTMAX(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
 
 
-def _pair(op: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
+def _pair(
+    op: OpDef, a: SparseTensor | SparseTensorValue, b: SparseTensor | SparseTensorValue, name: str | None
+) -> SparseTensor:
     x, y = _sparse(a, op.name), _sparse(b, op.name)
     at, values = op(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, name=name)
     return _with_shape(SparseTensor(at, values, x.dense_shape), x.shape.merge_with(y.shape))
 
 
-def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def sparse_maximum(
+    sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
+) -> SparseTensor:
     """The elementwise maximum of two sparse tensors of one shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MAXIMUM, sp_a, sp_b, name)
 
 
-def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def sparse_minimum(
+    sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
+) -> SparseTensor:
     """The elementwise minimum of two sparse tensors of one shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MINIMUM, sp_a, sp_b, name)
 
 
-def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_transpose(
+    sp_input: SparseTensor | SparseTensorValue, perm: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
     """A sparse tensor with its dimensions reordered; reversed when `perm` is None."""
     x = _sparse(sp_input, "sparse_transpose")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
@@ -315,7 +341,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         return sparse_reorder(moved)
 
 
-def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
     """Indexed slices without the rows that `mask_indices` names."""
     with a.graph.as_default(), a.graph.name_scope(name or "sparse_mask"):
         left, at = LIST_DIFF(a.indices, mask_indices, out_idx=int32)

@@ -39,7 +39,7 @@ __all__ = [
 _NONE = Shape((None,))
 
 
-def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
+def _reduction(name: str, what: str, ufunc: np.ufunc) -> OpDef:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         indices, values, shape, axes = inputs
         at, found = reduce_groups(call, indices, values, shape, axes, ufunc)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
-from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
@@ -135,7 +135,7 @@ def reduce_groups(
     values: np.ndarray,
     shape: np.ndarray,
     axes: np.ndarray,
-    ufunc: Any,
+    ufunc: np.ufunc,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(index over the remaining dimensions, reduced value) of each group that has a value."""
     check_places(call, indices, shape)
@@ -151,7 +151,7 @@ def reduce_groups(
     return found if call.attrs.keep_dims else found[:, stay], out
 
 
-def _host_reduce(ufunc: Any) -> Callable[..., np.ndarray]:
+def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
         indices, values, shape, axes = inputs
         at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
@@ -200,7 +200,9 @@ def _grad_reduce(op: Operation, dy: Tensor) -> Any:
 _REDUCE_INPUTS = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
 
 
-def _reduction(name: str, what: str, ufunc: Any, highest: bool, grad: Any) -> OpDef:
+def _reduction(
+    name: str, what: str, ufunc: np.ufunc, highest: bool, grad: GradFn | NotDifferentiable | GradientMissing
+) -> OpDef:
     return OpDef(
         name,
         inputs=_REDUCE_INPUTS,

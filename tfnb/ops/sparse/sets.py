@@ -15,6 +15,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse.arithmetic import check_places, places
 from tfnb.types import (
     Shape,
@@ -194,11 +195,11 @@ SET_SIZE = OpDef(
 )
 
 
-def _is_sparse(x: Any) -> bool:
+def _is_sparse(x: object) -> bool:
     return isinstance(x, (SparseTensor, SparseTensorValue))
 
 
-def _apply(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
+def _apply(a: Any, b: TensorLike | SparseTensor | SparseTensorValue, operation: str, validate: bool) -> SparseTensor:
     """A set operation; of a sparse and a dense operand the dense one comes first."""
     if _is_sparse(a) and not _is_sparse(b):
         a, b = b, a
@@ -218,7 +219,11 @@ def _apply(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
     return SparseTensor(*SPARSE_SPARSE(one.indices, one.values, one.dense_shape, *parts, **attrs))
 
 
-def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_intersection(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    validate_indices: bool = True,
+) -> SparseTensor:
     """The elements that are in both sets, for each pair of sets along the last dimension.
 
     a, b: tensors or SparseTensors of one integer or string dtype, whose other dimensions are the same. Raises
@@ -227,17 +232,26 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     return _apply(a, b, "intersection", validate_indices)
 
 
-def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
+def set_difference(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    aminusb: bool = True,
+    validate_indices: bool = True,
+) -> SparseTensor:
     """The elements of a that are not in b (of b that are not in a without `aminusb`): see `set_intersection`."""
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
-def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_union(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    validate_indices: bool = True,
+) -> SparseTensor:
     """The elements that are in one set at least: see `set_intersection`."""
     return _apply(a, b, "union", validate_indices)
 
 
-def set_size(a: Any, validate_indices: bool = True) -> Any:
+def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Any:
     """How many different elements each set along the last dimension of the SparseTensor `a` has: int32."""
     if not _is_sparse(a):
         raise DTypeError(f"set_size: needed a SparseTensor, got {type(a).__name__}")

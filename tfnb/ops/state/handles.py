@@ -8,7 +8,7 @@ step that needs it; the resource outlives the steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ __all__ = ["make_handle", "named_resource", "resource_name", "resource_of"]
 R = TypeVar("R")
 
 
-def make_handle(resource: Any) -> np.ndarray:
+def make_handle(resource: object) -> np.ndarray:
     """A scalar tensor that holds the object."""
     handle = np.empty((), object)
     handle[()] = resource

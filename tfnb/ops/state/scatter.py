@@ -14,7 +14,16 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bounds import Bound
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.scatter_recipes import scatter_calls
@@ -102,7 +111,7 @@ def _scatter(
     does: str,
     types: tuple[DType, ...],
     attrs: type = LockAttrs,
-    grad: Any = GRADIENT_MISSING,
+    grad: GradFn | NotDifferentiable | GradientMissing = GRADIENT_MISSING,
 ) -> OpDef:
     return OpDef(
         name,

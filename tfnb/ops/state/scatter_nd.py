@@ -16,7 +16,16 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Temp
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
@@ -81,7 +90,7 @@ _CHANGES: dict[str, tuple[Any, str]] = {
 }
 
 
-def _host(change: Any) -> Callable[..., np.ndarray]:
+def _host(change: Callable[..., Any]) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         rows, at, new = _rows(call, ref, indices, updates)
         with np.errstate(all="ignore"):
@@ -134,7 +143,7 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
     )
 
 
-def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | None:
+def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, Any] | None:
     """(the row number of each update, the updates as rows, the tensor as rows); None where shapes are not known."""
     dims, depth = tensor.shape.dims, indices.shape.dims
     if dims is None or None in dims or not depth or not depth[-1]:
@@ -146,7 +155,7 @@ def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | 
     return number, new, RESHAPE(tensor, np.asarray([count, width], np.int32))
 
 
-def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Any) -> Any:
+def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Any:
     """The last update of each row is the one with the largest number."""
     found = _numbers(tensor, indices, updates)
     if found is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
@@ -192,7 +201,14 @@ def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     return share * own, None, GATHER_ND(share, indices) * theirs
 
 
-def _on_tensor(name: str, key: str, types: tuple[DType, ...], expand: Any, grad: Any, first: str = "tensor") -> OpDef:
+def _on_tensor(
+    name: str,
+    key: str,
+    types: tuple[DType, ...],
+    expand: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    first: str = "tensor",
+) -> OpDef:
     change, does = _CHANGES[key]
     return OpDef(
         name,

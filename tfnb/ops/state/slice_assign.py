@@ -62,7 +62,7 @@ def _masks(attrs: Any) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in MASKS}
 
 
-def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, value: Tensor) -> Any:
+def _changed(op: Operation, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor) -> Any:
     """Elements of the value where the slice reaches, of `x` elsewhere."""
     shape = SHAPE(x, out_type=begin.dtype)
     masks = _masks(op.attrs)
@@ -71,7 +71,7 @@ def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, va
     return SELECT(cast_to(reached, bool_), spread, x)
 
 
-def _expand_assign(op: Operation, ref: Tensor, *rest: Any) -> Any:
+def _expand_assign(op: Operation, ref: Tensor, *rest: Tensor) -> Any:
     return None if ref.dtype.is_string else ASSIGN(ref, _changed(op, ref, *rest))
 
 
@@ -96,7 +96,7 @@ STRIDED_SLICE_ASSIGN = OpDef(
 )
 
 
-def _expand_update(op: Operation, x: Tensor, *rest: Any) -> Any:
+def _expand_update(op: Operation, x: Tensor, *rest: Tensor) -> Any:
     return None if x.dtype.is_string else _changed(op, x, *rest)
 
 
@@ -143,10 +143,10 @@ def variable_slice(value: Tensor, ref: Any, key: Any) -> VariableSlice:
 
 
 def strided_slice(
-    input_: Any,
+    input_: TensorLike,
     begin: Any,
-    end: Any,
-    strides: Any = None,
+    end: TensorLike,
+    strides: TensorLike | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,

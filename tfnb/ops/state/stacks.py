@@ -53,7 +53,7 @@ def _make(call: HostCall, size: np.ndarray) -> tuple[Any]:
     return (make_handle(Stack(call.types["elem_type"], call.tools.integer(size))),)
 
 
-def _push(call: HostCall, handle: Any, elem: Any) -> tuple[Any]:
+def _push(call: HostCall, handle: np.ndarray, elem: Any) -> tuple[Any]:
     stack = _stack(call, handle)
     if stack.dtype is not call.types["T"]:
         raise InvalidArgumentError(f"StackPushV2: {call.types['T'].name} for a stack of {stack.dtype.name}", call.op)
@@ -67,7 +67,7 @@ def _push(call: HostCall, handle: Any, elem: Any) -> tuple[Any]:
     return (elem,)
 
 
-def _pop(call: HostCall, handle: Any) -> tuple[Any]:
+def _pop(call: HostCall, handle: np.ndarray) -> tuple[Any]:
     stack = _stack(call, handle)
     if stack.dtype is not call.types["elem_type"]:
         raise InvalidArgumentError(

@@ -6,7 +6,7 @@ one, of the same size. Invariant: an op with a flow input runs after the one tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.control_flow.loop_stack import handle_of
 from tfnb.ops.state.tensor_array_state import TensorArrayState
-from tfnb.types import ALL, Shape, as_shape, scalar, unknown_shape
+from tfnb.types import ALL, DType, Shape, as_shape, scalar, unknown_shape
 
 __all__ = [
     "API",
@@ -75,14 +75,14 @@ class ConcatAttrs:
     element_shape_except0: Shape | None = None
 
 
-def _state(handle: Any) -> TensorArrayState:
+def _state(handle: np.ndarray) -> TensorArrayState:
     found = handle.item()
     if not isinstance(found, TensorArrayState):
         raise InvalidArgumentError(f"needed the handle of a tensor array, got {type(found).__name__}")
     return found
 
 
-def _of_dtype(call: HostCall, handle: Any) -> TensorArrayState:
+def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
     """The array, which must hold elements of the op's dtype."""
     state = _state(handle)
     wanted = call.types.get("dtype", call.types.get("T"))
@@ -112,7 +112,7 @@ def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
     return handle_of(state), _FLOW
 
 
-def _grad(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any, ...]:
+def _grad(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, ...]:
     return handle_of(_state(handle).gradient(call.attrs.source)), _FLOW
 
 
@@ -192,11 +192,11 @@ def _split(call: HostCall, handle: np.ndarray, value: np.ndarray, lengths: np.nd
     return (_FLOW,)
 
 
-def _size(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any]:
+def _size(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     return (np.array(len(_state(handle)), np.int32),)
 
 
-def _close(call: HostCall, handle: Any) -> tuple[()]:
+def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
     _state(handle).close()
     return ()
 
@@ -312,10 +312,10 @@ def _op(
     inputs: str,
     outputs: str,
     doc: str,
-    infer: Any,
+    infer: Callable[[Infer], Any],
     host: Callable[..., Any],
     grad: Any,
-    types: Any = None,
+    types: Mapping[str, tuple[DType, ...]] | None = None,
     attrs: Any = None,
 ) -> OpDef:
     more = {} if attrs is None else {"attrs": attrs}

@@ -215,7 +215,7 @@ def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
     return COUNT_UP_TO(ref, limit=int(limit), name=name)
 
 
-def is_variable_initialized(variable: Any, name: str | None = None) -> Any:
+def is_variable_initialized(variable: TensorLike, name: str | None = None) -> Any:
     """A bool scalar: has the variable a value?"""
     return IS_VARIABLE_INITIALIZED(variable, name=name)
 

@@ -242,13 +242,13 @@ def _rewriter(rewrite: bytes, groups: int) -> Callable[[Any], bytes]:
             )
     parts.append(rewrite[at:])
 
-    def replacement(match: Any) -> bytes:
+    def replacement(match: re.Match[bytes]) -> bytes:
         return b"".join(p if isinstance(p, bytes) else match.group(p) or b"" for p in parts)
 
     return replacement
 
 
-def _replaced(pattern: Any, replacement: Callable[[Any], bytes], text: bytes, every: bool) -> bytes:
+def _replaced(pattern: re.Pattern[bytes], replacement: Callable[[Any], bytes], text: bytes, every: bool) -> bytes:
     """The matches from left to right; one of nothing does not count right behind another match."""
     parts: list[bytes] = []
     at, end = 0, -1
@@ -357,7 +357,7 @@ def _encoded(attrs: PadAttrs, text: bytes) -> bytes:
     return found if attrs.pad else found.rstrip(b"=")
 
 
-def _decoded(attrs: Any, text: bytes) -> bytes:
+def _decoded(attrs: PadAttrs, text: bytes) -> bytes:
     found = _BASE64.fullmatch(text)
     if found is None or len(found.group(1)) % 4 == 1 or (found.group(2) and len(text) % 4):
         raise InvalidArgumentError(f"{clipped(text)} is not base64 in its web-safe form")
@@ -383,8 +383,8 @@ DECODE_BASE64 = text_op(
 
 def regex_replace(
     input: TensorLike,
-    pattern: Any,
-    rewrite: Any,
+    pattern: TensorLike,
+    rewrite: TensorLike,
     replace_global: bool = True,
     name: str | None = None,
 ) -> Any:

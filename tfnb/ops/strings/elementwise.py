@@ -22,7 +22,9 @@ def clipped(text: bytes, limit: int = 60) -> str:
     return repr(text if len(text) <= limit else text[:limit] + b"...")
 
 
-def mapped(call: HostCall, fn: Callable[..., Any], *arrays: np.ndarray, dtype: Any = object) -> np.ndarray:
+def mapped(
+    call: HostCall, fn: Callable[..., Any], *arrays: np.ndarray, dtype: type | np.dtype[Any] = object
+) -> np.ndarray:
     """`fn` of the elements of `arrays`, which broadcast together; its errors are blamed on the node and element."""
     many = np.broadcast_arrays(*arrays) if len(arrays) > 1 else list(arrays)
     out = np.empty(many[0].shape, dtype)
@@ -44,7 +46,7 @@ def text_op(
     inputs: str = "input: string",
     outputs: str = "output: string",
     attrs: type = NoAttrs,
-    dtype: Any = object,
+    dtype: type | np.dtype[Any] = object,
     api: str = "",
     **more: Any,
 ) -> OpDef:

@@ -357,11 +357,11 @@ def reduce_join(
 
 
 def string_split(
-    source: Any = None,
+    source: TensorLike | None = None,
     delimiter: str = " ",
     skip_empty: bool = True,
     name: str | None = None,
-    sep: Any = None,
+    sep: TensorLike | None = None,
     input: TensorLike | None = None,
 ) -> SparseTensor:
     """The strings of a vector split at any byte of `delimiter` (an empty one splits every byte off).
@@ -374,8 +374,8 @@ def string_split(
 
 
 def string_split_v2(
-    source: Any = None,
-    sep: Any = None,
+    source: TensorLike | None = None,
+    sep: TensorLike | None = None,
     maxsplit: int = -1,
     name: str | None = None,
     input: TensorLike | None = None,

@@ -209,7 +209,7 @@ def _shortest(x: np.ndarray) -> str:
     return text
 
 
-def _shown(x: Any, most: int, depth: int = 0) -> str:
+def _shown(x: object, most: int, depth: int = 0) -> str:
     """A tensor as TensorFlow prints one: the first and last `most` elements of each dimension."""
     x = np.array(x, object) if isinstance(x, bytes) else np.asarray(x)
     if x.ndim == 0:
@@ -273,7 +273,7 @@ def _op(
     outputs: str,
     doc: str,
     attrs: type,
-    infer: Any,
+    infer: Callable[[Infer], Any] | None,
     host: Callable[..., Any],
     types: Any = None,
     **more: Any,

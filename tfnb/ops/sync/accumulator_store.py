@@ -104,7 +104,7 @@ class DenseAccumulator(Accumulator):
         self._sum = None
 
 
-def _mean(total: np.ndarray, count: Any) -> np.ndarray:
+def _mean(total: np.ndarray, count: int | np.ndarray) -> np.ndarray:
     if total.dtype.kind in "iu":
         return total // np.asarray(count, total.dtype)
     return (total / np.asarray(count, total.dtype)).astype(total.dtype)

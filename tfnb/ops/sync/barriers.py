@@ -237,7 +237,7 @@ def _taken_shapes(c: Infer) -> tuple[Shape, ...]:
     return vector, vector, *(unknown_shape for _ in c.types["component_types"])
 
 
-def _host(name: str, inputs: str, outputs: str, doc: str, host: Any, **rest: Any) -> OpDef:
+def _host(name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], **rest: Any) -> OpDef:
     return OpDef(name, inputs, outputs, doc + " Host only.", host=host, grad=NOT_DIFFERENTIABLE, stateful=True, **rest)
 
 

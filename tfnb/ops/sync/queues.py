@@ -106,7 +106,7 @@ def _shuffle(call: HostCall, name: str) -> Queue:
     return RandomShuffleQueue(name, _limit(call), a.component_types, a.shapes, a.min_after_dequeue, seed)
 
 
-def _queue_op(name: str, kind: type[Queue], make: Any, doc: str, attrs: type = QueueAttrs) -> OpDef:
+def _queue_op(name: str, kind: type[Queue], make: Callable[..., Any], doc: str, attrs: type = QueueAttrs) -> OpDef:
     return OpDef(
         name,
         "",
@@ -219,7 +219,7 @@ def _batches(c: Infer) -> tuple[Shape, ...]:
     return _unknown(c)
 
 
-def _async(name: str, inputs: str, outputs: str, doc: str, start: Any, **rest: Any) -> OpDef:
+def _async(name: str, inputs: str, outputs: str, doc: str, start: Callable[..., Any], **rest: Any) -> OpDef:
     types = {"Tcomponents": ALL} if "Tcomponents" in inputs else {}
     types |= {"component_types": ALL} if outputs else {}
     return OpDef(
