@@ -6,19 +6,19 @@ on, its clusters, the plan. Invariant: a compiled step holds nothing of a run; a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tfnb.codegen.compile import compile_cluster
-from tfnb.devices.interface import Device, DeviceFacts, Program
+from tfnb.devices.interface import Device
 from tfnb.errors import OpError
-from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.step_graph.cluster import Cluster
-from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.ir.step_graph.verify import verify
+from tfnb.ir.tensor import Tensor
 from tfnb.passes.cluster import Clustered, Grouping, cluster, grouping
 from tfnb.passes.cse import cse
 from tfnb.passes.deref import deref
@@ -34,7 +34,6 @@ from tfnb.placement.place import Placement, Rules, check_devices, place
 from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
 from tfnb.runtime.executor import PlanPart
-from tfnb.runtime.kernels import Compiler
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
@@ -240,26 +239,14 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
-    plan, payloads = Planner(clustered, context.devices, context.resources, _compiler(context)).build()
+    compiler = functools.partial(compile_cluster, settings=context.settings)
+    plan, payloads = Planner(clustered, context.devices, context.resources, compiler).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
 
 
-def _user_graph(request: Request) -> Any:
-    some = (*request.fetches, *request.targets)
+def _user_graph(request: Request) -> GraphBuilder | None:
+    some: tuple[Tensor | Operation, ...] = (*request.fetches, *request.targets)
     return some[0].graph if some else None
-
-
-def _compiler(context: Context) -> Compiler:
-    def compile_program(
-        cluster: Cluster,
-        inputs: Sequence[TensorInfo],
-        shape_values: Mapping[Edge, np.ndarray],
-        variables: Mapping[int, TensorInfo | None],
-        facts: DeviceFacts,
-    ) -> Program:
-        return compile_cluster(cluster, inputs, shape_values, variables, facts, context.settings)
-
-    return compile_program
 
 
 def _verify(stage: str, graph: Graph) -> None:

@@ -17,13 +17,14 @@ from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
+from tfnb.runtime.constant_kernel import ConstantKernel
 from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel
 from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.transfer import RecvKernel, SendKernel
 
-__all__ = ["ConstantKernel", "Planner"]
+__all__ = ["Planner"]
 
 _PRIMITIVES = {
     kind: PlanKind[kind.name]
@@ -39,19 +40,6 @@ _PRIMITIVES = {
     )
 }
 _TRANSFERS = {Kind.SEND: PlanKind.SEND, Kind.RECV: PlanKind.RECV}
-
-
-class ConstantKernel:
-    """Gives a constant: for one that is fetched, or that goes into a Switch, Merge or Enter."""
-
-    expensive = False
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self._value: np.ndarray = node.attrs.value
-
-    def run(self, inputs: Any, recorder: Any = None) -> list[np.ndarray]:
-        return [self._value]
 
 
 class Planner:
@@ -71,7 +59,7 @@ class Planner:
         self.compile_program = compile_program
         self.place: dict[int, int] = {}  # node id -> plan node, for all but members of clusters
         self.nodes: list[PlanNode | None] = []
-        self.payloads: list[Any] = []
+        self.payloads: list[object] = []
 
     def build(self) -> tuple[Plan, tuple[Any, ...]]:
         self._number()
@@ -113,7 +101,7 @@ class Planner:
                 wanted.update(e.id for e in node.inputs)
         return [i for i in sorted(wanted) if self.graph.nodes[i].opdef.kind is Kind.CONST]
 
-    def _set(self, place: int, node: PlanNode, payload: Any) -> None:
+    def _set(self, place: int, node: PlanNode, payload: object) -> None:
         self.nodes[place] = node
         self.payloads[place] = payload
 
