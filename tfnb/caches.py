@@ -146,16 +146,19 @@ def list_caches() -> Caches:
     return Caches(by_name[name] for name in sorted(by_name))
 
 
-def clear_caches() -> None:
-    """Empties every cache of `list_caches()`, in all sessions: the next step of each is compiled again.
+def clear_caches(name: str | None = None) -> None:
+    """Empties every cache of `list_caches()`, in all sessions, or only the caches of the given name.
 
-    What runs is not disturbed. Compiled kernels stay on disk.
+    The next step of each session is compiled again. Steps that are running are not disturbed, and compiled kernels stay
+    on disk. A name that no cache has, perhaps no longer because its session was closed, changes nothing.
     """
     objects, functions = _registered()
     for cache in objects:
-        cache.clear()
-    for function, _ in functions:
-        function.cache_clear()
+        if name is None or cache.name == name:
+            cache.clear()
+    for function, its_name in functions:
+        if name is None or its_name == name:
+            function.cache_clear()
 
 
 def _registered() -> tuple[list[Cache[Any, Any]], list[tuple[Any, str]]]:
