@@ -21,7 +21,7 @@ class IndexedSlices:
     None).
     """
 
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape

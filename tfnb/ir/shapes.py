@@ -7,7 +7,8 @@ construction holds at run time; contradictions raise `ShapeError` with both shap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import Infer
@@ -119,7 +120,7 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     return axis % rank if rank else 0
 
 
-def normalize_axes(axes: Any, rank: int) -> tuple[int, ...]:
+def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     """Sorted non-negative axes; `axes` is a NumPy value of rank 0 or 1.
 
     Raises `InvalidArgumentError` for an axis out of range, or twice.

@@ -17,6 +17,7 @@ from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.builder import infer_specs, pack_outputs
 from tfnb.ir.const import CONST
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.record import Attrs
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import DType, TensorSpec, as_dtype
@@ -121,7 +122,7 @@ class GraphEdit:
         return pack_outputs(opdef, node, node.outputs)
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> EditNode:
         specs = infer_specs(opdef, inputs, attrs, types)
         behalf = self._behalf
