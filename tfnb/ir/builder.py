@@ -107,6 +107,7 @@ class GraphBuilder(Elements, Collections):
 
     @property
     def graph(self) -> GraphBuilder:
+        """The graph itself, as tensors and operations have one."""
         return self
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:

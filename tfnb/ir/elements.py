@@ -39,13 +39,16 @@ class Elements:
             self._consumers.setdefault((t.op.id, t.index), []).append(op)
 
     def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were added."""
         with self._lock:
             return list(self._operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of this name. Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor "operation:output". Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_operation=False)
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:

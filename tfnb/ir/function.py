@@ -81,6 +81,7 @@ class FunctionBuilder(GraphBuilder):
         return made
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        """As `GraphBuilder.to_tensor`; a tensor of the graph outside is captured."""
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:
@@ -101,6 +102,7 @@ class FunctionBuilder(GraphBuilder):
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
+        """As `GraphBuilder.create_op`; inputs from outside are captured. Raises `GraphError` for a variable."""
         if opdef.kind is Kind.VARIABLE:
             raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
         return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
@@ -155,6 +157,7 @@ class Function:
 
     @cached_property
     def gradient(self) -> Callable[..., Any]:
+        """The gradient function of calls: (operation, *gradients of the results) -> gradients of the arguments."""
         return self._gradient(self)
 
     @cached_property

@@ -44,6 +44,7 @@ class TensorInfo:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         n = 1
         for d in self.shape:
             n *= d
@@ -51,6 +52,7 @@ class TensorInfo:
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes in memory."""
         return self.size * self.dtype.size
 
 

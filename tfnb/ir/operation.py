@@ -63,6 +63,7 @@ class Operation:
 
     @property
     def type(self) -> str:
+        """The name of the op, such as "MatMul"."""
         return self.opdef.name
 
     @property
@@ -82,10 +83,12 @@ class Operation:
 
     @property
     def traceback(self) -> list[Any]:
+        """The user's line as a list of one (file, line number, function, text of the line); empty if unknown."""
         o = self.origin
         return [] if o is None else [(o.filename, o.lineno, o.function, o.code)]
 
     def set_spec(self, index: int, spec: TensorSpec) -> None:
+        """Replaces the dtype and static shape of an output."""
         self.specs[index] = spec
 
     def get_attr(self, name: str) -> Any:

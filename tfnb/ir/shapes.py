@@ -86,6 +86,7 @@ def _broadcast_mend(a: Shape, b: Shape) -> str:
 
 
 def broadcast_all(shapes: Sequence[Shape]) -> Shape:
+    """NumPy's broadcasting of any number of static shapes. Raises `ShapeError` when they do not fit."""
     out = scalar
     for s in shapes:
         out = broadcast_shapes(out, s)

@@ -83,30 +83,37 @@ class SparseTensor:
 
     @property
     def indices(self) -> Tensor:
+        """The places of the values: int64 (n, rank)."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
+        """The values: (n,)."""
         return self._values
 
     @property
     def dense_shape(self) -> Tensor:
+        """The shape of the dense tensor: int64 (rank,)."""
         return self._dense_shape
 
     @property
     def graph(self) -> Any:
+        """The graph of the three tensors."""
         return self._values.graph
 
     @property
     def op(self) -> Any:
+        """The operation that makes the values."""
         return self._values.op
 
     @property
     def name(self) -> str:
+        """The name of the values."""
         return self._values.name
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the values."""
         return self._values.dtype
 
     @property
@@ -116,6 +123,7 @@ class SparseTensor:
         return known if self._shape is None else self._shape.merge_with(known)
 
     def get_shape(self) -> Shape:
+        """The static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:

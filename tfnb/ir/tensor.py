@@ -61,26 +61,32 @@ class Tensor:
 
     @property
     def spec(self) -> TensorSpec:
+        """The dtype, the static shape, and whether the tensor is a reference to a variable."""
         return self.op.specs[self.index]
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self.op.specs[self.index].dtype
 
     @property
     def shape(self) -> Shape:
+        """The static shape; dimensions that only a run can tell are None."""
         return self.op.specs[self.index].shape
 
     @property
     def name(self) -> str:
+        """The name "operation:output"."""
         return f"{self.op.name}:{self.index}"
 
     @property
     def device(self) -> str:
+        """The device of its operation; "" if none is asked for."""
         return str(self.op.device)
 
     @property
     def value_index(self) -> int:
+        """The output's number."""
         return self.index
 
     def get_shape(self) -> Shape:
@@ -93,6 +99,7 @@ class Tensor:
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
     def consumers(self) -> list[Any]:
+        """The operations that read the tensor."""
         return self.graph.consumers(self)
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:

@@ -82,9 +82,11 @@ class Printer:
         self._level.clear()
 
     def vector(self, e: Expr) -> bool:
+        """Whether the expression is a vector over the innermost loop."""
         return self.lanes > 1 and self.level(e) == INNER
 
     def typename(self, dtype: DType, vector: bool) -> str:
+        """The C type of an element in a register, or of a vector of this kernel's width."""
         return register_type(dtype) + (str(self.lanes) if vector else "")
 
     def term(self, e: Expr, user: int | None = None) -> str:

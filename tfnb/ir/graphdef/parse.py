@@ -68,6 +68,7 @@ class ParsedNode:
 
     @property
     def links(self) -> list[Link]:
+        """The data inputs, in the order of the node's signature."""
         return [link for group in self.inputs for link in group]
 
 

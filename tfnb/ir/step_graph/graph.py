@@ -46,6 +46,7 @@ class Node:
 
     @property
     def type(self) -> str:
+        """The name of the op."""
         return self.opdef.name
 
     def __repr__(self) -> str:
@@ -109,6 +110,7 @@ class Graph:
         return {n.id: {e.id for e in n.inputs}.union(n.control) - later for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
+        """The dtype and static shape of an edge."""
         return self.nodes[e.id].specs[e.port]
 
 
