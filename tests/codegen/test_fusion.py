@@ -24,6 +24,16 @@ def launches(build, *shapes, **changes):
     return len(program(build, *shapes, **changes).steps)
 
 
+def test_a_long_chain_is_printed():
+    """Python allows 1000 calls inside each other, and an expression is as deep as the chain is long."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [16])
+        y, expected = x, np.linspace(-1, 1, 16, dtype=np.float32)
+        for _ in range(700):
+            y, expected = tf.tanh(y), np.tanh(expected)
+        np.testing.assert_allclose(sess.run(y, {x: np.linspace(-1, 1, 16)}), expected, rtol=1e-4)
+
+
 def test_a_chain_is_one_kernel():
     assert launches(lambda a, b: tf.tanh(a * 2.0 + b) - tf.exp(a), (30, 40), (40,)) == 1
 

@@ -9,7 +9,6 @@ gets the edge that closes the loop, and an operation may compute the same values
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -21,7 +20,6 @@ from tfnb.errors import (
     FinalizedGraphError,
     GraphError,
     InvalidArgumentError,
-    NotFoundError,
     OpError,
 )
 from tfnb.ir import default
@@ -29,10 +27,13 @@ from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, infer_context, vector_length
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.elements import Elements
 from tfnb.ir.graphdef.encode import as_graph_def
+from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
+from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 
-def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]) -> list[TensorSpec]:
+def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
     """dtype and static shape of every output."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
@@ -75,7 +76,7 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: di
     return specs
 
 
-def pack_outputs(opdef: OpDef, op: Any, outputs: Sequence[Tensor]) -> Any:
+def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
     """What a call of the op returns: the Operation, one Tensor, or a list."""
     if not opdef.output_args:
         return op
@@ -85,7 +86,7 @@ def pack_outputs(opdef: OpDef, op: Any, outputs: Sequence[Tensor]) -> Any:
     return list(outputs)
 
 
-class GraphBuilder(Collections):
+class GraphBuilder(Elements, Collections):
     """A dataflow graph that is being built: `tf.Graph`.
 
     Use `with graph.as_default():` to build into it. Thread-safe: each thread has its own scopes.
@@ -94,12 +95,9 @@ class GraphBuilder(Collections):
     captures = False  # a function's body takes tensors of the graph around it
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        Elements.__init__(self)
+        Collections.__init__(self)
         self._names = Names()
-        self._operations: list[Operation] = []
-        self._by_name: dict[str, Operation] = {}
-        self._consumers: dict[tuple[int, int], list[Operation]] = {}
-        super().__init__()
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
@@ -109,11 +107,8 @@ class GraphBuilder(Collections):
 
     @property
     def graph(self) -> GraphBuilder:
+        """The graph itself, as tensors and operations have one."""
         return self
-
-    @property
-    def version(self) -> int:
-        return len(self._operations)
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Adds a node for a call of `opdef`; see `OpDef.__call__`."""
@@ -128,7 +123,7 @@ class GraphBuilder(Collections):
         return pack_outputs(opdef, op, op.outputs)
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
         """Adds the operation and returns it. Raises `GraphError` or `ShapeError`, and then nothing is added."""
         for t in inputs:
@@ -154,11 +149,7 @@ class GraphBuilder(Collections):
                 scopes.control_flow.add_op(op)
             if scopes.recompute is not None:
                 scopes.recompute.add(op)
-            op.id = len(self._operations)
-            self._operations.append(op)
-            self._by_name[op.name] = op
-            for t in op.inputs:
-                self._consumers.setdefault((t.op.id, t.index), []).append(op)
+            self._add(op)
         return op
 
     def _full_name(self, name: str) -> str:
@@ -168,7 +159,7 @@ class GraphBuilder(Collections):
         check_name(name, self.scopes.name)
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
-    def _contained(self, attrs: Any) -> Any:
+    def _contained(self, attrs: Attrs) -> Attrs:
         """State made inside `tf.container` lives there unless its own attributes say another container."""
         containers = self.scopes.containers
         if not containers or not containers[-1] or getattr(attrs, "container", None) != "":
@@ -226,7 +217,7 @@ class GraphBuilder(Collections):
         dtype = as_dtype(array.dtype) if dtype is None else dtype
         return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
 
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a GraphDef message: all operations, or those added after `version` was `from_version`.
 
         With `add_shapes`, static shapes stand in the attributes "_output_shapes".
@@ -311,55 +302,6 @@ class GraphBuilder(Collections):
         """State made inside lives in the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
 
-    # looking up
-
-    def get_operations(self) -> list[Operation]:
-        with self._lock:
-            return list(self._operations)
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        return self.as_graph_element(name, allow_tensor=False)
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        return self.as_graph_element(name, allow_operation=False)
-
-    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
-
-        Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
-        for anything else.
-        """
-        if isinstance(obj, str):
-            found = self._named(obj, allow_operation)
-        elif hasattr(obj, "__tensor__"):
-            found = obj.__tensor__(as_ref=True)
-        else:
-            found = obj
-        if (isinstance(found, Tensor) and allow_tensor) or (isinstance(found, Operation) and allow_operation):
-            if found.graph is not self:
-                raise GraphError(f"{found.name} is an element of another graph")
-            return found
-        wanted = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
-        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {wanted}")
-
-    def _named(self, name: str, allow_operation: bool) -> Any:
-        op_name, colon, port = name.partition(":")
-        op = self._by_name.get(op_name)
-        if op is None:
-            raise NotFoundError(f"the name {name!r} refers to an operation that is not in the graph")
-        if not colon:
-            if not allow_operation:
-                raise InvalidArgumentError(f"{name!r} names an operation; a tensor's name is like '{name}:0'")
-            return op
-        if not port.isdigit() or int(port) >= len(op.outputs):
-            raise NotFoundError(f"{name!r}: the operation {op_name!r} has {len(op.outputs)} outputs")
-        return op.outputs[int(port)]
-
-    def consumers(self, tensor: Tensor) -> list[Operation]:
-        """The operations that read `tensor`."""
-        with self._lock:
-            return list(self._consumers.get((tensor.op.id, tensor.index), ()))
-
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A name that no operation has yet, inside the current scope."""
         with self._lock:
@@ -408,7 +350,7 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
         graph._consumers.setdefault((value.op.id, value.index), []).append(op)
 
 
-def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]) -> None:
+def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> None:
     """Makes `op` an operation of another type that gives the same values; its name and its readers stay."""
     graph = op.graph
     with graph._lock:

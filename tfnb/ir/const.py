@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import Attrs
 from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, QUANTIZED, Shape, unknown_shape
@@ -53,7 +54,7 @@ def foldable(opdef: OpDef) -> bool:
     return opdef.kind is Kind.COMPUTE and not opdef.stateful and not opdef.writes
 
 
-def constant_value(tensor: Any, depth: int = _DEPTH) -> np.ndarray | None:
+def constant_value(tensor: Tensor, depth: int = _DEPTH) -> np.ndarray | None:
     """The value of a tensor if constants alone determine it and it is small, else None.
 
     A tensor whose input shapes are fully known gives `tf.shape(x)` too.
@@ -169,7 +170,7 @@ def _small(value: np.ndarray | None) -> np.ndarray | None:
     return None if value is None or value.size > _MAX_STATIC else value
 
 
-def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: Mapping[str, Any]) -> Infer:
+def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: Mapping[str, Any]) -> Infer:
     """The view of a node's inputs that its shape function gets."""
     search = _Search()
     return Infer(

@@ -62,6 +62,7 @@ class DeviceSpec:
         return DeviceSpec(**pairs)
 
     def to_string(self) -> str:
+        """The device in TensorFlow's form, `/job:worker/task:1/device:CPU:0`, with the parts that are given."""
         text = "" if self.job is None else f"/job:{self.job}"
         text += "" if self.replica is None else f"/replica:{self.replica}"
         text += "" if self.task is None else f"/task:{self.task}"

@@ -14,12 +14,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.record import Attrs
+from tfnb.ir.step_graph.edit import EditNode
 from tfnb.ir.step_graph.graph import graph_from_operations
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
@@ -79,6 +81,7 @@ class FunctionBuilder(GraphBuilder):
         return made
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        """As `GraphBuilder.to_tensor`; a tensor of the graph outside is captured."""
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:
@@ -97,8 +100,9 @@ class FunctionBuilder(GraphBuilder):
         return self.captured[t]
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
+        """As `GraphBuilder.create_op`; inputs from outside are captured. Raises `GraphError` for a variable."""
         if opdef.kind is Kind.VARIABLE:
             raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
         return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
@@ -153,6 +157,7 @@ class Function:
 
     @cached_property
     def gradient(self) -> Callable[..., Any]:
+        """The gradient function of calls: (operation, *gradients of the results) -> gradients of the arguments."""
         return self._gradient(self)
 
     @cached_property
@@ -207,7 +212,16 @@ def _has_effect(op: Operation) -> bool:
     return op.opdef.stateful and not any(t.consumers() for t in op.outputs)
 
 
-def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
+class NodeMaker(Protocol):
+    """What nodes are added to: a graph under construction, or a pass's edit."""
+
+    def create_op(
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
+    ) -> Operation | EditNode:
+        """Adds a node."""
+
+
+def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
     """Copies a body's nodes into `target`, a builder or a pass's edit, with `args` in place of its arguments.
 
     Gives the table of the body's tensors and their copies. Loops get frames of the name `frame` before their own.
@@ -215,8 +229,8 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
     if len(args) != len(function.args):
         raise InvalidArgumentError(f"{function.name} takes {len(function.args)} arguments, got {len(args)}")
     table = dict(zip(function.args, args, strict=True))
-    made: dict[Operation, Any] = {}
-    late: list[tuple[Any, int, Tensor]] = []
+    made: dict[Operation, Operation | EditNode] = {}
+    late: list[tuple[Operation | EditNode, int, Tensor]] = []
     for op in in_order(function.body.get_operations()):
         if op.opdef in _ARGS:
             continue
@@ -225,7 +239,7 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
         attrs = op.attrs
         if frame and hasattr(attrs, "frame_name"):
             attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
-        inputs = [first if t is None else t for t in known]
+        inputs: list[Any] = [first if t is None else t for t in known]
         copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
         if None in known:  # a loop's Merge, which its NextIteration follows
             copied.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
@@ -251,8 +265,9 @@ def in_order(ops: Sequence[Operation]) -> list[Operation]:
     return [by_id[i] for i in graph_from_operations(ops).order]
 
 
-def _wait_for(node: Any, before: Sequence[Any]) -> None:
+def _wait_for(node: Operation | EditNode, before: Sequence[Operation | EditNode]) -> None:
     if isinstance(node, Operation):
-        node.control_inputs = list(dict.fromkeys([*node.control_inputs, *before]))
+        operations: list[Any] = [*node.control_inputs, *before]
+        node.control_inputs = list(dict.fromkeys(operations))
     else:
         node.control = tuple(dict.fromkeys([*node.control, *(b.id for b in before)]))

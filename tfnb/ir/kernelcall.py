@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tfnb.errors import UnimplementedError
+from tfnb.ir.record import Attrs
 from tfnb.types import DType
 
 __all__ = [
@@ -30,6 +31,9 @@ __all__ = [
     "TensorInfo",
 ]
 
+A = TypeVar("A", bound=Attrs | None, covariant=True)
+"""The attrs class of an op: `site: KernelSite[PoolAttrs]` says which attributes `site.attrs` has."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
@@ -40,6 +44,7 @@ class TensorInfo:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         n = 1
         for d in self.shape:
             n *= d
@@ -47,6 +52,7 @@ class TensorInfo:
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes in memory."""
         return self.size * self.dtype.size
 
 
@@ -154,7 +160,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelSite:
+class KernelSite(Generic[A]):
     """Everything a recipe may look at.
 
     `values[i]` is the NumPy value of input i if the op declared it a shape input, else absent.
@@ -165,7 +171,7 @@ class KernelSite:
     op: str
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
-    attrs: Any
+    attrs: A
     values: Mapping[int, Any]
     units: int
     kind: str

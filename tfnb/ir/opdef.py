@@ -10,12 +10,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 from tfnb.errors import InternalError
 from tfnb.ir import default
 from tfnb.ir.bounds import Bound
-from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
+from tfnb.ir.kernelcall import A, KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.types import DType, Shape
@@ -124,7 +124,7 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Infer:
+class Infer(Generic[A]):
     """What a shape function may look at.
 
     `shapes[i]` is the static shape of flat input i; `value(i)` its NumPy value if known at construction,
@@ -134,14 +134,14 @@ class Infer:
     op_name: str
     shapes: tuple[Shape, ...]
     dtypes: tuple[DType, ...]
-    attrs: Any
+    attrs: A
     types: Mapping[str, Any]
     value: Callable[[int], Any]
     as_shape: Callable[[int], Shape]
 
 
 @dataclass(frozen=True, slots=True)
-class HostCall:
+class HostCall(Generic[A]):
     """What a host kernel may look at beside its input arrays.
 
     `outputs` are the (dtype, static shape) pairs of the outputs; `rng` returns four uint32 words
@@ -150,7 +150,7 @@ class HostCall:
     arrays (strings: object arrays), not to be changed.
     """
 
-    attrs: Any
+    attrs: A
     types: Mapping[str, Any]
     outputs: tuple[Any, ...]
     op: Any
@@ -174,7 +174,7 @@ class AsyncCall:
 
 
 @dataclass(frozen=True, slots=True)
-class LowerSite:
+class LowerSite(Generic[A]):
     """What a `lower` or `reduce` recipe may look at: concrete shapes, attrs, known values.
 
     `load(i, idx)` is the element of input i at the index tuple (int32 expressions or ints);
@@ -183,7 +183,7 @@ class LowerSite:
 
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
-    attrs: Any
+    attrs: A
     types: Mapping[str, Any]
     value: Callable[[int], Any]
     load: Callable[[int, Sequence[Any]], Expr]
@@ -305,16 +305,15 @@ class OpDef:
         parts = (self.scalar, self.lower, self.reduce, self.opencl, self.alias)
         return any(p is not None for p in parts)
 
-    def __call__(self, *inputs: Any, name: str | None = None, graph: Any = None, **attrs: Any) -> Any:
+    def __call__(self, *inputs: object, name: str | None = None, graph: object = None, **attrs: object) -> Any:
         """Add a node: returns its output Tensor, a list of them, or the Operation when there is none.
 
         Inputs that are not tensors become constants of the type the signature asks for. The graph is that of
         the first tensor among the inputs, else `graph`, else the default graph. `attrs` are attributes
         and those type variables that no input determines.
         """
-        if graph is None:
-            graph = default.graph_of(inputs)
-        return graph.apply(self, inputs, attrs, name)
+        target: Any = default.graph_of(inputs) if graph is None else graph
+        return target.apply(self, inputs, attrs, name)
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}({self.inputs}) -> ({self.outputs})>"

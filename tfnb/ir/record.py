@@ -7,7 +7,7 @@ time of `import tfnb`. Here only `__init__` is written for a class; all share th
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -17,9 +17,15 @@ else:
         return lambda decorator: decorator
 
 
-__all__ = ["record"]
+__all__ = ["Attrs", "record"]
 
 T = TypeVar("T")
+
+
+class Attrs(Protocol):
+    """The attributes of one node: an object of its op's attrs class, which is a dataclass or a `record`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 @dataclass_transform(frozen_default=True)

@@ -27,6 +27,7 @@ class Names:
         self._used: dict[str, int] = {}
 
     def copy(self) -> Names:
+        """A copy, which later names do not change."""
         found = Names()
         found._used = dict(self._used)
         return found
@@ -64,6 +65,7 @@ class Scopes(threading.local):
 
     @contextmanager
     def pushed(self, stack: list[Any], item: object) -> Iterator[None]:
+        """Puts `item` on one of the stacks inside the `with` block."""
         stack.append(item)
         try:
             yield
@@ -89,6 +91,7 @@ class Scopes(threading.local):
         return found
 
     def gradient_override(self, op_type: str) -> str | None:
+        """The gradient's name that the innermost `gradient_override_map` gives ops of this type, or None."""
         for table in reversed(self.gradients):
             if op_type in table:
                 return table[op_type]

@@ -7,7 +7,8 @@ construction holds at run time; contradictions raise `ShapeError` with both shap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import Infer
@@ -85,6 +86,7 @@ def _broadcast_mend(a: Shape, b: Shape) -> str:
 
 
 def broadcast_all(shapes: Sequence[Shape]) -> Shape:
+    """NumPy's broadcasting of any number of static shapes. Raises `ShapeError` when they do not fit."""
     out = scalar
     for s in shapes:
         out = broadcast_shapes(out, s)
@@ -119,7 +121,7 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     return axis % rank if rank else 0
 
 
-def normalize_axes(axes: Any, rank: int) -> tuple[int, ...]:
+def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     """Sorted non-negative axes; `axes` is a NumPy value of rank 0 or 1.
 
     Raises `InvalidArgumentError` for an axis out of range, or twice.

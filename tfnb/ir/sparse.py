@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
+from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, as_shape, int64
 
 __all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of", "value_type"]
@@ -42,10 +43,16 @@ class SparseTensor:
     three do not fit each other and `DTypeError` for indices or a shape of another dtype.
     """
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any = None, shape: object | None = None) -> None:
-        if (dense_shape is None) == (shape is None):
-            raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
+    def __init__(
+        self,
+        indices: TensorLike,
+        values: TensorLike,
+        dense_shape: TensorLike | None = None,
+        shape: TensorLike | None = None,
+    ) -> None:
         size = shape if dense_shape is None else dense_shape
+        if size is None or (dense_shape is not None and shape is not None):
+            raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
         graph = graph_of((values, indices, size))
         with graph.as_default(), graph.name_scope("SparseTensor"):
             self._indices = _as_int64(graph, indices, "indices")
@@ -66,7 +73,7 @@ class SparseTensor:
             ) from None
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensor:
+    def from_value(cls, value: object) -> SparseTensor:
         """The tensor of a `SparseTensorValue` (or itself). Raises `DTypeError` for anything else."""
         if isinstance(value, SparseTensor):
             return value
@@ -76,30 +83,37 @@ class SparseTensor:
 
     @property
     def indices(self) -> Tensor:
+        """The places of the values: int64 (n, rank)."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
+        """The values: (n,)."""
         return self._values
 
     @property
     def dense_shape(self) -> Tensor:
+        """The shape of the dense tensor: int64 (rank,)."""
         return self._dense_shape
 
     @property
     def graph(self) -> Any:
+        """The graph of the three tensors."""
         return self._values.graph
 
     @property
     def op(self) -> Any:
+        """The operation that makes the values."""
         return self._values.op
 
     @property
     def name(self) -> str:
+        """The name of the values."""
         return self._values.name
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the values."""
         return self._values.dtype
 
     @property
@@ -109,6 +123,7 @@ class SparseTensor:
         return known if self._shape is None else self._shape.merge_with(known)
 
     def get_shape(self) -> Shape:
+        """The static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:
@@ -124,7 +139,7 @@ class SparseTensor:
         found = [op for t in parts_of(self) for op in t.consumers()]
         return list(dict.fromkeys(found))
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> SparseTensorValue:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> SparseTensorValue:
         """The value, computed by `session` or the default session."""
         return call_operator("eval", self, feed_dict, session)
 
@@ -141,8 +156,8 @@ class SparseTensor:
         return f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} dense_shape={self._dense_shape!r}>"
 
 
-def _as_int64(graph: Any, value: Any, what: str) -> Tensor:
-    t: Tensor = graph.to_tensor(value, None if is_tensor_like(value) else int64)
+def _as_int64(graph: GraphBuilder, value: TensorLike, what: str) -> Tensor:
+    t = graph.to_tensor(value, None if is_tensor_like(value) else int64)
     if t.dtype is not int64:
         raise DTypeError(f"SparseTensor: {what} must be int64, got {t.dtype.name} ({t.name})", t.op)
     return t

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.types import DType, Shape, TensorSpec, as_shape
 
-__all__ = ["SupportsTensor", "Tensor", "TensorLike", "call_operator", "install_operators", "is_tensor_like"]
+__all__ = ["Runner", "SupportsTensor", "Tensor", "TensorLike", "call_operator", "install_operators", "is_tensor_like"]
 
 _OPERATORS: dict[str, Callable[..., Any]] = {}
 
@@ -24,9 +24,25 @@ def install_operators(table: Mapping[str, Callable[..., Any]]) -> None:
     _OPERATORS.update(table)
 
 
-def call_operator(name: str, *args: Any) -> Any:
+def call_operator(name: str, *args: object) -> Any:
     """Calls one of the installed operators."""
     return _OPERATORS[name](*args)
+
+
+class TensorSource(Protocol):
+    """What has tensors as its outputs: an Operation, or a node of a pass's edit."""
+
+    specs: list[TensorSpec]
+
+    def set_spec(self, index: int, spec: TensorSpec, /) -> None:
+        """Replaces the dtype and static shape of an output."""
+
+
+class Runner(Protocol):
+    """What computes tensors and runs operations: a session."""
+
+    def run(self, fetches: object, /) -> Any:
+        """The values of `fetches`."""
 
 
 class Tensor:
@@ -38,33 +54,39 @@ class Tensor:
     __slots__ = ("graph", "index", "op")
     __array_priority__ = 100  # NumPy arrays hand `array + tensor` over to us
 
-    def __init__(self, graph: Any, op: Any, index: int) -> None:
-        self.graph = graph
-        self.op = op
+    def __init__(self, graph: object, op: TensorSource, index: int) -> None:
+        self.graph: Any = graph
+        self.op: Any = op
         self.index = index
 
     @property
     def spec(self) -> TensorSpec:
+        """The dtype, the static shape, and whether the tensor is a reference to a variable."""
         return self.op.specs[self.index]
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self.op.specs[self.index].dtype
 
     @property
     def shape(self) -> Shape:
+        """The static shape; dimensions that only a run can tell are None."""
         return self.op.specs[self.index].shape
 
     @property
     def name(self) -> str:
+        """The name "operation:output"."""
         return f"{self.op.name}:{self.index}"
 
     @property
     def device(self) -> str:
+        """The device of its operation; "" if none is asked for."""
         return str(self.op.device)
 
     @property
     def value_index(self) -> int:
+        """The output's number."""
         return self.index
 
     def get_shape(self) -> Shape:
@@ -77,9 +99,10 @@ class Tensor:
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
     def consumers(self) -> list[Any]:
+        """The operations that read the tensor."""
         return self.graph.consumers(self)
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
         """The value, computed by `session` or the default session."""
         return _OPERATORS["eval"](self, feed_dict, session)
 
@@ -107,7 +130,7 @@ class Tensor:
     def __len__(self) -> int:
         raise DTypeError(f"len() of the tensor {self.name} is not known before it runs; use tf.shape", self.op)
 
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise InvalidArgumentError(
             f"the tensor {self.name} has no value outside a session; use session.run(tensor)", self.op
         )
@@ -118,7 +141,7 @@ class Tensor:
     def __str__(self) -> str:
         return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: object) -> Tensor:
         return _OPERATORS["getitem"](self, key)
 
     if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
 from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import FunctionDefLibrary
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
 from tfnb.ops import CATALOG
@@ -34,7 +35,7 @@ def find_op(name: str) -> OpDef:
         raise GraphError(f"no op is named {name[:200]!r}") from None
 
 
-def library(message: str) -> Library:
+def library(message: FunctionDefLibrary) -> Library:
     """The functions of a GraphDef's library, beside the catalogue."""
     return Library(message, find_op, FunctionalForms())
 

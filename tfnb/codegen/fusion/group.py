@@ -61,10 +61,12 @@ class Member:
 
     @property
     def values(self) -> tuple[Value, ...]:
+        """The values that the member computes."""
         return self.definition.values
 
     @property
     def reduces(self) -> bool:
+        """Whether the member is a reduction."""
         return isinstance(self.definition, ReduceDef)
 
 
@@ -93,10 +95,12 @@ class Group:
 
     @property
     def kept(self) -> tuple[int, ...]:
+        """The dimensions of the domain that are not reduced."""
         return tuple(d for d in range(len(self.domain)) if d not in (self.axes or ()))
 
     @property
     def label(self) -> str:
+        """The name of the group in traces and reasons: that of its first member."""
         return self.members[0].definition.label
 
 

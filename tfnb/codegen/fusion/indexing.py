@@ -31,12 +31,14 @@ class Affine:
         self.const = const
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
+        """The sum of this form and `factor` times the other."""
         terms = dict(self.terms)
         for atom, c in other.terms.items():
             terms[atom] = terms.get(atom, 0) + factor * c
         return Affine({a: c for a, c in terms.items() if c}, self.const + factor * other.const)
 
     def times(self, factor: int) -> Affine:
+        """This form times an integer."""
         return Affine().plus(self, factor) if factor else Affine()
 
     def single(self) -> Expr | None:

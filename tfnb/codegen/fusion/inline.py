@@ -60,6 +60,7 @@ def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[
 
 
 def bodies_of(d: Definition) -> tuple[Expr, ...]:
+    """The expressions of a definition; none for calls of library kernels and copies."""
     if isinstance(d, PointwiseDef):
         return d.bodies
     return (d.body,) if isinstance(d, ReduceDef) else ()

@@ -32,6 +32,7 @@ class Loop:
         return f"n{self.name[1:]}"
 
     def var(self, dtype: DType) -> Expr:
+        """The loop variable as an expression."""
         return s.index(self.name, dtype)
 
 
@@ -65,6 +66,7 @@ class Nest:
 
     @property
     def indexing(self) -> Indexing:
+        """Index arithmetic with the extents of these loops."""
         return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
 
 

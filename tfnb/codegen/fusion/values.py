@@ -74,6 +74,7 @@ class View:
 
     @property
     def info(self) -> TensorInfo:
+        """The dtype and the shape of the view."""
         return TensorInfo(self.value.info.dtype, self.shape)
 
 
@@ -90,6 +91,7 @@ class PointwiseDef:
 
     @property
     def domain(self) -> tuple[int, ...]:
+        """The shape over which the bodies are computed."""
         return self.values[0].info.shape
 
 

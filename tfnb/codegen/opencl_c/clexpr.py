@@ -26,6 +26,7 @@ _SIZED["mul"] = "n_factor"
 # What locals are called that are not called as their operation is.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
+_DEEPEST = 200  # operations: what `term` prints by calling itself for each operand, within Python's limit of 1000 calls
 
 
 class Printer:
@@ -45,6 +46,7 @@ class Printer:
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
         self._level: dict[Expr, int] = {}
+        self._depth: dict[Expr, int] = {}
         self.inner = ""
 
     def count(self, roots: Iterable[Expr]) -> None:
@@ -53,6 +55,7 @@ class Printer:
         for e in roots:
             self.counts[e] = self.counts.get(e, 0) + 1
         for e in walk(*roots):
+            self._depth[e] = 1 + max((self._depth[a] for a in e.args), default=0)
             primitive = PRIMITIVES.get(e.op)
             uses = 2 if primitive is not None and primitive.repeats else 1
             for a in e.args:
@@ -64,14 +67,14 @@ class Printer:
         self.names[level] = {}
 
     def level(self, e: Expr) -> int:
-        found = self._level.get(e)
-        if found is None:
-            if e.op in ("index", "local"):
-                found = self.levels[e.value]
-            else:
-                found = max((self.level(a) for a in e.args), default=0)
-            self._level[e] = found
-        return found
+        """The innermost loop level at which one of the variables and locals in `e` is set."""
+        found = self._level
+        if e not in found:
+            for x in walk(e):
+                if x not in found:
+                    known = x.op in ("index", "local")
+                    found[x] = self.levels[x.value] if known else max((found[a] for a in x.args), default=0)
+        return found[e]
 
     def forget(self, name: object, level: int) -> None:
         """A local becomes known at `level`; expressions seen before are looked at again."""
@@ -79,9 +82,11 @@ class Printer:
         self._level.clear()
 
     def vector(self, e: Expr) -> bool:
+        """Whether the expression is a vector over the innermost loop."""
         return self.lanes > 1 and self.level(e) == INNER
 
     def typename(self, dtype: DType, vector: bool) -> str:
+        """The C type of an element in a register, or of a vector of this kernel's width."""
         return register_type(dtype) + (str(self.lanes) if vector else "")
 
     def term(self, e: Expr, user: int | None = None) -> str:
@@ -98,6 +103,8 @@ class Printer:
         name = self.names[level].get(e)
         if name is not None:
             return name
+        if self._depth.get(e, 0) > _DEEPEST:
+            self._print_parts(e)
         text = self._text(e, level)
         single = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
         if single and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
@@ -107,6 +114,12 @@ class Printer:
         self.scopes[level].append(Declare(self.typename(e.dtype, self.vector(e)), name, _bare(text)))
         self.names[level][e] = name
         return name
+
+    def _print_parts(self, e: Expr) -> None:
+        """Prints parts of a deep expression, from the operands on, so that what is left of it is not deep."""
+        for x in walk(e):
+            if x is not e and self._depth[x] % _DEEPEST == 0:
+                self.term(x)
 
     def broadcast(self, e: Expr, user: int = INNER) -> str:
         """The term as a vector."""

@@ -29,6 +29,7 @@ class Geometry:
 
     @property
     def items(self) -> int:
+        """The number of work-items."""
         return self.groups * self.local
 
 

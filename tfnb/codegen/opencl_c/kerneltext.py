@@ -40,6 +40,7 @@ class Param:
     written: bool
 
     def declared(self) -> str:
+        """The declaration in the kernel's head."""
         return f"__global {'' if self.written else 'const '}{self.ctype} *{self.name}"
 
 
@@ -136,6 +137,7 @@ class KernelText:
     # accesses
 
     def read(self, pointer: str, at: str, dtype: DType) -> str:
+        """C text that reads the element at `at` into a register."""
         if dtype.is_bool:
             return f"({pointer}[{at}] != 0)"
         if dtype.name == "float16":
@@ -145,6 +147,7 @@ class KernelText:
         return f"{pointer}[{at}]"
 
     def read_vector(self, pointer: str, at: str, dtype: DType, lanes: int) -> str:
+        """C text that reads `lanes` elements from `at` on."""
         address = pointer if at == "0" else f"{pointer} + {at}"
         if dtype.is_bool:
             return f"convert_int{lanes}(vload{lanes}(0, {address}) != (uchar{lanes})(0))"
@@ -155,6 +158,7 @@ class KernelText:
         return f"vload{lanes}(0, {address})"
 
     def gather(self, pointer: str, at: str, dtype: DType, lanes: int, index: DType) -> str:
+        """C text that reads one element for each lane of the vector `at`, whose dtype is `index`."""
         if index is int64:
             at = f"convert_long{lanes}({at})"
         kind = "half" if dtype.name == "float16" else memory_type(dtype)

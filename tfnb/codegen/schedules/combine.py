@@ -37,6 +37,7 @@ class Combine:
 
     @property
     def arg(self) -> bool:
+        """Whether the result is a position (argmax or argmin)."""
         return self.name.startswith("arg")
 
     @property

@@ -53,10 +53,12 @@ class Plan:
 
     @property
     def kept_loops(self) -> tuple[Loop, ...]:
+        """The loops over dimensions that stay."""
         return tuple(n for n in self.nest.loops if not n.reduced)
 
     @property
     def reduced_loops(self) -> tuple[Loop, ...]:
+        """The loops over dimensions that are reduced."""
         return tuple(n for n in self.nest.loops if n.reduced)
 
     @property

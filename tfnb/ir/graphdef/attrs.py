@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.caches import remembered
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.graphdef.message_types import AttrList, AttrValue
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
     decode_dtype,
@@ -24,6 +25,7 @@ from tfnb.ir.graphdef.tensor_proto import (
 )
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
+from tfnb.ir.record import Attrs
 from tfnb.types import DType, Shape, as_shape
 
 __all__ = [
@@ -65,7 +67,7 @@ def _fields(attrs: type) -> Mapping[str, Form]:
     return {_OURS * bool(f.metadata.get("ours")) + f.name: form for f, form in forms if form is not None}
 
 
-def _form(hint: Any) -> Form | None:
+def _form(hint: object) -> Form | None:
     if typing.get_origin(hint) in (tuple, list, Sequence):
         one = _form(typing.get_args(hint)[0])
         return None if one is None else one._replace(listed=True)
@@ -80,7 +82,7 @@ def _form(hint: Any) -> Form | None:
     return None
 
 
-def is_sendable(attrs: Any) -> bool:
+def is_sendable(attrs: Attrs) -> bool:
     """Does all that the attributes hold stand in a GraphDef, but for what every node makes anew?"""
     known = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
     own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
@@ -108,38 +110,41 @@ def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int
     return found
 
 
-def encode_value(kind: str, listed: bool, value: Any, into: Any = None, declared: DType | None = None) -> Any:
+def encode_value(
+    kind: str, listed: bool, value: object, into: AttrValue | None = None, declared: DType | None = None
+) -> AttrValue:
     """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given.
 
     declared: the dtype of a tensor, where its array does not say it.
     """
-    found = proto("attr_value").AttrValue() if into is None else into
+    found: AttrValue = proto("attr_value").AttrValue() if into is None else into
     if listed:
+        values: Any = value
         found.list.SetInParent()
         items = getattr(found.list, kind)
-        items.extend([_plain(kind, v) for v in value])
+        items.extend([_PLAIN[kind](v) for v in values])
     elif kind == "tensor":
-        encode_array(value, found.tensor, declared)
+        encode_array(np.asarray(value), found.tensor, declared)
     elif kind == "shape":
-        found.shape.CopyFrom(_plain(kind, value))
+        found.shape.CopyFrom(_PLAIN[kind](value))
     else:
-        setattr(found, kind, _plain(kind, value))
+        setattr(found, kind, _PLAIN[kind](value))
     return found
 
 
-def _plain(kind: str, value: Any) -> Any:
-    if kind == "type":
-        return value.enum
-    if kind == "s":
-        return value.encode() if isinstance(value, str) else value
-    if kind == "shape":
-        return encode_shape(as_shape(value))
-    if kind == "tensor":
-        return encode_array(value)
-    return {"b": bool, "i": int, "f": float}[kind](value)
+_PLAIN: Mapping[str, Callable[[Any], object]] = {
+    "b": bool,
+    "i": int,
+    "f": float,
+    "s": lambda value: value.encode() if isinstance(value, str) else value,
+    "type": lambda value: value.enum,
+    "shape": lambda value: encode_shape(as_shape(value)),
+    "tensor": encode_array,
+}
+"""How a value of each kind stands in a message."""
 
 
-def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: object, into: Any) -> None:
+def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Mapping[str, AttrValue]) -> None:
     """Writes type variables, numbers and attributes of a node into the map `attr` of its NodeDef."""
     numbers = numbers_of(opdef)
     for name, value in types.items():
@@ -166,7 +171,7 @@ def default_attrs(opdef: OpDef) -> dict[str, Any]:
     return found
 
 
-def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
+def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]:
     """Keyword arguments for `bind` from the map `attr` of a NodeDef; others' names with a "_" are not looked at.
 
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
@@ -198,7 +203,7 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _decode(form: Form, value: Any) -> Any:
+def _decode(form: Form, value: AttrValue) -> Any:
     kind, which = form.kind, value.WhichOneof("value")
     if form.listed:
         if which != "list":
@@ -210,33 +215,35 @@ def _decode(form: Form, value: Any) -> Any:
     return _decoded(form, getattr(value, kind))
 
 
-def _check_homogeneous(kind: str, items: Any) -> None:
+def _check_homogeneous(kind: str, items: AttrList) -> None:
     other = [f.name for f, v in items.ListFields() if f.name != kind]
     if other:
         raise DTypeError(f"needed a list of the kind {kind!r}, got one of {other[0]!r}")
 
 
-def _decoded(form: Form, value: Any) -> Any:
-    kind = form.kind
-    if kind == "type":
-        return decode_dtype(value)
-    if kind == "shape":
-        return decode_shape(value)
-    if kind == "tensor":
-        return decode_array(value)
-    if kind == "f":
-        return float(str(np.float32(value)))  # the shortest decimal number of the 32 bits: 0.1, not 0.10000000149
-    if kind == "s":
+_DECODE: Mapping[str, Callable[[Any], Any]] = {
+    "type": decode_dtype,
+    "shape": decode_shape,
+    "tensor": decode_array,
+    "f": lambda value: float(str(np.float32(value))),  # the shortest decimal of the 32 bits: 0.1, not 0.10000000149
+}
+"""The value that a message holds, for the kinds that stand in messages in another form."""
+
+
+def _decoded(form: Form, value: object) -> Any:
+    """One value of an AttrValue. Raises `InvalidArgumentError` for bytes that are no text, and as the decoders do."""
+    if isinstance(value, bytes):
         try:
             return value.decode()
         except UnicodeDecodeError:
             if form.raw:
                 return value
             raise InvalidArgumentError(f"{value[:40]!r} is not text in UTF-8") from None
-    return value
+    decode = _DECODE.get(form.kind)
+    return value if decode is None else decode(value)
 
 
-def _check_unknown(opdef: OpDef, name: str, value: Any) -> None:
+def _check_unknown(opdef: OpDef, name: str, value: AttrValue) -> None:
     """An attribute that the op lacks must have no effect: the one value served, or nothing (0, false, empty)."""
     which = value.WhichOneof("value")
     if which is None or (which in "bifs" and not getattr(value, which)):
@@ -255,6 +262,6 @@ def _check_unknown(opdef: OpDef, name: str, value: Any) -> None:
     raise InvalidArgumentError(f"there is no such attribute, only {', '.join(known) or 'none'}")
 
 
-def _said(value: Any) -> str:
+def _said(value: AttrValue) -> str:
     text = " ".join(str(value).split())
     return repr(text[:60]) if text else "nothing"

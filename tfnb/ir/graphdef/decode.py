@@ -8,13 +8,14 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.bind import bind
 from tfnb.ir.builder import GraphBuilder, all_or_nothing, claim_name, replace_input
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import FunctionDefLibrary, GraphDef, NodeDef, Repeated
 from tfnb.ir.graphdef.parse import Link, ParsedNode, blamed, in_order, parse_link, parse_nodes
 from tfnb.ir.graphdef.resource_variables import Handles
 from tfnb.ir.opdef import Kind, OpDef
@@ -31,10 +32,20 @@ class _Again(Exception):
     """A loop's shapes were assumed too narrow."""
 
 
+class Functions(Protocol):
+    """The functions of a GraphDef's library: `tfnb.ir.graphdef.functions.Library`."""
+
+    def find(self, name: str, /) -> OpDef:
+        """The op of this name, of the library or of the catalogue."""
+
+    def plain(self, nodes: Repeated[NodeDef], handles: Handles, /) -> list[NodeDef]:
+        """The nodes in the form in which they are read."""
+
+
 def import_graph_def(
     graph: GraphBuilder,
-    graph_def: Any,
-    library: Callable[[Any], Any],
+    graph_def: object,
+    library: Callable[[FunctionDefLibrary], Functions],
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     prefix: str = "",
@@ -45,7 +56,7 @@ def import_graph_def(
     them. Gives the operations and tensors that `return_elements` names. Raises `OpError`s that name the node.
     """
     mapped = _read_map(graph, input_map or {})
-    message = as_message("graph", "GraphDef", graph_def)
+    message: GraphDef = as_message("graph", "GraphDef", graph_def)
     functions = library(message.library)
     nodes = functions.plain(message.node, Handles(message.node))
     with all_or_nothing(graph):
@@ -59,7 +70,7 @@ def import_graph_def(
 
 def add_nodes(
     graph: GraphBuilder,
-    node_defs: Sequence[Any],
+    node_defs: Sequence[NodeDef],
     find_op: Callable[[str], OpDef],
     mapped: Mapping[Link, Any],
     prefix: str = "",

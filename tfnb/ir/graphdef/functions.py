@@ -15,10 +15,12 @@ from tfnb.errors import GraphError, OpError
 from tfnb.ir.function import Function, FunctionBuilder
 from tfnb.ir.graphdef.attrs import decode_attrs, output_places
 from tfnb.ir.graphdef.decode import add_nodes
+from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, NodeDef, OpSignature, Repeated
 from tfnb.ir.graphdef.parse import Link, blamed
 from tfnb.ir.graphdef.resource_variables import LOOPS, Handles
 from tfnb.ir.graphdef.tensor_proto import decode_dtype
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DType, bool_, resource, variant
@@ -43,18 +45,18 @@ class _Call(NamedTuple):
     handles: tuple[int, ...]
 
 
-def _condition(node: Any) -> DType | None:
+def _condition(node: NodeDef) -> DType | None:
     """The dtype of the condition of an `If`."""
     if node.op not in ("If", "StatelessIf"):
         return None
     return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
 
 
-def _of_variants(node: Any) -> Any:
+def _of_variants(node: NodeDef) -> NodeDef | None:
     """An op on variants that has a name of its own here, None for any other node."""
     if node.op not in _OF_VARIANTS or node.attr["T"].type != variant.enum:
         return None
-    found = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
+    found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
     found.input.extend(node.input)
     if "N" in node.attr:
         found.attr["N"].CopyFrom(node.attr["N"])
@@ -83,10 +85,10 @@ class Forms(Protocol):
 class Library:
     """The functions of a GraphDef by name, built when the graph wants them. find_op: the catalogue."""
 
-    def __init__(self, message: Any, find_op: Callable[[str], OpDef], forms: Forms) -> None:
+    def __init__(self, message: FunctionDefLibrary, find_op: Callable[[str], OpDef], forms: Forms) -> None:
         self.find_op = find_op
         self.forms = forms
-        self.defs: dict[str, Any] = {}
+        self.defs: dict[str, FunctionDef] = {}
         self.made: dict[str, Function] = {}
         self.calls: dict[str, _Call] = {}
         self.names: set[str] = set()
@@ -115,7 +117,7 @@ class Library:
         function = self._function(call.functions[0], call.handles)
         return self.forms.symbolic(function) if call.op == _GRADIENT else function
 
-    def plain(self, nodes: Sequence[Any], handles: Handles) -> list[Any]:
+    def plain(self, nodes: Repeated[NodeDef], handles: Handles) -> list[NodeDef]:
         """NodeDefs in the form that is read here.
 
         One that calls functions by attributes has a name for that call as its op; resource variables become references.
@@ -126,7 +128,7 @@ class Library:
             found.extend(handles.plain(n) if call is None else [call])
         return [*found, *handles.branches()]
 
-    def _call(self, node: Any, handles: Handles) -> Any:
+    def _call(self, node: NodeDef, handles: Handles) -> NodeDef | None:
         """The NodeDef of a call, None for any other node. Raises `GraphError` for functions that are not there."""
         if node.op in self.defs:
             names: Sequence[str] = (node.op,)
@@ -149,13 +151,13 @@ class Library:
         key = names[0] if plain else f"{node.op}{of} of {', '.join(names)}{f' for {kinds}' if any(kinds) else ''}"
         if not plain:
             self.calls[key] = _Call("" if node.op in self.defs else node.op, tuple(names), dtype, kinds)
-        found = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
+        found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
         found.input.extend(handles.inputs(node))
         if "_class" in node.attr:
             found.attr["_class"].CopyFrom(node.attr["_class"])
         return found
 
-    def _named(self, node: Any, *attrs: str) -> list[str]:
+    def _named(self, node: NodeDef, *attrs: str) -> list[str]:
         """The functions that attributes name; one attribute several times is a list."""
         found = []
         for k, attr in enumerate(attrs):
@@ -223,7 +225,7 @@ class Library:
                 found.update(f.name for f in value.list.func)
         return sorted(found & self.defs.keys())
 
-    def _build(self, message: Any, handles: tuple[int, ...]) -> Function:
+    def _build(self, message: FunctionDef, handles: tuple[int, ...]) -> Function:
         signature = message.signature
         if self._is_op(signature.name):
             raise GraphError("has the name of an op")
@@ -267,7 +269,7 @@ class Library:
         return made
 
     def _arguments(
-        self, body: FunctionBuilder, signature: Any, nodes: Sequence[Any], handles: Mapping[str, int]
+        self, body: FunctionBuilder, signature: OpSignature, nodes: Sequence[NodeDef], handles: Mapping[str, int]
     ) -> dict[Link, Any]:
         """Makes the arguments; names in the body -> argument."""
         found: dict[Link, Any] = {}
@@ -297,7 +299,7 @@ class Library:
             raise GraphError(f"the gradient {name[:200]!r} of {function.name!r} is not in the library")
         made = self._function(name).opdef
 
-        def call(op: Any, *dys: Any) -> list[Any]:
+        def call(op: Operation, *dys: Tensor | None) -> list[Any]:
             outputs = made(*op.inputs, *dys, graph=op.graph)
             return outputs if isinstance(outputs, list) else [outputs]
 
@@ -307,7 +309,7 @@ class Library:
 class _Flat:
     """From a body's way to name tensors ("node:output:number") to a graph's ("node:number")."""
 
-    def __init__(self, args: set[str], nodes: list[Any], find: Callable[[str], OpDef]) -> None:
+    def __init__(self, args: set[str], nodes: list[NodeDef], find: Callable[[str], OpDef]) -> None:
         self.args = args
         self.places: dict[str, Mapping[str, tuple[int, int]]] = {}
         for n in nodes:
@@ -319,9 +321,9 @@ class _Flat:
             except OpError as e:
                 raise blamed(n.name, e) from None
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: NodeDef) -> NodeDef:
         """The NodeDef with a graph's names for its inputs."""
-        found = proto("node_def").NodeDef()
+        found: NodeDef = proto("node_def").NodeDef()
         found.CopyFrom(node)
         try:
             found.input[:] = [self.text(t) for t in node.input]

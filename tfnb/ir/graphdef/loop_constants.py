@@ -7,29 +7,70 @@ outside gets a copy of it. Invariant: in what is written, both ends of an edge f
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from tfnb.ir.opdef import Kind
+from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.operation_keys import CONTEXT, PIVOT
+from tfnb.ir.record import Attrs
+from tfnb.ir.tensor import Tensor
+from tfnb.types import TensorSpec
 
-__all__ = ["LoopConstants"]
+__all__ = ["Copy", "LoopConstants", "Written"]
+
+
+class Written(Protocol):
+    """An operation, as far as it is written to a GraphDef."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def opdef(self) -> OpDef: ...
+    @property
+    def attrs(self) -> Attrs: ...
+    @property
+    def types(self) -> Mapping[str, Any]: ...
+    @property
+    def inputs(self) -> Sequence[Tensor]: ...
+    @property
+    def control_inputs(self) -> Sequence[Written]: ...
+    @property
+    def specs(self) -> Sequence[TensorSpec]: ...
+    @property
+    def colocation(self) -> Sequence[str]: ...
+    @property
+    def gradient_type(self) -> str | None: ...
+    @property
+    def extra(self) -> Mapping[str, Any]: ...
+
+
+class Copy(NamedTuple):
+    """A constant as a loop reads it: the name of its copy, the constant, and the pivot for which the copy waits."""
+
+    name: str
+    source: Written
+    pivot: Written | None
 
 
 class LoopConstants:
     """The constants that the operations of one graph read, while the graph is written."""
 
-    def __init__(self, operations: Any) -> None:
+    def __init__(self, operations: Iterable[Written]) -> None:
         self._names = {op.name for op in operations}
-        self._copies: dict[tuple[Any, Any], str] = {}
+        self._copies: dict[tuple[Written, Written], str] = {}
 
     @staticmethod
-    def pivot(op: Any) -> Any:
+    def pivot(op: Written) -> Written | None:
         """What a constant inside a loop waits for where it waits for nothing else; else None."""
         if op.opdef.kind is not Kind.CONST or op.control_inputs or _loop(op) is None:
             return None
         return op.extra.get(PIVOT)
 
-    def copies(self, op: Any) -> dict[str, tuple[str, Any, Any]]:
+    def copies(self, op: Written) -> dict[str, Copy]:
         """Name of a constant from outside that an operation in a loop reads -> (name of its copy, constant, pivot).
 
         The pivot is None where the copy was given before.
@@ -37,7 +78,7 @@ class LoopConstants:
         loop = _loop(op)
         if loop is None:
             return {}
-        found: dict[str, tuple[str, Any, Any]] = {}
+        found: dict[str, Copy] = {}
         for t in op.inputs:
             if t.op.opdef.kind is not Kind.CONST or _loop(t.op) is loop:
                 continue
@@ -45,7 +86,7 @@ class LoopConstants:
             known = self._copies.get((t.op, pivot))
             name = known or self._free_name(t.op.name)
             self._copies[t.op, pivot] = name
-            found.setdefault(t.op.name, (name, t.op, None if known else pivot))
+            found.setdefault(t.op.name, Copy(name, t.op, None if known else pivot))
         return found
 
     def _free_name(self, name: str) -> str:
@@ -57,7 +98,7 @@ class LoopConstants:
         return found
 
 
-def _loop(op: Any) -> Any:
+def _loop(op: Written) -> Any:
     """The innermost loop around an operation."""
     context = op.extra.get(CONTEXT)
     while context is not None and not context.is_loop:

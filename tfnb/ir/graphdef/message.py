@@ -14,7 +14,7 @@ from tfnb.ir.protos import proto
 __all__ = ["as_message"]
 
 
-def as_message(file: str, name: str, value: Any) -> Any:
+def as_message(file: str, name: str, value: object) -> Any:
     """`value` as the message `name` of `file`.proto: one itself, another package's (TensorFlow's), or its bytes.
 
     Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message,

@@ -19,6 +19,7 @@ import numpy as np
 from tfnb.errors import DTypeError, GraphError, OpError, ResourceExhaustedError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.attrs import decode_attrs, numbers_of, type_lists_of
+from tfnb.ir.graphdef.message_types import NodeDef
 from tfnb.ir.graphdef.tensor_proto import MAX_REPEATED, decode_dtype, repeated_bytes
 from tfnb.ir.opdef import Kind, OpDef
 
@@ -67,6 +68,7 @@ class ParsedNode:
 
     @property
     def links(self) -> list[Link]:
+        """The data inputs, in the order of the node's signature."""
         return [link for group in self.inputs for link in group]
 
 
@@ -77,7 +79,7 @@ def blamed(name: str, error: OpError) -> OpError:
     return error
 
 
-def parse_nodes(node_defs: Sequence[Any], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
+def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
     """Name -> node, in the file's order. Raises `GraphError` and its like, naming the node and what is wrong."""
     found: dict[str, ParsedNode] = {}
     most = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
@@ -113,7 +115,7 @@ def parse_link(text: str) -> Link:
     return Link(match.group(2), -1 if match.group(1) else int(match.group(3) or 0))
 
 
-def _parse(node: Any, opdef: OpDef) -> ParsedNode:
+def _parse(node: NodeDef, opdef: OpDef) -> ParsedNode:
     links = [parse_link(text) for text in node.input]
     data = [link for link in links if link.port >= 0]
     if any(link.port >= 0 for link in links[len(data) :]):
@@ -186,13 +188,13 @@ def _count_outputs(node: ParsedNode) -> int:
     )
 
 
-def _count_repeated(node: Any, attrs: Mapping[str, Any]) -> int:
+def _count_repeated(node: NodeDef, attrs: Mapping[str, Any]) -> int:
     return sum(
         repeated_bytes(node.attr[name].tensor, value) for name, value in attrs.items() if isinstance(value, np.ndarray)
     )
 
 
-def _colocation(node: Any) -> tuple[str, ...]:
+def _colocation(node: NodeDef) -> tuple[str, ...]:
     if "_class" not in node.attr:
         return ()
     found = []
@@ -204,7 +206,7 @@ def _colocation(node: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _text(node: Any, name: str) -> str | None:
+def _text(node: NodeDef, name: str) -> str | None:
     return node.attr[name].s.decode("utf-8", "replace") if name in node.attr else None
 
 

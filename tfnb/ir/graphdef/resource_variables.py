@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from tfnb.ir.graphdef.message_types import NodeDef, Repeated
 from tfnb.ir.protos import proto
 from tfnb.types import bool_, resource
 
@@ -48,7 +48,7 @@ class Handle:
     behind: tuple[str, ...]
 
 
-def as_reference(node: Any) -> Any:
+def as_reference(node: NodeDef) -> NodeDef:
     """A NodeDef of an op on resource variables as one on references; any other is given back."""
     if node.op in _OPS:
         op, names = _OPS[node.op]
@@ -73,7 +73,7 @@ class Handles:
     args: name -> number of the variable's dtype. In a body tensors are "node:output:number", in a graph "node:number".
     """
 
-    def __init__(self, nodes: Sequence[Any], args: Mapping[str, int] | None = None) -> None:
+    def __init__(self, nodes: Repeated[NodeDef], args: Mapping[str, int] | None = None) -> None:
         self.nodes = {n.name: n for n in nodes}
         self.args = args or {}
         self._in_body = args is not None
@@ -116,7 +116,7 @@ class Handles:
             text = node.input[0]
         return None
 
-    def inputs(self, node: Any) -> list[str]:
+    def inputs(self, node: NodeDef) -> list[str]:
         """The node's inputs, with variables in place of their handles."""
         data: list[str] = []
         control = {t: None for t in node.input if t.startswith("^")}
@@ -128,7 +128,7 @@ class Handles:
                     control.update({f"^{name}": None for name in found.behind})
         return [*data, *control]
 
-    def plain(self, node: Any) -> list[Any]:
+    def plain(self, node: NodeDef) -> list[NodeDef]:
         """The nodes that stand for one."""
         if self._none:
             return [as_reference(node)]
@@ -137,25 +137,25 @@ class Handles:
         found = as_reference(node)
         inputs = self.inputs(node)
         if list(found.input) != inputs:
-            copied = proto("node_def").NodeDef()
+            copied: NodeDef = proto("node_def").NodeDef()
             copied.CopyFrom(found)
             copied.input[:] = inputs
             found = copied
         return [found]
 
-    def _passing(self, node: Any) -> list[Any]:
+    def _passing(self, node: NodeDef) -> list[NodeDef]:
         """What only hands a handle on: it tells by a bool when, and whether, the handle would have passed."""
         first = _node(f"{node.name}/known", "IsVariableInitialized", self.inputs(node)[:1], node.device)
         control = self.inputs(node)
         data = sum(not t.startswith("^") for t in node.input)
         first.input.extend(control[data:])
-        passing = proto("node_def").NodeDef()
+        passing: NodeDef = proto("node_def").NodeDef()
         passing.CopyFrom(node)
         passing.attr["T"].type = bool_.enum
         passing.input[:] = [self._text(first.name, "is_initialized", 0), *control[1:]]
         return [first, passing]
 
-    def branches(self) -> list[Any]:
+    def branches(self) -> list[NodeDef]:
         """Nodes that run on the branches into which handles went; called last."""
         found = []
         for name, port in self._branches:
@@ -178,7 +178,7 @@ def _place(text: str) -> tuple[str, int]:
     return name, int(number) + (output == "output_true" if colon else 0)
 
 
-def _node(name: str, op: str, inputs: Sequence[str], device: str = "") -> Any:
-    found = proto("node_def").NodeDef(name=name, op=op, device=device)
+def _node(name: str, op: str, inputs: Sequence[str], device: str = "") -> NodeDef:
+    found: NodeDef = proto("node_def").NodeDef(name=name, op=op, device=device)
     found.input.extend(inputs)
     return found

@@ -19,6 +19,7 @@ from tfnb.ir.graphdef.attrs import (
     numbers_of,
     type_lists_of,
 )
+from tfnb.ir.graphdef.message_types import GraphDef, NodeDef
 from tfnb.ir.graphdef.tensor_proto import decode_dtype, decode_shape
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
@@ -28,18 +29,18 @@ from tfnb.types import TensorSpec
 __all__ = ["decode_step_graph", "encode_step_graph"]
 
 
-def encode_step_graph(graph: Graph) -> Any:
+def encode_step_graph(graph: Graph) -> GraphDef:
     """The GraphDef of a step's graph. Fetches, feeds and targets are not in it.
 
     Raises `UnimplementedError` that names a node which lives in this process only.
     """
-    found = proto("graph").GraphDef()
+    found: GraphDef = proto("graph").GraphDef()
     for i in graph.order:
         _encode(graph.nodes[i], found.node.add())
     return found
 
 
-def _encode(node: Node, into: Any) -> None:
+def _encode(node: Node, into: NodeDef) -> None:
     if not is_sendable(node.attrs):
         raise UnimplementedError(f"{node.type} holds an object of this process and cannot run on another task", node)
     into.name, into.op, into.device = str(node.id), node.type, node.device
@@ -54,7 +55,7 @@ def _encode(node: Node, into: Any) -> None:
         encode_value("s", True, [str(part) for part in node.origin], into.attr["_origin"])
 
 
-def decode_step_graph(message: Any, find: Callable[[str], OpDef]) -> Graph:
+def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
     """The nodes of a GraphDef made by `encode_step_graph`; `find` gives the definition of an op's type.
 
     Raises `InvalidArgumentError` for a message that no step's graph makes.
@@ -76,7 +77,7 @@ def decode_step_graph(message: Any, find: Callable[[str], OpDef]) -> Graph:
     return graph
 
 
-def _decode(given: Any, find: Callable[[str], OpDef]) -> Node:
+def _decode(given: NodeDef, find: Callable[[str], OpDef]) -> Node:
     try:
         opdef, own = find(given.op), given.attr
         types, attrs = _split(opdef, decode_attrs(opdef, own))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.errors import DataLossError, ResourceExhaustedError
+from tfnb.ir.graphdef.message_types import Descriptor, Message
 
 __all__ = ["FREE_MEMORY", "MEMORY_PER_BYTE", "MOST_FIELDS", "UNMEASURED", "read_message"]
 
@@ -27,11 +28,11 @@ class _Field(NamedTuple):
 
     cost: int
     per_byte: int
-    inner: Any
+    inner: Descriptor | None
 
 
 @remembered("fields of messages", 256)
-def _fields(descriptor: Any) -> dict[int, _Field]:
+def _fields(descriptor: Descriptor) -> dict[int, _Field]:
     found = {}
     for field in descriptor.fields:
         if field.message_type is not None:
@@ -44,7 +45,7 @@ def _fields(descriptor: Any) -> dict[int, _Field]:
 
 
 @remembered("sizes of messages", 256)
-def _size(descriptor: Any) -> int:
+def _size(descriptor: Descriptor) -> int:
     """What an empty message takes; the fields of a oneof share their place."""
     places: dict[Any, int] = {}
     for field in descriptor.fields:
@@ -54,7 +55,7 @@ def _size(descriptor: Any) -> int:
     return _HEAD + sum(places.values())
 
 
-def read_message(message: Any, content: bytes) -> None:
+def read_message(message: Message, content: bytes) -> None:
     """Reads `content` into an empty message.
 
     Raises `ResourceExhaustedError` for a content that would take too much memory, and `DataLossError` for one that is
@@ -72,7 +73,7 @@ def read_message(message: Any, content: bytes) -> None:
         raise DataLossError(f"{len(content)} bytes that are no {name}: {e}") from None
 
 
-def _check_memory(descriptor: Any, content: bytes) -> None:
+def _check_memory(descriptor: Descriptor, content: bytes) -> None:
     """Walks over all fields once. It is the loop that reading a large graph waits for, so it calls little."""
     name, most = descriptor.name, FREE_MEMORY + MEMORY_PER_BYTE * len(content)
     memory = at = 0

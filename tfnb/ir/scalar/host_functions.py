@@ -27,16 +27,19 @@ def _int_div(a: Array, b: Array) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
+    """True division of floats and complex numbers; of integers the quotient of C, rounded towards zero."""
     return a / b if a.dtype.kind in "fc" else _int_div(a, b)
 
 
 def floordiv(a: Array, b: Array) -> Array:
+    """The quotient, rounded down."""
     if a.dtype.kind == "f":
         return np.floor(a / b)
     return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
 
 
 def floormod(a: Array, b: Array) -> Array:
+    """The remainder of `floordiv`, which has the sign of the divisor."""
     if a.dtype.kind == "f":
         r = np.fmod(a, b)
         return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
@@ -44,12 +47,14 @@ def floormod(a: Array, b: Array) -> Array:
 
 
 def truncmod(a: Array, b: Array) -> Array:
+    """The remainder of C, which has the sign of the dividend."""
     if a.dtype.kind == "f":
         return np.fmod(a, b)
     return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b)))
 
 
 def power(a: Array, b: Array) -> Array:
+    """`a` to the power of `b`; of integers with a negative exponent the exact value rounded towards zero."""
     if a.dtype.kind in "iu":
         return np.where(
             b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)), np.power(a, np.maximum(b, 0))
@@ -63,15 +68,18 @@ def special(name: str) -> Callable[[Array], Array]:
 
 
 def lgamma(x: Array) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
     found = special("gammaln")(x)
     return np.where(np.isneginf(x), np.abs(found), found)  # infinite on both sides, as in C
 
 
 def digamma(x: Array) -> Array:
+    """The derivative of `lgamma`; NaN at 0, which is a pole like the negative integers."""
     return np.where(x == 0, x.dtype.type(np.nan), special("digamma")(x))  # a pole like the others
 
 
 def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)); no intermediate value of a real x overflows."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))

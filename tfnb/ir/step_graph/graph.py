@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from tfnb.errors import GraphError, Origin
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.order import Path, find_cycle, find_paths, topological
+from tfnb.ir.tensor import Tensor
 from tfnb.types import TensorSpec
 
 __all__ = ["Edge", "Frames", "Graph", "Node", "Path", "graph_from_operations"]
@@ -44,6 +46,7 @@ class Node:
 
     @property
     def type(self) -> str:
+        """The name of the op."""
         return self.opdef.name
 
     def __repr__(self) -> str:
@@ -107,10 +110,11 @@ class Graph:
         return {n.id: {e.id for e in n.inputs}.union(n.control) - later for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
+        """The dtype and static shape of an edge."""
         return self.nodes[e.id].specs[e.port]
 
 
-def node_of(op: Any) -> Node:
+def node_of(op: Operation) -> Node:
     """The step-side node of a user's operation."""
     return Node(
         op.id,
@@ -128,7 +132,10 @@ def node_of(op: Any) -> Node:
 
 
 def graph_from_operations(
-    ops: Iterable[Any], fetches: Iterable[Any] = (), targets: Iterable[Any] = (), feeds: Iterable[Any] = ()
+    ops: Iterable[Operation],
+    fetches: Iterable[Tensor] = (),
+    targets: Iterable[Operation] = (),
+    feeds: Iterable[Tensor] = (),
 ) -> Graph:
     """The step-side graph of some operations; fetches and feeds are tensors, targets operations."""
     return Graph(

@@ -163,7 +163,7 @@ def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
-    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: TensorLike) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Any:
         known, rank = constant_value(axes), rank_of(shape)
         if known is None or rank is None:
             return None
