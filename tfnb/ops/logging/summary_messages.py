@@ -1,7 +1,8 @@
-"""Host kernels of the summary ops: values become serialized `Summary` messages (white paper, section 9.1).
+"""Host kernels of the summary ops, which convert values to serialized `Summary` messages (white paper, section 9.1).
 
-Histograms have TensorFlow's buckets (each limit 1.1 times the one before), images are PNG, sound is 16-bit WAV, so that
-TensorBoard shows our files as it shows TensorFlow's. Invariant: bad values raise, and no message is half made.
+Histograms have TensorFlow's buckets (each limit is 1.1 times the previous one), images are PNG, sound is 16-bit WAV, so
+that TensorBoard displays tfnb's files like TensorFlow's. Invariant: invalid values raise an error, and no incomplete
+message is produced.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 _IMAGE_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-_DARK = 1e-6  # images whose largest value is below are black, not amplified noise
+_DARK = 1e-6  # images whose largest value is below this are black instead of amplified noise
 
 
 def _finished(summary: Any) -> np.ndarray:
@@ -68,13 +69,13 @@ def _limits() -> np.ndarray:
 
 
 def _runs(counts: np.ndarray) -> np.ndarray:
-    """Which buckets are told: those that hold something, and the last of each run of empty ones."""
+    """The buckets to store: those that are not empty, and the last one of each run of empty buckets."""
     full = counts > 0
     return np.flatnonzero(full | np.append(full[1:], True))
 
 
 def _total(values: np.ndarray) -> float:
-    """The sum, one after the other as TensorFlow adds."""
+    """The sum, added one after the other as in TensorFlow."""
     return float(np.cumsum(values)[-1]) if values.size else 0.0
 
 
@@ -113,9 +114,7 @@ def _media_tags(name: str, kind: str, count: int, limit: int) -> Iterator[tuple[
 
 
 def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
-    """Floats scaled to 0..255: from 0 when none is negative, else around 127; pixels that are no numbers get
-    `bad_color`.
-    """
+    """Floats scaled to 0..255: from 0 if none is negative, else around 127; non-finite pixels get `bad_color`."""
     good = np.isfinite(image).all(axis=2)
     values = image[good].astype(np.float32)
     found = np.broadcast_to(bad_color[: image.shape[2]], image.shape).copy()
@@ -163,7 +162,7 @@ def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.nda
 
 
 def _wav(sound: np.ndarray, rate: int) -> bytes:
-    """[frames, channels] in -1..1 as 16-bit samples."""
+    """[frames, channels] in -1..1 as a WAV file of 16-bit samples."""
     scaled = sound.astype(np.float64) * 32768.0
     rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
     samples = np.clip(rounded, -32768, 32767).astype("<i2")

@@ -1,6 +1,6 @@
-"""The public functions on sparse tensors (OSDI'16, section 3.1): the ops, taking and giving `SparseTensor`s.
+"""The public functions on sparse tensors (OSDI'16, section 3.1): the ops, applied to and returning `SparseTensor`s.
 
-Invariant: what comes in in row-major order comes out so; static shapes are kept where they are known.
+Invariant: inputs in row-major order give results in row-major order; static shapes are kept where they are known.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def sparse_tensor_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of the sparse matrix `sp_a` and the dense matrix `b`; either transposed first if asked."""
+    """The product of the sparse matrix `sp_a` and the dense matrix `b`, each optionally transposed first."""
     a = _sparse(sp_a, "sparse_tensor_dense_matmul")
     return SPARSE_TENSOR_DENSE_MATMUL(
         a.indices, a.values, a.dense_shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name
@@ -74,10 +74,10 @@ def sparse_tensor_dense_matmul(
 def sparse_add(
     a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """a + b, of which at least one is sparse: a SparseTensor of two, else a tensor.
+    """a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
 
-    threshold: sums of two sparse elements below it, by magnitude, are left out (0.x: `thresh`). Errors: neither
-    is sparse.
+    threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises an error
+    when neither is sparse.
     """
     least = threshold if threshold is not None else 0 if thresh is None else thresh
     sides = [SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x for x in (a, b)]
@@ -100,17 +100,17 @@ def _cwise(kind: str, sp: SparseTensor | SparseTensorValue, dense: TensorLike, n
 
 
 def sparse_multiply(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x times the dense y, which broadcasts to it."""
+    """The sparse tensor x times the dense tensor y, which broadcasts to the shape of x."""
     return _cwise("Mul", x, y, name)
 
 
 def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x divided by the dense y, which broadcasts to it."""
+    """The sparse tensor x divided by the dense tensor y, which broadcasts to the shape of x."""
     return _cwise("Div", x, y, name)
 
 
 def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor in another shape of the same size; one dimension may be -1."""
+    """Reshapes a sparse tensor; the number of elements stays the same, and one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")
     new = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
     indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new, int64), name=name)
@@ -125,9 +125,9 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors joined along `axis` (0.x: `concat_dim`).
+    """Joins sparse tensors along `axis` (0.x: `concat_dim`).
 
-    expand_nonconcat_dim: their other dimensions may differ, and become the largest. Errors: no input.
+    expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises an error without inputs.
     """
     dim = concat_dim if axis is None else axis
     given = [_sparse(x, "sparse_concat") for x in sp_inputs]
@@ -157,7 +157,7 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """A sparse tensor cut into `num_split` parts along `axis`. By position, 0.x: (split_dim, num_split, sp_input)."""
+    """Splits a sparse tensor into `num_split` parts along `axis`; in 0.x (split_dim, num_split, sp_input)."""
     if isinstance(num_split, (SparseTensor, SparseTensorValue)):
         split_dim, num_split, sp_input = keyword_required, sp_input, num_split
     x, n = _sparse(sp_input, "sparse_split"), int(num_split)
@@ -169,7 +169,7 @@ def sparse_split(
 def sparse_slice(
     sp_input: SparseTensor | SparseTensorValue, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """The part of a sparse tensor from `start` on, at most `size` long in each dimension."""
+    """The part of a sparse tensor from `start` on, of at most `size` elements in each dimension."""
     x = _sparse(sp_input, "sparse_slice")
     at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
     return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
@@ -185,7 +185,7 @@ def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None 
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
-    """The dense tensor, with `default_value` (0, or an empty string) where the sparse one has nothing."""
+    """Converts to a dense tensor, with `default_value` (0, or an empty string) for absent elements."""
     x = _sparse(sp_input, "sparse_tensor_to_dense")
     default: Any = (b"" if x.dtype.is_string else 0) if default_value is None else default_value
     if not hasattr(default, "graph"):
@@ -198,7 +198,7 @@ def sparse_tensor_to_dense(
 def sparse_to_indicator(
     sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Any:
-    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row holds."""
+    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row contains."""
     x = _sparse(sp_input, "sparse_to_indicator")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
         there = EQUAL(x.values, x.values)
@@ -213,7 +213,7 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """A sparse tensor with sp_values at the ids in sp_ids: its last dimension, of vocab_size, becomes the id."""
+    """A sparse tensor of sp_values whose index in the last dimension, of size vocab_size, is the id in sp_ids."""
     single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
     ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if single else sp_ids)]
     sizes = [vocab_size] if single else list(vocab_size)
@@ -229,7 +229,7 @@ def sparse_merge(
 
 
 def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
-    """The values of a sparse tensor where the bool vector `to_retain` is true."""
+    """A sparse tensor with only those values for which the bool vector `to_retain` is true."""
     x = _sparse(sp_input, "sparse_retain")
     rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
     found = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
@@ -239,7 +239,7 @@ def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorL
 def sparse_fill_empty_rows(
     sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Any]:
-    """(the sparse tensor with `default_value` at the start of each row that has nothing, which rows those are)."""
+    """(the sparse tensor with `default_value` at the start of each empty row, a bool vector of the empty rows)."""
     x = _sparse(sp_input, "sparse_fill_empty_rows")
     default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
     indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(x.indices, x.values, x.dense_shape, default, name=name)
@@ -291,14 +291,14 @@ def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
 
     for function, form in ((to_dense, "dense"), (to_sparse, "sparse")):
         function.__doc__ = (
-            f"The {what} over dimensions (`axis`; all by default) of a sparse tensor, as a {form} one.\n\n"
+            f"The {what} along dimensions (`axis`, by default all) of a sparse tensor, as a {form} tensor.\n\n"
             "`reduction_axes` and `keep_dims` are the older names of `axis` and `keepdims`."
         )
     return to_dense, to_sparse
 
 
 def sparse_softmax(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
-    """Softmax over the present values of each row along the last dimension."""
+    """The softmax of the values in each row along the last dimension, without the absent elements."""
     x = _sparse(sp_input, "sparse_softmax")
     values = SPARSE_SOFTMAX(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
@@ -329,7 +329,7 @@ def sparse_minimum(
 def sparse_transpose(
     sp_input: SparseTensor | SparseTensorValue, perm: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """A sparse tensor with its dimensions reordered; reversed when `perm` is None."""
+    """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed."""
     x = _sparse(sp_input, "sparse_transpose")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
         if perm is None:
@@ -342,14 +342,14 @@ def sparse_transpose(
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """Indexed slices without the rows that `mask_indices` names."""
+    """The indexed slices without those whose index is in `mask_indices`."""
     with a.graph.as_default(), a.graph.name_scope(name or "sparse_mask"):
         left, at = LIST_DIFF(a.indices, mask_indices, out_idx=int32)
         return IndexedSlices(GATHER(a.values, at), left, a.dense_shape)
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor of the elements that are not zero."""
+    """The sparse tensor of the nonzero elements of a dense tensor."""
     graph = graph_of((tensor,))
     with graph.as_default(), graph.name_scope(name or "dense_to_sparse"):
         x = graph.to_tensor(tensor)

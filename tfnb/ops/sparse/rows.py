@@ -1,7 +1,7 @@
-"""Along the dimensions of a sparse tensor: softmax of its rows, sums and maxima (OSDI'16, section 3.1).
+"""Operations along the dimensions of a sparse tensor: softmax of rows, sums and maxima (OSDI'16, section 3.1).
 
-Groups are numbered by the dimensions that stay, so that a reduction is one over segments. Invariant: absent
-elements are 0 in a sum, and have no part in a maximum or a softmax.
+Groups of values are numbered by the remaining dimensions, so a reduction is one over segments. Invariant: absent
+elements are 0 in a sum, and are ignored in a maximum or a softmax.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LAST = np.asarray([-1], np.int32)
 
 
 def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
-    """(the row-major number of each index over these axes, how many numbers there are)."""
+    """(the row-major number of each index in these axes, the number of possible numbers)."""
     number: Any = None
     for a in axes:
         column = indices[:, a]
@@ -92,10 +92,10 @@ SPARSE_SOFTMAX = OpDef(
     inputs="sp_indices: int64, sp_values: T, sp_shape: int64",
     outputs="output: T",
     types={"T": (float16, float32, float64)},
-    doc="""Softmax over the present values of each row; what is absent has no part (it counts as -infinity).
+    doc="""The softmax of the values in each row; absent elements are ignored, as if they were -infinity.
 
     sp_indices (n, rank), sp_values (n,), sp_shape (rank,), rank >= 2: a sparse tensor whose rows lie along the
-    last dimension. output: (n,), the new values. Errors: rank < 2, an index outside (on the host).""",
+    last dimension. output: (n,), the new values. Errors: rank < 2, or, on the host, an index is outside the shape.""",
     infer=lambda c: c.shapes[1],
     host=_host_softmax,
     expand=_expand_softmax,
@@ -106,13 +106,13 @@ SPARSE_SOFTMAX = OpDef(
 
 @record
 class ReduceAttrs:
-    """`keep_dims`: reduced dimensions stay, with size 1."""
+    """`keep_dims`: keep reduced dimensions with size 1."""
 
     keep_dims: bool = False
 
 
 def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
-    """(axes that stay, axes that go); no axes mean all."""
+    """(remaining axes, reduced axes); an empty list of axes means all."""
     gone = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
     return [a for a in range(rank) if a not in gone], sorted(gone)
 
@@ -137,7 +137,7 @@ def reduce_groups(
     axes: np.ndarray,
     ufunc: np.ufunc,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(index over the remaining dimensions, reduced value) of each group that has a value."""
+    """(index in the remaining dimensions, reduced value) of each group that has a value."""
     check_places(call, indices, shape)
     stay, _ = _split_axes(axes, shape.size)
     number = places(indices[:, stay], shape[stay])
@@ -209,12 +209,12 @@ def _reduction(
         outputs="output: T",
         types={"T": REALS},
         attrs=ReduceAttrs,
-        doc=f"""The {what} over dimensions of a sparse tensor, as a dense one.
+        doc=f"""The {what} along dimensions of a sparse tensor, as a dense tensor.
 
         input_indices (n, rank), input_values (n,), input_shape (rank,): the sparse tensor. reduction_axes:
-        integers, negative from the end. output: dense, without those dimensions (of size 1 with
-        keep_dims); 0 where there is no value{"; absent elements have no part" if highest else ""}. Errors: an
-        axis or an index out of range.""",
+        integers, a negative one counts from the end. output: dense, without those dimensions (with size 1 if
+        keep_dims); 0 where there is no value{"; absent elements are ignored" if highest else ""}. Errors: an
+        axis or an index is out of range.""",
         infer=_reduced_shape,
         host=_host_reduce(ufunc),
         expand=_expand_reduce(highest),

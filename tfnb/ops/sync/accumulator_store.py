@@ -1,7 +1,8 @@
-"""Accumulators of gradients as data (white paper, section 4.4; OSDI'16, section 4.4: synchronous replication).
+"""Accumulators of gradients as data structures, for synchronous replication (white paper and OSDI'16, section 4.4).
 
-Workers add gradients; whoever wants the average of n of them waits, without a thread, until so many are there.
-Invariant: a gradient older than the accumulator's step is dropped; taking empties it and begins the next step.
+Workers add gradients. An operation that takes the average of n gradients waits, without a thread, until n have arrived.
+Invariant: a gradient older than the accumulator's step is dropped; taking the average empties the accumulator and
+begins its next step.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _TAKE = "TakeGrad"
 
 
 class Accumulator:
-    """What both kinds do; a kind keeps the sum (`_add`, `_average`, `_clear`). `mean`: the average, else the sum."""
+    """The common part of both kinds; each keeps its sum (`_add`, `_average`, `_clear`). `mean`: average, not sum."""
 
     def __init__(self, name: str, dtype: DType, shape: Shape, reduction: str) -> None:
         if reduction not in ("MEAN", "SUM"):
@@ -46,7 +47,7 @@ class Accumulator:
         raise AssertionError("a kind of accumulator says how")
 
     def apply(self, local_step: int, grad: TensorLike) -> None:
-        """Adds a gradient, unless it is stale: `local_step` lies before the accumulator's step."""
+        """Adds a gradient unless it is stale, which means that `local_step` is before the accumulator's step."""
         with self._lines.lock:
             if local_step < self._step:
                 return
@@ -55,7 +56,7 @@ class Accumulator:
         self._lines.poke()
 
     def take(self, call: AsyncCall, n: int) -> Callable[[], str]:
-        """Answers with the average once `n` gradients are there; the accumulator is empty then, one step later."""
+        """Delivers the average once `n` gradients have arrived; then the accumulator is empty and one step further."""
         if n <= 0:
             raise InvalidArgumentError(f"Argument num_required must be positive, got {n}")
 
@@ -111,7 +112,7 @@ def _mean(total: np.ndarray, count: int | np.ndarray) -> np.ndarray:
 
 
 class SparseAccumulator(Accumulator):
-    """Rows of a gradient by their indices; each row is averaged over the gradients that had it, as TensorFlow does."""
+    """Accumulates rows by their indices; as in TensorFlow, each row is averaged over the gradients that contain it."""
 
     def __init__(self, name: str, dtype: DType, shape: Shape, reduction: str) -> None:
         super().__init__(name, dtype, shape, reduction)

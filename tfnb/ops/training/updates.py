@@ -1,8 +1,8 @@
 """Optimizer updates: one in-place op per variable (OSDI'16, section 4.1; white paper, Table 1 "training").
 
 Each rule is one elementwise expression of the variable, its slots and the gradient; hyperparameters are scalar inputs.
-The sparse forms of these rules are in `sparse_updates.py`. Invariant: rules and defaults are TensorFlow's, so
-an optimizer written for it takes the same steps.
+The sparse forms of these rules are in `sparse_updates.py`. Invariant: rules and defaults are those of TensorFlow, so
+an optimizer written for TensorFlow takes the same steps.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Rule = Callable[..., Any]
 
 @record
 class NesterovAttrs:
-    """`use_nesterov`: look ahead along the new momentum."""
+    """`use_nesterov`: use Nesterov's form of momentum."""
 
     use_locking: bool = False
     use_nesterov: bool = False
@@ -58,7 +58,7 @@ class NesterovAttrs:
 
 @record
 class SlotAttrs:
-    """`update_slots`: the accumulator is updated too, not only read."""
+    """`update_slots`: update the accumulator instead of only reading it."""
 
     use_locking: bool = False
     update_slots: bool = True
@@ -176,12 +176,12 @@ def ftrl(
 
 
 def _power(x: Expr, lr_power: Expr) -> Expr:
-    """x ^ -lr_power; a square root for the usual -0.5."""
+    """x ^ -lr_power; for the usual exponent -0.5 by a square root."""
     return s.where(s.eq(lr_power, -0.5), s.sqrt(x), s.pow_(x, -lr_power))
 
 
 def _shrink(x: Expr, rate: Expr, l1: Expr, l2: Expr) -> Expr:
-    """The point of least l1 |v| + l2/2 v^2 + |v - x|^2 / (2 rate)."""
+    """The v that minimises l1 |v| + l2/2 v^2 + |v - x|^2 / (2 rate)."""
     return s.sign(x) * s.maximum(s.abs_(x) - rate * l1, 0) / (rate * l2 + 1)
 
 
@@ -206,7 +206,7 @@ def _apply(
     attrs: type = LockAttrs,
     grad: str = "grad",
 ) -> OpDef:
-    """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` names the gradient too."""
+    """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` also contains the gradient's name."""
     refs = ("var", *slots.split())
     rest = hyper.split()
     inputs = ", ".join([f"{n}: Ref(T)" for n in refs] + [f"{n}: T" for n in rest])
@@ -222,7 +222,7 @@ def _apply(
         inputs,
         "out: Ref(T)",
         doc
-        + f"\n\nvar, {', '.join([*refs[1:], grad])}: one shape; the other inputs are scalars. Gives `var`'s reference.",
+        + f"\n\nvar, {', '.join([*refs[1:], grad])}: the same shape; other inputs are scalars. Returns the reference.",
         types={"T": FLOATS},
         attrs=attrs,
         infer=infer,
@@ -254,7 +254,7 @@ APPLY_ADAGRAD = _apply(
     "accum",
     "lr grad",
     adagrad,
-    "accum += grad^2; var -= lr * grad / sqrt(accum).\n\n`update_slots` false leaves accum as it is.",
+    "accum += grad^2; var -= lr * grad / sqrt(accum).\n\nWith `update_slots` false, accum is not updated.",
     SlotAttrs,
 )
 APPLY_ADADELTA = _apply(
@@ -277,7 +277,7 @@ APPLY_CENTERED_RMS_PROP = _apply(
     "mg ms mom",
     "lr rho momentum epsilon grad",
     centered_rms_prop,
-    "As ApplyRMSProp, with the variance ms - mg^2 in place of ms; mg = rho * mg + (1 - rho) * grad.",
+    "As ApplyRMSProp, with the variance ms - mg^2 in place of ms, where mg = rho * mg + (1 - rho) * grad.",
 )
 APPLY_ADAM = _apply(
     "ApplyAdam",
@@ -286,7 +286,7 @@ APPLY_ADAM = _apply(
     adam,
     "m = beta1 * m + (1 - beta1) * grad; v = beta2 * v + (1 - beta2) * grad^2;\n"
     "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).\n\n"
-    "With `use_nesterov`, beta1 * m + (1 - beta1) * grad stands for m in the step.",
+    "With `use_nesterov`, beta1 * m + (1 - beta1) * grad replaces m in the step.",
     NesterovAttrs,
 )
 APPLY_FTRL = _apply(
