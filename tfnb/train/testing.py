@@ -10,20 +10,22 @@ import re
 import sys
 import tempfile
 import unittest
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, TypeAlias
 from unittest import mock as mock
 
 import numpy as np
 
 from tfnb.client.gradients.backprop import gradients
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
-from tfnb.session.api import Session, list_devices
+from tfnb.session.api import ConfigProto, Session, list_devices
 from tfnb.session.default import get_default_session
 from tfnb.types import as_dtype
 
@@ -67,7 +69,7 @@ def gpu_device_name() -> str:
     return next((d["name"] for d in list_devices() if "GPU" in str(d["name"]).upper()), "")
 
 
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Is there a graphics processor (for OpenCL; never one for CUDA)?"""
     return not cuda_only and min_cuda_compute_capability is None and bool(gpu_device_name())
 
@@ -112,7 +114,11 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def session(
-        self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+        self,
+        graph: GraphBuilder | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
     ) -> Iterator[Session]:
         """A session as the default one, with `graph` (default: the default graph).
 
@@ -124,7 +130,11 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def test_session(
-        self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+        self,
+        graph: GraphBuilder | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
     ) -> Iterator[Session]:
         """As `session`; without arguments all calls in one test share a session."""
         if graph is not None or config is not None:
@@ -148,24 +158,38 @@ class TestCase(unittest.TestCase):
                 return made.run(tensors)
         return session.run(tensors)
 
-    def _array(self, value: Any) -> np.ndarray:
+    def _array(self, value: object) -> np.ndarray:
         return np.asarray(self.evaluate(value) if hasattr(value, "graph") else value)
 
     def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         np.testing.assert_array_equal(self._array(a), self._array(b), err_msg=msg or "")
 
-    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
+    def assertAllClose(
+        self,
+        a: TensorLike | Mapping[Any, Any],
+        b: TensorLike | Mapping[Any, Any],
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        msg: str | None = None,
+    ) -> None:
+        expected: Any = b
         if isinstance(a, dict):
-            self.assertEqual(set(a), set(b), msg)
+            self.assertEqual(set(a), set(expected), msg)
             for key in a:
-                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+                self.assertAllClose(a[key], expected[key], rtol, atol, msg)
             return
-        a, b = self._array(a), self._array(b)
+        a, b = self._array(a), self._array(expected)
         self.assertEqual(a.shape, b.shape, msg)
         np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
 
     def assertAllCloseAccordingToType(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
+        self,
+        a: TensorLike,
+        b: TensorLike,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
     ) -> None:
         a, b = self._array(a), self._array(b)
         half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
@@ -176,32 +200,38 @@ class TestCase(unittest.TestCase):
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         self.assertTrue(f1 == f2 or math.fabs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
 
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float) -> None:
+    def assertArrayNear(
+        self, farray1: Sequence[float] | np.ndarray, farray2: Sequence[float] | np.ndarray, err: float
+    ) -> None:
         self.assertEqual(len(farray1), len(farray2))
         for f1, f2 in zip(farray1, farray2, strict=True):
             self.assertNear(float(f1), float(f2), err)
 
     assertNDArrayNear = assertArrayNear
 
-    def assertShapeEqual(self, np_array: Any, tf_tensor: Any) -> None:
+    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
         self.assertEqual(list(np.shape(np_array)), tf_tensor.shape.as_list())
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not begin with {expected_start!r}")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[Any]:
+    def assertRaisesOpError(
+        self, expected_err_re_or_predicate: str | Callable[[Exception], bool]
+    ) -> AbstractContextManager[Any]:
         """An `OpError` whose message matches the expression, or for which the predicate holds."""
         return _RaisesOpError(self, expected_err_re_or_predicate)
 
 
 class _RaisesOpError:
-    def __init__(self, case: unittest.TestCase, wanted: Any) -> None:
+    def __init__(self, case: unittest.TestCase, wanted: str | Callable[[Exception], bool]) -> None:
         self._case, self._wanted = case, wanted
 
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
         if error is None:
             self._case.fail("no OpError was raised")
         if not isinstance(error, OpError):
@@ -213,15 +243,18 @@ class _RaisesOpError:
         return True
 
 
+Differentiable: TypeAlias = Tensor | Variable
+
+
 def compute_gradient(
-    x: Any,
-    x_shape: Sequence[int],
-    y: Any,
+    x: Differentiable | Sequence[Differentiable],
+    x_shape: Sequence[Any],
+    y: Tensor,
     y_shape: Sequence[int],
-    x_init_value: Any = None,
+    x_init_value: TensorLike | Sequence[TensorLike | None] | None = None,
     delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
+    init_targets: object = None,
+    extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> Any:
     """The Jacobian of y by x from the gradients and by differences of 2 `delta`: two arrays [size of x, size of y].
 
@@ -233,8 +266,8 @@ def compute_gradient(
         raise InvalidArgumentError("compute_gradient needs a default session: use `with tf.Session():`")
     if init_targets is not None:
         session.run(init_targets)
-    if isinstance(x, (list, tuple)):
-        inits = [None] * len(x) if x_init_value is None else x_init_value
+    if isinstance(x, Sequence):
+        inits: Any = [None] * len(x) if x_init_value is None else x_init_value
         return [
             _jacobians(session, xi, si, y, y_shape, vi, delta, extra_feed_dict)
             for xi, si, vi in zip(x, x_shape, inits, strict=True)
@@ -243,7 +276,14 @@ def compute_gradient(
 
 
 def _jacobians(
-    session: Any, x: Any, x_shape: Any, y: Any, y_shape: Any, init: Any, delta: float, extra: Any
+    session: Session,
+    x: Differentiable,
+    x_shape: Sequence[int],
+    y: Tensor,
+    y_shape: Sequence[int],
+    init: TensorLike | None,
+    delta: float,
+    extra: Mapping[Any, TensorLike] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     for t in (x, y):
         if not t.dtype.is_floating:
@@ -282,14 +322,14 @@ def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def compute_gradient_error(
-    x: TensorLike,
-    x_shape: Sequence[int],
-    y: TensorLike,
+    x: Differentiable | Sequence[Differentiable],
+    x_shape: Sequence[Any],
+    y: Tensor,
     y_shape: Sequence[int],
-    x_init_value: Any = None,
+    x_init_value: TensorLike | Sequence[TensorLike | None] | None = None,
     delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
+    init_targets: object = None,
+    extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> float:
     """The largest difference between the two Jacobians of `compute_gradient`."""
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)

@@ -6,7 +6,7 @@ Invariant: a hook costs a step no more than its fetches; what it does seldom it 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ import numpy as np
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.session.session import Session
-from tfnb.summary.writer import FileWriterCache
+from tfnb.summary.writer import FileWriter, FileWriterCache
 from tfnb.train.hooks.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -26,6 +27,8 @@ from tfnb.train.hooks.session_run_hook import (
 )
 from tfnb.train.hooks.timer import SecondOrStepTimer
 from tfnb.train.optimizers.global_step import get_global_step
+from tfnb.train.saving.checkpoint_state import FilePath
+from tfnb.train.sessions.coordinator import Coordinator
 
 __all__ = [
     "API",
@@ -44,7 +47,7 @@ __all__ = [
 class NanLossDuringTrainingError(OpError, RuntimeError):
     """The loss is NaN."""
 
-    def __init__(self, message: str = "NaN loss during training.", op: Any = None) -> None:
+    def __init__(self, message: str = "NaN loss during training.", op: Operation | None = None) -> None:
         super().__init__(message, op)
 
 
@@ -73,7 +76,7 @@ class LoggingTensorHook(SessionRunHook):
 
     def __init__(
         self,
-        tensors: Any,
+        tensors: Sequence[str | Tensor] | Mapping[str, str | Tensor],
         every_n_iter: int | None = None,
         every_n_secs: float | None = None,
         at_end: bool = False,
@@ -115,7 +118,7 @@ class LoggingTensorHook(SessionRunHook):
         logging.info("%s", told if seconds is None else f"{told} ({seconds:.3f} sec)")
 
 
-def _label(tensor: Tensor) -> str:
+def _label(tensor: str | Tensor) -> str:
     return tensor if isinstance(tensor, str) else str(tensor.name)
 
 
@@ -133,7 +136,7 @@ class StopAtStepHook(SessionRunHook):
     def begin(self) -> None:
         self._step = needed_global_step("StopAtStepHook")
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         if self._last_step is None:
             self._last_step = int(session.run(self._step)) + (self._num_steps or 0)
 
@@ -150,7 +153,7 @@ class StopAtStepHook(SessionRunHook):
 class NanTensorHook(SessionRunHook):
     """Fails with `NanLossDuringTrainingError` when a loss is NaN, or stops the training with a warning."""
 
-    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+    def __init__(self, loss_tensor: Tensor, fail_on_nan_loss: bool = True) -> None:
         self._tensor, self._fail = loss_tensor, fail_on_nan_loss
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -173,8 +176,8 @@ class StepCounterHook(SessionRunHook):
         self,
         every_n_steps: int | None = 100,
         every_n_secs: float | None = None,
-        output_dir: Any = None,
-        summary_writer: Any = None,
+        output_dir: FilePath | None = None,
+        summary_writer: FileWriter | None = None,
     ) -> None:
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
         self._output_dir, self._writer = output_dir, summary_writer
@@ -218,7 +221,7 @@ class FeedFnHook(SessionRunHook):
 class FinalOpsHook(SessionRunHook):
     """Runs `final_ops` at the end; their values are `final_ops_values`."""
 
-    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+    def __init__(self, final_ops: object, final_ops_feed_dict: Mapping[Any, Any] | None = None) -> None:
         self._ops, self._feed = final_ops, final_ops_feed_dict
         self._values: Any = None
 

@@ -6,7 +6,7 @@ Invariant: a checkpoint is saved after a step, never within; the last one holds 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -15,8 +15,9 @@ from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
 from tfnb.session.session import Session
-from tfnb.summary.writer import FileWriterCache
+from tfnb.summary.writer import FileWriter, FileWriterCache
 from tfnb.train.hooks.basic_hooks import element, needed_global_step
 from tfnb.train.hooks.session_run_hook import (
     SessionRunArgs,
@@ -25,6 +26,10 @@ from tfnb.train.hooks.session_run_hook import (
     SessionRunValues,
 )
 from tfnb.train.hooks.timer import SecondOrStepTimer
+from tfnb.train.saving.checkpoint_state import FilePath
+from tfnb.train.saving.saver import Saver
+from tfnb.train.sessions.coordinator import Coordinator
+from tfnb.train.sessions.scaffold import Scaffold
 
 __all__ = ["API", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook"]
 
@@ -55,12 +60,12 @@ class CheckpointSaverHook(SessionRunHook):
 
     def __init__(
         self,
-        checkpoint_dir: Any,
+        checkpoint_dir: FilePath,
         save_secs: float | None = None,
         save_steps: int | None = None,
-        saver: Any = None,
+        saver: Saver | None = None,
         checkpoint_basename: str = "model.ckpt",
-        scaffold: Any = None,
+        scaffold: Scaffold | None = None,
         listeners: Iterable[CheckpointSaverListener] | None = None,
         asynchronous: bool = False,
     ) -> None:
@@ -84,7 +89,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         step = int(session.run(self._step))
         write_graph(session.graph, self._dir, "graph.pbtxt")
         self._writer.add_graph(session.graph, step)
@@ -151,10 +156,10 @@ class SummarySaverHook(SessionRunHook):
         self,
         save_steps: int | None = None,
         save_secs: float | None = None,
-        output_dir: Any = None,
-        summary_writer: Any = None,
-        scaffold: Any = None,
-        summary_op: Any = None,
+        output_dir: FilePath | None = None,
+        summary_writer: FileWriter | None = None,
+        scaffold: Scaffold | None = None,
+        summary_op: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
         if (scaffold is None) == (summary_op is None):
             raise InvalidArgumentError("SummarySaverHook needs exactly one of scaffold and summary_op")
@@ -197,7 +202,9 @@ class SummarySaverHook(SessionRunHook):
             self._writer.flush()
 
     def _ops(self) -> list[Any]:
-        found = self._op if self._op is not None else self._scaffold.summary_op
+        found: Any = self._op
+        if found is None and self._scaffold is not None:
+            found = self._scaffold.summary_op
         if found is None:
             return []
         return [element(x) for x in (found if isinstance(found, (list, tuple)) else [found])]

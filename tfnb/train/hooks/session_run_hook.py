@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfnb.session.session import Session
+from tfnb.train.sessions.coordinator import Coordinator
 
 __all__ = ["API", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]
 
@@ -32,7 +33,7 @@ class SessionRunValues(NamedTuple):
 class SessionRunContext:
     """The step that is about to run, or has run."""
 
-    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+    def __init__(self, original_args: SessionRunArgs, session: Session) -> None:
         self._args, self._session = original_args, session
         self._stop = False
 
@@ -61,7 +62,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Once, before the session is made: the graph may still grow."""
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """When a session was made, also after a failure: the graph is finished, variables have values."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:

@@ -6,8 +6,8 @@ Invariant: `apply_gradients` adds one update per variable and one increment of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from tfnb.client.gradients.backprop import gradients
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -23,7 +23,10 @@ from tfnb.ops.state.variables import ASSIGN_ADD
 from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
 from tfnb.train.optimizers.sparse_gradients import deduplicated
 
-__all__ = ["Optimizer"]
+__all__ = ["Hyper", "Optimizer"]
+
+# A hyper-parameter: a number, a tensor, or a function without arguments that returns one.
+Hyper: TypeAlias = TensorLike | Callable[[], TensorLike]
 
 
 class Optimizer:
@@ -50,14 +53,14 @@ class Optimizer:
 
     def minimize(
         self,
-        loss: Any,
-        global_step: Any = None,
-        var_list: Any = None,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> Operation:
         """An operation that takes one step down the gradient of `loss` and adds one to `global_step`.
 
@@ -82,7 +85,7 @@ class Optimizer:
     def compute_gradients(
         self,
         loss: TensorLike,
-        var_list: Any = None,
+        var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
@@ -113,7 +116,9 @@ class Optimizer:
         found = dict(zip(floats, grads, strict=True))
         return [(found.get(v), v) for v in variables]
 
-    def _variables(self, loss: Tensor, var_list: Any) -> list[Any]:
+    def _variables(
+        self, loss: Tensor, var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None
+    ) -> list[Any]:
         if var_list is None:
             found = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
@@ -127,7 +132,7 @@ class Optimizer:
         return found
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: TensorLike | None = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
         """An operation that applies the gradients; None gradients are left out.
 
@@ -154,7 +159,7 @@ class Optimizer:
         graph.add_to_collection(GraphKeys.TRAIN_OP, train)
         return train
 
-    def _counted(self, updates: Sequence[Operation], global_step: Any, scope: str) -> Operation:
+    def _counted(self, updates: Sequence[Operation], global_step: Variable | None, scope: str) -> Operation:
         """The training operation: all updates, then one more in `global_step`."""
         if global_step is None:
             return self._finish(updates, scope)
@@ -164,7 +169,7 @@ class Optimizer:
             one = graph.to_tensor(1, global_step.dtype)
             return ASSIGN_ADD(_ref(global_step), one, name=scope).op
 
-    def _update(self, grad: Tensor, variable: Any) -> Operation:
+    def _update(self, grad: Tensor, variable: Variable) -> Operation:
         if isinstance(grad, IndexedSlices):
             grad = grad if self.takes_repeated_rows else deduplicated(grad)
             update = self._apply_sparse(grad, variable)
@@ -177,7 +182,7 @@ class Optimizer:
 
     # slots
 
-    def get_slot(self, var: TensorLike, name: str) -> Variable | None:
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
@@ -187,25 +192,27 @@ class Optimizer:
         """All slot variables."""
         return [v for table in self._slots.values() for v in table.values()]
 
-    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         table = self._slots.setdefault(slot_name, {})
         if var not in table:
             table[var] = create_zeros_slot(var, op_name)
         return table[var]
 
-    def _get_or_make_slot(self, var: Any, value: Any, slot_name: str, op_name: str) -> Variable:
+    def _get_or_make_slot(
+        self, var: Variable, value: TensorLike | Callable[[], Tensor], slot_name: str, op_name: str
+    ) -> Variable:
         table = self._slots.setdefault(slot_name, {})
         if var not in table:
             table[var] = create_slot(var, value, op_name, var.dtype)
         return table[var]
 
-    def _hyper(self, name: str, value: Any) -> None:
+    def _hyper(self, name: str, value: Hyper) -> None:
         """Makes a hyper-parameter (number, tensor, variable or callable) a tensor of the graph."""
         value = value() if callable(value) else value
         value = value.__tensor__() if hasattr(value, "__tensor__") else value
         self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
 
-    def _cast(self, name: str, var: Tensor) -> Tensor:
+    def _cast(self, name: str, var: Variable) -> Tensor:
         """The hyper-parameter in the variable's dtype."""
         t = self._tensors[name]
         return t if t.dtype is var.dtype else cast(t, var.dtype)
@@ -218,15 +225,15 @@ class Optimizer:
     def _prepare(self) -> None:
         """Makes tensors of the hyper-parameters."""
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take dense gradients")
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take sparse gradients")
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         return group(*update_ops, name=name_scope)
 
 
-def _ref(variable: Any) -> Tensor:
+def _ref(variable: Variable) -> Tensor:
     return variable.__tensor__(as_ref=True)

@@ -10,9 +10,11 @@ from typing import Any
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import AlreadyExistsError, DTypeError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.session.session import Session
 from tfnb.types import int64
 
@@ -59,7 +61,7 @@ def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
     return create_global_step(graph) if found is None else found
 
 
-def assert_global_step(global_step_tensor: Any) -> None:
+def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
     """Raises `DTypeError` unless it is an integer scalar."""
     if not global_step_tensor.dtype.is_integer or global_step_tensor.get_shape().ndims not in (
         0,
@@ -71,7 +73,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
         )
 
 
-def global_step(sess: Session, global_step_tensor: Any) -> int:
+def global_step(sess: Session, global_step_tensor: Variable | Tensor) -> int:
     """The value of the global step in a session."""
     value = sess.run(global_step_tensor)
     if value is None:

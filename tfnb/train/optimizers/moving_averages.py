@@ -23,7 +23,7 @@ __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
 
 
 def assign_moving_average(
-    variable: Any, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
+    variable: Variable, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
 ) -> Any:
     """variable -= (1 - decay) * (variable - value). With `zero_debias`, corrected for a start at zero."""
     graph = variable.graph
@@ -44,7 +44,7 @@ def _now(value: Any) -> Any:
     return value.read_value() if isinstance(value, Variable) else value
 
 
-def _debiased(variable: Any, value: Any, rest: Any) -> Any:
+def _debiased(variable: Variable, value: Any, rest: Any) -> Any:
     biased = create_slot(variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype)
     count = create_slot(variable, 0.0, "local_step", variable.dtype)
     new_biased = biased.assign_sub((biased.value() - value) * rest)
@@ -62,7 +62,11 @@ class ExponentialMovingAverage:
     """
 
     def __init__(
-        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+        self,
+        decay: TensorLike,
+        num_updates: TensorLike | None = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
     ) -> None:
         self._decay = decay
         self._num_updates = num_updates
@@ -111,12 +115,12 @@ class ExponentialMovingAverage:
         """The shadow variable of `var`, or None."""
         return self._averages.get(var)
 
-    def average_name(self, var: Any) -> str:
+    def average_name(self, var: Variable) -> str:
         """The name of the shadow variable, whether it exists or not."""
         found = self._averages.get(var)
         return found.op.name if found is not None else f"{var.op.name}/{self._name}"
 
-    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
+    def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Any]:
         """Name in a checkpoint -> variable, so that restoring loads averages into the variables."""
         graph = get_default_graph()
         averaged = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)

@@ -11,9 +11,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.client.gradients.backprop import gradients
-from tfnb.client.variables.variable import trainable_variables
+from tfnb.client.variables.variable import Variable, trainable_variables
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
@@ -34,11 +35,11 @@ class ExternalOptimizerInterface:
 
     def __init__(
         self,
-        loss: Any,
+        loss: Tensor,
         var_list: Sequence[Any] | None = None,
         equalities: Sequence[Any] | None = None,
         inequalities: Sequence[Any] | None = None,
-        var_to_bounds: Any = None,
+        var_to_bounds: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None = None,
         **optimizer_kwargs: Any,
     ) -> None:
         self._vars = list(trainable_variables() if var_list is None else var_list)
@@ -58,11 +59,13 @@ class ExternalOptimizerInterface:
                 kind: [self._gradients(c) for c in found] for kind, found in self._conditions.items()
             }
 
-    def _gradients(self, target: Any) -> list[Any]:
+    def _gradients(self, target: Tensor) -> list[Any]:
         found = gradients(target, self._vars)
         return [zeros_like(v) if g is None else v.graph.to_tensor(g) for g, v in zip(found, self._vars, strict=True)]
 
-    def _packed_bounds(self, table: Any) -> list[tuple[float, float]] | None:
+    def _packed_bounds(
+        self, table: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None
+    ) -> list[tuple[float, float]] | None:
         if table is None:
             return None
         found: list[tuple[float, float]] = []

@@ -6,16 +6,22 @@ a part of a partitioned variable is the same slice of the whole's slot.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from tfnb.client.variables.variable import Variable
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros
 from tfnb.types import DTypeLike
 
 __all__ = ["create_slot", "create_zeros_slot"]
 
 
-def create_slot(primary: Any, initial_value: Any, name: str, dtype: DTypeLike | None = None) -> Variable:
+def create_slot(
+    primary: Variable | Tensor,
+    initial_value: TensorLike | Callable[[], Tensor],
+    name: str,
+    dtype: DTypeLike | None = None,
+) -> Variable:
     """A variable named after `primary` and `name` with the initial value (a tensor, value, or callable)."""
     graph = primary.graph
     with (
@@ -31,7 +37,7 @@ def create_slot(primary: Any, initial_value: Any, name: str, dtype: DTypeLike | 
     return slot
 
 
-def create_zeros_slot(primary: Any, name: str, dtype: DTypeLike | None = None) -> Variable:
+def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
     """A slot of zeros of the primary's shape."""
     wanted = primary.dtype if dtype is None else dtype
     return create_slot(primary, lambda: zeros(primary.shape.known(), wanted), name, wanted)

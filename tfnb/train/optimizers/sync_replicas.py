@@ -29,6 +29,8 @@ from tfnb.session.session import Session
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.input.queue_runner import QueueRunner
 from tfnb.train.optimizers.base import Optimizer
+from tfnb.train.optimizers.moving_averages import ExponentialMovingAverage
+from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.types import int32
 
 __all__ = ["API", "SyncReplicasOptimizer"]
@@ -47,8 +49,8 @@ class SyncReplicasOptimizer(Optimizer):
         opt: Optimizer,
         replicas_to_aggregate: int,
         total_num_replicas: int | None = None,
-        variable_averages: Any = None,
-        variables_to_average: Any = None,
+        variable_averages: ExponentialMovingAverage | None = None,
+        variables_to_average: Sequence[Variable] | None = None,
         use_locking: bool = False,
         name: str = "sync_replicas",
     ) -> None:
@@ -69,7 +71,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
         """An operation that hands in this worker's gradients and waits until the step is done.
 
@@ -101,7 +103,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._made = True
         return train
 
-    def _make_local_step(self, global_step: Any) -> Variable:
+    def _make_local_step(self, global_step: Variable) -> Variable:
         """The step that this worker's gradients are of; on the worker, not with the other variables."""
         anchor = NO_OP(name="local_anchor", graph=get_default_graph())
         with get_default_graph().colocate_with(anchor):
@@ -114,7 +116,7 @@ class SyncReplicasOptimizer(Optimizer):
             )
 
     def _accumulate(
-        self, pairs: Sequence[tuple[Any, Any]], global_step: Any
+        self, pairs: Sequence[tuple[Any, Any]], global_step: Variable
     ) -> tuple[list[Operation], list[tuple[Any, Any]], list[Operation]]:
         """(what hands this worker's gradients in, the mean gradients, what tells the accumulators the step)."""
         handed_in, taken, set_steps = [], [], []
@@ -207,7 +209,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._tokens = opt.get_init_tokens_op(self._num_tokens) if self._is_chief else None
         self._runner = opt.get_chief_queue_runner() if self._is_chief else None
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         missing = session.run(self._ready)
         if len(missing):
             raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in missing]}")

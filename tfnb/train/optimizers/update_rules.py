@@ -20,7 +20,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
 from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
-from tfnb.train.optimizers.base import Optimizer
+from tfnb.train.optimizers.base import Hyper, Optimizer
 
 __all__ = [
     "API",
@@ -36,7 +36,9 @@ __all__ = [
 ]
 
 
-def _ref(variable: Any) -> Tensor:
+def _ref(variable: Variable | None) -> Tensor:
+    if variable is None:
+        raise InvalidArgumentError("an optimizer applies gradients before its slots exist")
     return variable.__tensor__(as_ref=True)
 
 
@@ -45,18 +47,18 @@ class GradientDescentOptimizer(Optimizer):
 
     takes_repeated_rows = True
 
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+    def __init__(self, learning_rate: Hyper, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
     def _prepare(self) -> None:
         self._hyper("learning_rate", self._learning_rate)
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         lr = self._cast("learning_rate", var)
         return APPLY_GRADIENT_DESCENT(_ref(var), lr, grad, use_locking=self._use_locking).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         values: Any = grad.values
         delta = values * self._cast("learning_rate", var)
         return SCATTER_SUB(_ref(var), grad.indices, delta).op
@@ -99,24 +101,24 @@ class _SlotOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _inputs(self, grad: Tensor, var: Tensor, sparse: Tensor | None = None) -> list[Any]:
+    def _inputs(self, grad: Tensor, var: Variable, sparse: Tensor | None = None) -> list[Any]:
         refs = [_ref(var)] + [_ref(self.get_slot(var, key)) for key in self._slot_table]
         hyper = [self._cast(name, var) for name in self.order]
         place = len(hyper) if self.grad_after is None else self.grad_after
         given = [grad] if sparse is None else [grad, sparse]
         return [*refs, *hyper[:place], *given, *hyper[place:]]
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         if not self.sparse_op:
             return self._apply_dense(grad.__tensor__(), var)
         inputs = self._inputs(grad.values, var, grad.indices)
         return CATALOG[self.sparse_op](*inputs, **self._extra).op
 
 
-def _filled(var: Tensor, value: float) -> Callable[[], Tensor]:
+def _filled(var: Variable, value: float) -> Callable[[], Tensor]:
     return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
 
 
@@ -128,8 +130,8 @@ class MomentumOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        momentum: Any,
+        learning_rate: Hyper,
+        momentum: Hyper,
         use_locking: bool = False,
         name: str = "Momentum",
         use_nesterov: bool = False,
@@ -152,7 +154,7 @@ class AdagradOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         initial_accumulator_value: float = 0.1,
         use_locking: bool = False,
         name: str = "Adagrad",
@@ -171,7 +173,7 @@ class ProximalGradientDescentOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
         use_locking: bool = False,
@@ -193,7 +195,7 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
@@ -221,9 +223,9 @@ class AdadeltaOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        rho: Any = 0.95,
-        epsilon: Any = 1e-8,
+        learning_rate: Hyper = 0.001,
+        rho: Hyper = 0.95,
+        epsilon: Hyper = 1e-8,
         use_locking: bool = False,
         name: str = "Adadelta",
     ) -> None:
@@ -239,10 +241,10 @@ class RMSPropOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        decay: Any = 0.9,
-        momentum: Any = 0.0,
-        epsilon: Any = 1e-10,
+        learning_rate: Hyper,
+        decay: Hyper = 0.9,
+        momentum: Hyper = 0.0,
+        epsilon: Hyper = 1e-10,
         use_locking: bool = False,
         centered: bool = False,
         name: str = "RMSProp",
@@ -265,10 +267,10 @@ class AdamOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-8,
+        learning_rate: Hyper = 0.001,
+        beta1: Hyper = 0.9,
+        beta2: Hyper = 0.999,
+        epsilon: Hyper = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
     ) -> None:
@@ -294,17 +296,17 @@ class AdamOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _inputs(self, var: Tensor) -> list[Any]:
+    def _inputs(self, var: Variable) -> list[Any]:
         powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype) for p in self._powers[var.graph]]
         hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
         return [*powers, *hyper]
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         inputs = [_ref(var), _ref(m), _ref(v), *self._inputs(var), grad]
         return APPLY_ADAM(*inputs, use_locking=self._use_locking).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         """All moments decay, as TensorFlow's: only the rows of the gradient get a new share."""
         b1_power, b2_power, lr, b1, b2, epsilon = self._inputs(var)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
@@ -329,7 +331,7 @@ class AdamOptimizer(Optimizer):
         return group(*update_ops, new1, new2, name=name_scope)
 
 
-def _power(first: Any, beta: Any, name: str) -> Any:
+def _power(first: Variable, beta: Hyper, name: str) -> Any:
     initial = beta() if callable(beta) else beta
     graph = first.graph
     with (
@@ -348,7 +350,7 @@ class FtrlOptimizer(_SlotOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,

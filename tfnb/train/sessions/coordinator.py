@@ -9,12 +9,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeAlias
 
 from tfnb.errors import DTypeError, FailedPreconditionError, OutOfRangeError
 
-__all__ = ["API", "Coordinator", "LooperThread"]
+__all__ = ["API", "Coordinator", "ExcInfo", "LooperThread"]
+
+# The value of `sys.exc_info()`.
+ExcInfo: TypeAlias = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
 
 _LOOK = 1.0  # seconds between looks at threads that are waited for
 
@@ -30,7 +34,9 @@ class Coordinator:
     an input, by default).
     """
 
-    def __init__(self, clean_stop_exception_types: Any = None) -> None:
+    def __init__(
+        self, clean_stop_exception_types: type[BaseException] | tuple[type[BaseException], ...] | None = None
+    ) -> None:
         types = OutOfRangeError if clean_stop_exception_types is None else clean_stop_exception_types
         self._clean: tuple[type[BaseException], ...] = types if isinstance(types, tuple) else (types,)
         self._lock = threading.Lock()
@@ -43,7 +49,7 @@ class Coordinator:
     def joined(self) -> bool:
         return self._joined
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
         """Asks all threads to stop. `ex`: the exception (or `sys.exc_info()`) that made it necessary, for `join`.
 
         Raises `ex` itself after `join` has returned: nobody else would see it.
@@ -134,8 +140,8 @@ class LooperThread(threading.Thread):
         coord: Coordinator,
         timer_interval_secs: float | None,
         target: Callable[..., Any] | None = None,
-        args: Any = (),
-        kwargs: Any = None,
+        args: Sequence[Any] | None = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(daemon=True)
         if not isinstance(coord, Coordinator):
@@ -150,8 +156,8 @@ class LooperThread(threading.Thread):
         coord: Coordinator,
         timer_interval_secs: float | None,
         target: Callable[..., Any],
-        args: Any = None,
-        kwargs: Any = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
         """A started LooperThread."""
         thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)

@@ -21,8 +21,8 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
-from tfnb.session.config import RunMetadata, RunOptions
+from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.session import Session
 from tfnb.train.hooks.basic_hooks import StepCounterHook
 from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, SummarySaverHook
 from tfnb.train.hooks.session_run_hook import (
@@ -31,6 +31,7 @@ from tfnb.train.hooks.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.scaffold import (
     ChiefSessionCreator,
@@ -57,7 +58,7 @@ class _Running(NamedTuple):
 class StepContext:
     """What a function given to `run_step_fn` may do."""
 
-    def __init__(self, session: Any, run: Callable[..., Any]) -> None:
+    def __init__(self, session: Session, run: Callable[..., Any]) -> None:
         self._session, self._run = session, run
 
     @property
@@ -165,7 +166,11 @@ class _Monitored:
     # ---- steps -----------------------------------------------------------------------------------
 
     def run(
-        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+        self,
+        fetches: object,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
     ) -> Any:
         """`Session.run` with the hooks around it.
 
@@ -181,7 +186,10 @@ class _Monitored:
 
         def act(running: _Running) -> Any:
             def run(
-                fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+                fetches: object,
+                feed_dict: Mapping[Any, Any] | None = None,
+                options: RunOptions | None = None,
+                run_metadata: RunMetadata | None = None,
             ) -> Any:
                 return self._step(running, fetches, feed_dict, options, run_metadata)
 
@@ -218,7 +226,14 @@ class _Monitored:
             running.coord.raise_requested_exception()
             raise
 
-    def _step(self, running: _Running, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+    def _step(
+        self,
+        running: _Running,
+        fetches: object,
+        feed_dict: Any,
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Any:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), running.session)
         feeds = dict(feed_dict or {})
         all_fetches: dict[Any, Any] = {"caller": fetches}
@@ -320,10 +335,10 @@ class SingularMonitoredSession(_Monitored):
         hooks: Iterable[SessionRunHook] | None = None,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
-        checkpoint_dir: Any = None,
+        config: ConfigProto | None = None,
+        checkpoint_dir: FilePath | None = None,
         stop_grace_period_secs: float = 120,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_filename_with_path: FilePath | None = None,
     ) -> None:
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, False, stop_grace_period_secs)
@@ -336,19 +351,19 @@ class SingularMonitoredSession(_Monitored):
 def MonitoredTrainingSession(
     master: str = "",
     is_chief: bool = True,
-    checkpoint_dir: str | None = None,
+    checkpoint_dir: FilePath | None = None,
     scaffold: Scaffold | None = None,
     hooks: Iterable[SessionRunHook] | None = None,
     chief_only_hooks: Iterable[SessionRunHook] | None = None,
     save_checkpoint_secs: Any = USE_DEFAULT,
     save_summaries_steps: Any = USE_DEFAULT,
     save_summaries_secs: Any = USE_DEFAULT,
-    config: Any = None,
+    config: ConfigProto | None = None,
     stop_grace_period_secs: float = 120,
     log_step_count_steps: int | None = 100,
     max_wait_secs: float = 7200,
     save_checkpoint_steps: Any = USE_DEFAULT,
-    summary_dir: Any = None,
+    summary_dir: FilePath | None = None,
 ) -> MonitoredSession:
     """A monitored session that saves checkpoints and summaries of a training.
 
@@ -361,7 +376,7 @@ def MonitoredTrainingSession(
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
 
-    def given(x: Tensor) -> Any:
+    def given(x: Any) -> Any:
         return None if x is USE_DEFAULT else x
 
     scaffold = scaffold or Scaffold()

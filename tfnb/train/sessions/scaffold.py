@@ -5,7 +5,7 @@ Invariant: after `finalize` every part has its operation, and the graph takes no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -19,7 +19,11 @@ from tfnb.client.variables.variable import (
 )
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.session.api import ConfigProto
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.session_manager import SessionManager
 
@@ -36,16 +40,16 @@ class Scaffold:
 
     def __init__(
         self,
-        init_op: Any = None,
-        init_feed_dict: Any = None,
+        init_op: Operation | Tensor | None = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Scaffold, Any], None] | None = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        local_init_op: Any = None,
-        summary_op: Any = None,
-        saver: Any = None,
+        ready_op: Tensor | None = None,
+        ready_for_local_init_op: Tensor | None = None,
+        local_init_op: Operation | Tensor | None = None,
+        summary_op: Tensor | None = None,
+        saver: Saver | None = None,
         copy_from_scaffold: Scaffold | None = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         from_: Any = copy_from_scaffold
         self.init_op = _first(init_op, from_ and from_.init_op)
@@ -147,9 +151,9 @@ class ChiefSessionCreator(SessionCreator):
         self,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        config: ConfigProto | None = None,
+        checkpoint_dir: FilePath | None = None,
+        checkpoint_filename_with_path: FilePath | None = None,
     ) -> None:
         self._scaffold = scaffold or Scaffold()
         self._master, self._config = master, config
@@ -177,7 +181,7 @@ class WorkerSessionCreator(SessionCreator):
         self,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
+        config: ConfigProto | None = None,
         max_wait_secs: float = 30 * 60,
     ) -> None:
         self._scaffold = scaffold or Scaffold()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,10 +15,14 @@ import numpy as np
 
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.session.api import ConfigProto, RunOptions
 from tfnb.session.session import Session
-from tfnb.train.saving.checkpoint_state import get_checkpoint_state, latest_checkpoint
+from tfnb.train.saving.checkpoint_state import FilePath, get_checkpoint_state, latest_checkpoint
+from tfnb.train.saving.saver import Saver
 
 __all__ = ["API", "SessionManager"]
 
@@ -34,13 +38,13 @@ class SessionManager:
 
     def __init__(
         self,
-        local_init_op: Any = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        graph: Any = None,
+        local_init_op: Operation | Tensor | None = None,
+        ready_op: Tensor | None = None,
+        ready_for_local_init_op: Tensor | None = None,
+        graph: GraphBuilder | None = None,
         recovery_wait_secs: float = 30,
-        local_init_run_options: Any = None,
-        local_init_feed_dict: Any = None,
+        local_init_run_options: RunOptions | None = None,
+        local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             raise InvalidArgumentError("a ready_for_local_init_op without a local_init_op makes no sense")
@@ -54,14 +58,14 @@ class SessionManager:
         self,
         master: str = "",
         init_op: Operation | None = None,
-        saver: Any = None,
-        checkpoint_dir: str | None = None,
-        checkpoint_filename_with_path: Any = None,
+        saver: Saver | None = None,
+        checkpoint_dir: FilePath | None = None,
+        checkpoint_filename_with_path: FilePath | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
-        config: Any = None,
-        init_feed_dict: Any = None,
-        init_fn: Any = None,
+        config: ConfigProto | None = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        init_fn: Callable[[Session], None] | None = None,
     ) -> Session:
         """A session with variables from the latest checkpoint if there is one, else by init_op and init_fn(session).
 
@@ -98,12 +102,12 @@ class SessionManager:
     def recover_session(
         self,
         master: str = "",
-        saver: Any = None,
-        checkpoint_dir: str | None = None,
-        checkpoint_filename_with_path: Any = None,
+        saver: Saver | None = None,
+        checkpoint_dir: FilePath | None = None,
+        checkpoint_filename_with_path: FilePath | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
-        config: Any = None,
+        config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
         """(session, was it restored from a checkpoint and is ready)."""
         with self._opened(master, config) as session:
@@ -120,7 +124,9 @@ class SessionManager:
             logging.warning("Restored, but not ready: %s", problem)
         return session, restored and not problem
 
-    def wait_for_session(self, master: str = "", config: Any = None, max_wait_secs: float = float("inf")) -> Session:
+    def wait_for_session(
+        self, master: str = "", config: ConfigProto | None = None, max_wait_secs: float = float("inf")
+    ) -> Session:
         """A session as soon as another process has made the model ready.
 
         Raises `DeadlineExceededError` after max_wait_secs.
@@ -142,7 +148,7 @@ class SessionManager:
     # ---- steps -----------------------------------------------------------------------------------
 
     @contextmanager
-    def _opened(self, master: str, config: Any) -> Iterator[Session]:
+    def _opened(self, master: str, config: ConfigProto | None) -> Iterator[Session]:
         """A session that stays open unless what is done to it fails."""
         session = Session(master, graph=self._graph, config=config)
         try:
@@ -151,14 +157,24 @@ class SessionManager:
             session.close()
             raise
 
-    def _restore(self, session: Session, saver: Any, folder: Any, path: Any, wait: bool, max_wait: float) -> bool:
+    def _restore(
+        self,
+        session: Session,
+        saver: Saver | None,
+        folder: FilePath | None,
+        path: FilePath | None,
+        wait: bool,
+        max_wait: float,
+    ) -> bool:
         if folder is not None and path is not None:
             raise InvalidArgumentError("checkpoint_dir and checkpoint_filename_with_path cannot both be given")
-        if saver is None or (folder is None and path is None):
+        if saver is None:
             return False
         if path is not None:
             saver.restore(session, path)
             return True
+        if folder is None:
+            return False
         end = time.monotonic() + max_wait
         latest = latest_checkpoint(folder)
         while latest is None:
@@ -182,7 +198,7 @@ class SessionManager:
         return problem
 
     @staticmethod
-    def _not_ready(session: Session, ready_op: Any) -> str:
+    def _not_ready(session: Session, ready_op: Tensor | None) -> str:
         """What is not ready; "" when all is."""
         if ready_op is None:
             return ""

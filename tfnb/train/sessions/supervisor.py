@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -22,14 +22,17 @@ from tfnb.client.variables.variable import (
     report_uninitialized_variables,
 )
 from tfnb.errors import FailedPreconditionError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import TensorLike
+from tfnb.session.api import ConfigProto, RunOptions
 from tfnb.session.session import Session
-from tfnb.summary.writer import FileWriter
+from tfnb.summary.writer import FileWriter, Message
 from tfnb.train.optimizers.global_step import get_global_step
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
-from tfnb.train.sessions.coordinator import Coordinator, LooperThread
+from tfnb.train.sessions.coordinator import Coordinator, ExcInfo, LooperThread
 from tfnb.train.sessions.scaffold import Scaffold, collected_saver
 from tfnb.train.sessions.session_manager import SessionManager
 
@@ -49,14 +52,14 @@ class Supervisor:
 
     def __init__(
         self,
-        graph: Any = None,
+        graph: GraphBuilder | None = None,
         ready_op: Any = USE_DEFAULT,
         ready_for_local_init_op: Any = USE_DEFAULT,
         is_chief: bool = True,
         init_op: Any = USE_DEFAULT,
-        init_feed_dict: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
         local_init_op: Any = USE_DEFAULT,
-        logdir: Any = None,
+        logdir: FilePath | None = None,
         summary_op: Any = USE_DEFAULT,
         saver: Any = USE_DEFAULT,
         global_step: Any = USE_DEFAULT,
@@ -68,7 +71,7 @@ class Supervisor:
         session_manager: SessionManager | None = None,
         summary_writer: Any = USE_DEFAULT,
         init_fn: Callable[[Any], None] | None = None,
-        local_init_run_options: Any = None,
+        local_init_run_options: RunOptions | None = None,
     ) -> None:
         self._graph = graph if graph is not None else get_default_graph()
         self.coord = Coordinator()
@@ -92,7 +95,8 @@ class Supervisor:
         self._graph.finalize()
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
-        made = FileWriter(self.logdir) if saves and summary_writer is Supervisor.USE_DEFAULT else None
+        writes = saves and summary_writer is Supervisor.USE_DEFAULT
+        made = FileWriter(self.logdir) if writes and self.logdir is not None else None
         self.summary_writer: Any = made if summary_writer is Supervisor.USE_DEFAULT else summary_writer
         self.session_manager = session_manager or SessionManager(
             local_init_op=self.local_init_op,
@@ -119,7 +123,7 @@ class Supervisor:
     def prepare_or_wait_for_session(
         self,
         master: str = "",
-        config: Any = None,
+        config: ConfigProto | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
@@ -154,7 +158,7 @@ class Supervisor:
     def managed_session(
         self,
         master: str = "",
-        config: Any = None,
+        config: ConfigProto | None = None,
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:
@@ -237,15 +241,15 @@ class Supervisor:
         self,
         timer_interval_secs: float | None,
         target: Callable[..., Any],
-        args: Any = None,
-        kwargs: Any = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
         """A started thread that calls `target` every so many seconds until the stop."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     Loop = loop
 
-    def summary_computed(self, sess: Session, summary: Any, global_step: TensorLike | None = None) -> None:
+    def summary_computed(self, sess: Session, summary: bytes | Message, global_step: TensorLike | None = None) -> None:
         """Writes a summary that the program computed itself. Raises `FailedPreconditionError` without a writer."""
         if self.summary_writer is None:
             raise FailedPreconditionError("writing a summary requires a summary writer")
@@ -274,7 +278,7 @@ class Supervisor:
     def _join(self, threads: Iterable[Any] | None = None, ignore_live_threads: bool = False) -> None:
         self.coord.join(threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads)
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
         """Asks all threads to stop; `ex` is raised by `stop`."""
         self.coord.request_stop(ex)
 
