@@ -1,7 +1,7 @@
-"""Optimizer: gradients of a loss, and ops that apply them to variables (OSDI'16, section 4.1).
+"""The base class of optimizers: gradients of a loss, and operations that apply them to variables (OSDI'16, 4.1).
 
-Each optimizer says which slots it keeps and which op updates a variable; the rest stands here once.
-Invariant: `apply_gradients` adds one update per variable and one increment of the global step, after all updates.
+A subclass defines the slots of a variable and the op that updates it. Invariant: `apply_gradients` adds one update for
+each variable and one increment of the global step, which runs after all updates.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Hyper: TypeAlias = TensorLike | Callable[[], TensorLike]
 
 
 class Optimizer:
-    """Base of the optimizers.
+    """The base class of optimizers.
 
-    A subclass gives `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; `_finish` may be overridden.
+    A subclass defines `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; it may override `_finish`.
     """
 
-    takes_repeated_rows = False  # else `_apply_sparse` gets each row once, its values summed
+    takes_repeated_rows = False  # if False, the values of equal rows are summed before `_apply_sparse`
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
@@ -49,6 +49,7 @@ class Optimizer:
         self._tensors: dict[str, Tensor] = {}
 
     def get_name(self) -> str:
+        """The name of the optimizer, which is the name scope of its operations."""
         return self._name
 
     def minimize(
@@ -62,10 +63,12 @@ class Optimizer:
         name: str | None = None,
         grad_loss: TensorLike | None = None,
     ) -> Operation:
-        """An operation that takes one step down the gradient of `loss` and adds one to `global_step`.
+        """An operation that takes one step down the gradient of `loss` and increments `global_step`.
 
-        `loss`: a tensor (a vector counts as the sum of its elements). Raises `InvalidArgumentError` when no variable
-        influences it.
+        loss: a tensor; that of a vector is the sum of its elements. var_list: the variables, by default the trainable
+        ones. grad_loss: the gradient of the loss, by default ones. gate_gradients, aggregation_method,
+        colocate_gradients_with_ops: as in `compute_gradients`. Raises `InvalidArgumentError` when the loss depends on
+        none of the variables.
         """
         pairs = self.compute_gradients(
             loss,
@@ -91,11 +94,12 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
-        """(gradient or None, variable) per variable, and per part of a partitioned one.
+        """A list of pairs (gradient, variable), with one pair for each part of a partitioned variable.
 
-        `var_list` defaults to the trainable variables.
-
-        An integer variable (a counter that was left trainable) has no gradient.
+        The gradient is None for an integer variable, and for a variable on which the loss does not depend. loss: a
+        floating tensor. var_list: the variables, by default the trainable ones. gate_gradients: GATE_GRAPH computes all
+        gradients before any is used. grad_loss: the gradient of the loss, by default ones. Raises `DTypeError` for a
+        loss or a variable of another class, and `InvalidArgumentError` when there are no variables.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise InvalidArgumentError(f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}")
@@ -134,9 +138,10 @@ class Optimizer:
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
-        """An operation that applies the gradients; None gradients are left out.
+        """An operation that applies gradients to their variables and then increments `global_step`, if it is given.
 
-        Raises `InvalidArgumentError` when no gradient is given.
+        grads_and_vars: the pairs that `compute_gradients` returns; a pair without a gradient is ignored. Raises
+        `InvalidArgumentError` when there is no gradient, and `DTypeError` for a variable of another class.
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
@@ -160,7 +165,7 @@ class Optimizer:
         return train
 
     def _counted(self, updates: Sequence[Operation], global_step: Variable | None, scope: str) -> Operation:
-        """The training operation: all updates, then one more in `global_step`."""
+        """The training operation: all updates, followed by the increment of `global_step`."""
         if global_step is None:
             return self._finish(updates, scope)
         done = self._finish(updates, "update")
@@ -183,9 +188,11 @@ class Optimizer:
     # slots
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The slot variable called `name` of the variable `var`, or None."""
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
+        """The sorted names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
@@ -207,23 +214,23 @@ class Optimizer:
         return table[var]
 
     def _hyper(self, name: str, value: Hyper) -> None:
-        """Makes a hyper-parameter (number, tensor, variable or callable) a tensor of the graph."""
+        """Stores a hyper-parameter (a number, tensor, variable or callable) as a tensor of the graph."""
         value = value() if callable(value) else value
         value = value.__tensor__() if hasattr(value, "__tensor__") else value
         self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
 
     def _cast(self, name: str, var: Variable) -> Tensor:
-        """The hyper-parameter in the variable's dtype."""
+        """A hyper-parameter as a tensor with the dtype of the variable."""
         t = self._tensors[name]
         return t if t.dtype is var.dtype else cast(t, var.dtype)
 
-    # what a subclass says
+    # methods of subclasses
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
-        """Makes the slots of the variables (none by default)."""
+        """Creates the slots of the variables; by default there are none."""
 
     def _prepare(self) -> None:
-        """Makes tensors of the hyper-parameters."""
+        """Creates the tensors of the hyper-parameters."""
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take dense gradients")

@@ -1,6 +1,6 @@
-"""`tf.contrib.layers.optimize_loss`: gradients, clipping, noise, schedule and update in one call.
+"""`tf.contrib.layers.optimize_loss`: gradients, clipping, noise, learning-rate schedule and update in one call.
 
-Invariant: the loss that is returned is the one before the step, available once the step is done.
+Invariant: the returned loss is that before the step; its value is available when the step is done.
 """
 
 from __future__ import annotations
@@ -57,12 +57,16 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """A tensor of the loss; evaluating it takes one step of the optimizer.
+    """A tensor of the loss; a session that evaluates it runs one step of the optimizer.
 
-    `optimizer`: a name ("Adam", "SGD", ...), class, instance, or function of the learning rate. `clip_gradients`: the
-    greatest global norm, or a function of the (gradient, variable) pairs. `update_ops` (default: the collection
-    UPDATE_OPS) run before. `summaries`: of `OPTIMIZER_SUMMARIES`; by default those of the loss, the learning rate and
-    the global norm of the gradients. Raises `InvalidArgumentError` for an unknown optimizer or summary.
+    loss: a floating scalar. global_step: the counter of steps, by default that of the graph. optimizer: a name ("Adam",
+    "SGD", ...), a class, an instance, or a function of the learning rate. gradient_noise_scale: the factor of normal
+    noise that is added to gradients. gradient_multipliers: variables, or names of their operations, to factors of their
+    gradients. clip_gradients: the largest global norm, or a function of the list of pairs (gradient, variable).
+    learning_rate_decay_fn: a function of learning rate and global step. update_ops: operations that run before, by
+    default the collection UPDATE_OPS. summaries: names among `OPTIMIZER_SUMMARIES`, by default those of the loss, the
+    learning rate and the global norm of the gradients. Raises `InvalidArgumentError` for an unknown optimizer or
+    summary.
     """
     graph = loss.graph
     wanted = _DEFAULT_SUMMARIES if summaries is None else list(summaries)
@@ -92,7 +96,7 @@ def optimize_loss(
 
 
 def _summarise_gradients(pairs: list[tuple[Any, Any]], wanted: list[str], prefix: str) -> None:
-    """The summaries of gradients, before (`prefix` "") or after they are clipped ("clipped_")."""
+    """Adds summaries of gradients before (`prefix` "") or after clipping (`prefix` "clipped_")."""
     if "global_gradient_norm" in wanted:
         scalar(f"global_norm/{prefix}gradient_norm", global_norm([g for g, _ in pairs]))
     if prefix:

@@ -1,7 +1,7 @@
-"""Slots: the extra variables that an optimizer keeps beside each variable it trains.
+"""Slots: additional variables that an optimizer keeps for each variable that it trains.
 
-Invariant: the slot `Adam` of variable `W` is the variable named `W/Adam`, of W's shape, colocated with it; the slot of
-a part of a partitioned variable is the same slice of the whole's slot.
+Invariant: the slot `Adam` of the variable `W` is named `W/Adam`, has the shape of W and is colocated with it; the slot
+of a part of a partitioned variable is the same slice of the slot of the whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def create_slot(
     name: str,
     dtype: DTypeLike | None = None,
 ) -> Variable:
-    """A variable named after `primary` and `name` with the initial value (a tensor, value, or callable)."""
+    """A slot of the variable `primary`, called `name`; its initial value is a tensor, a value or a callable."""
     graph = primary.graph
     with (
         graph.as_default(),
@@ -38,6 +38,6 @@ def create_slot(
 
 
 def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
-    """A slot of zeros of the primary's shape."""
+    """A slot of the variable `primary`, called `name`, with zeros in the shape of `primary`."""
     wanted = primary.dtype if dtype is None else dtype
     return create_slot(primary, lambda: zeros(primary.shape.known(), wanted), name, wanted)

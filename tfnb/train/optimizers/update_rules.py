@@ -1,7 +1,7 @@
-"""The optimizers: SGD, Momentum, Adagrad, Adadelta, RMSProp, Adam, FTRL, and the proximal forms of the first two.
+"""The optimizers: SGD, Momentum, Adagrad, Adadelta, RMSProp, Adam, FTRL, and the proximal forms of SGD and Adagrad.
 
-Each class names its slots and its update op; the formulas stand with the ops (`tfnb/ops/training/updates.py`).
-Invariant: names of slots and hyper-parameters are TensorFlow's, so that checkpoints and programs fit.
+Each class defines its slots and its update op; `tfnb/ops/training/updates.py` has the formulas. Invariant: slots and
+hyper-parameters have TensorFlow's names, so that checkpoints and programs are compatible.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _ref(variable: Variable | None) -> Tensor:
 
 
 class GradientDescentOptimizer(Optimizer):
-    """var -= learning_rate * grad."""
+    """Gradient descent: var -= learning_rate * grad."""
 
     takes_repeated_rows = True
 
@@ -65,16 +65,16 @@ class GradientDescentOptimizer(Optimizer):
 
 
 class _SlotOptimizer(Optimizer):
-    """An optimizer that is a table: slots, hyper-parameters, and the names of its dense and sparse ops.
+    """An optimizer that is described by a table of slots, hyper-parameters and the names of its dense and sparse ops.
 
-    `slots`: slot key -> (name in the graph, initial value or None for zeros). `order` lists the hyper-parameters in the
-    order of the op's inputs; `extra` are its attributes.
+    slots: slot name -> (name in the graph, initial value or None for zeros). `order` has the hyper-parameters in the
+    order of the inputs of the op; `extra` has its attributes.
     """
 
     dense_op = ""
     sparse_op = ""
     order: tuple[str, ...] = ()
-    grad_after: int | None = None  # place of the gradient among the hyper-parameters; None: last
+    grad_after: int | None = None  # the position of the gradient among the hyper-parameters; None: last
 
     def __init__(
         self,
@@ -123,7 +123,10 @@ def _filled(var: Variable, value: float) -> Callable[[], Tensor]:
 
 
 class MomentumOptimizer(_SlotOptimizer):
-    """accum = momentum * accum + grad; var -= learning_rate * accum (or Nesterov's form)."""
+    """Momentum: accum = momentum * accum + grad; var -= learning_rate * accum.
+
+    `use_nesterov` selects the accelerated form of Nesterov (Sutskever et al., 2013).
+    """
 
     dense_op, sparse_op = "ApplyMomentum", "SparseApplyMomentum"
     order, grad_after = ("learning_rate", "momentum"), 1
@@ -147,7 +150,10 @@ class MomentumOptimizer(_SlotOptimizer):
 
 
 class AdagradOptimizer(_SlotOptimizer):
-    """accum += grad^2; var -= learning_rate * grad / sqrt(accum)."""
+    """Adagrad (Duchi et al., 2011): accum += grad^2; var -= learning_rate * grad / sqrt(accum).
+
+    Raises `InvalidArgumentError` unless `initial_accumulator_value` is positive.
+    """
 
     dense_op, sparse_op = "ApplyAdagrad", "SparseApplyAdagrad"
     order = ("learning_rate",)
@@ -166,7 +172,7 @@ class AdagradOptimizer(_SlotOptimizer):
 
 
 class ProximalGradientDescentOptimizer(_SlotOptimizer):
-    """Gradient descent followed by the proximal step of l1 and l2 penalties."""
+    """Gradient descent, followed by the proximal step of the l1 and l2 penalties."""
 
     dense_op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
     order = ("learning_rate", "l1", "l2")
@@ -188,7 +194,7 @@ class ProximalGradientDescentOptimizer(_SlotOptimizer):
 
 
 class ProximalAdagradOptimizer(_SlotOptimizer):
-    """Adagrad followed by the proximal step of l1 and l2 penalties."""
+    """Adagrad, followed by the proximal step of the l1 and l2 penalties."""
 
     dense_op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
     order = ("learning_rate", "l1", "l2")
@@ -216,7 +222,7 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
 
 
 class AdadeltaOptimizer(_SlotOptimizer):
-    """Zeiler's Adadelta: steps scaled by running averages of squared gradients and squared steps."""
+    """Adadelta (Zeiler, 2012): steps are scaled by running averages of squared gradients and squared steps."""
 
     dense_op, sparse_op = "ApplyAdadelta", "SparseApplyAdadelta"
     order = ("learning_rate", "rho", "epsilon")
@@ -235,7 +241,11 @@ class AdadeltaOptimizer(_SlotOptimizer):
 
 
 class RMSPropOptimizer(_SlotOptimizer):
-    """Gradients divided by a running root mean square; `centered` subtracts the running mean first."""
+    """RMSProp (Hinton, 2012): gradients are divided by the root of a running mean of their squares.
+
+    decay: of the running mean. `centered` subtracts the square of the running mean of the gradients from that of
+    squares.
+    """
 
     order = ("learning_rate", "decay", "momentum", "epsilon")
 
@@ -263,7 +273,10 @@ class RMSPropOptimizer(_SlotOptimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """Kingma and Ba's Adam, in the form with epsilon outside the bias correction ("epsilon hat")."""
+    """Adam (Kingma and Ba, 2014), in the form with epsilon outside the bias correction ("epsilon hat").
+
+    beta1, beta2: the decays of the running means of the gradients and of their squares.
+    """
 
     def __init__(
         self,
@@ -307,7 +320,7 @@ class AdamOptimizer(Optimizer):
         return APPLY_ADAM(*inputs, use_locking=self._use_locking).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        """All moments decay, as TensorFlow's: only the rows of the gradient get a new share."""
+        """Decays all rows of the moments, as TensorFlow does, and adds the gradient to the rows that it has."""
         b1_power, b2_power, lr, b1, b2, epsilon = self._inputs(var)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         lr = lr * SQRT(1 - b2_power) / (1 - b1_power)
@@ -338,12 +351,15 @@ def _power(first: Variable, beta: Hyper, name: str) -> Any:
         graph.as_default(),
         graph.control_dependencies(None),
         graph.colocate_with(first),
-    ):  # in the name scope of the program, as in TensorFlow's checkpoints
+    ):  # in the program's name scope, as in TensorFlow's checkpoints
         return Variable(initial, trainable=False, name=name)
 
 
 class FtrlOptimizer(_SlotOptimizer):
-    """McMahan et al.'s follow-the-regularised-leader, with l1 and l2 penalties."""
+    """Follow the regularized leader (McMahan et al., 2013), with l1 and l2 penalties.
+
+    Raises `InvalidArgumentError` for a negative accumulator or penalty, or a positive `learning_rate_power`.
+    """
 
     dense_op, sparse_op = "ApplyFtrl", "SparseApplyFtrl"
     order, grad_after = ("learning_rate", "l1", "l2", "learning_rate_power"), 0

@@ -1,6 +1,6 @@
-"""Making a session ready: from a checkpoint, by initial values, or by waiting for another process (OSDI'16, 4.3).
+"""Preparation of a session: from a checkpoint, by initial values, or by another process (OSDI'16, section 4.3).
 
-Invariant: a session that is handed out passed the ready op; one that did not is closed.
+Invariant: a session that is returned has passed the ready op; a session that failed it is closed.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from tfnb.train.saving.saver import Saver
 
 __all__ = ["API", "SessionManager"]
 
-_FIRST_PAUSE = 0.1  # seconds until the second look; each pause is twice the one before
+_FIRST_PAUSE = 0.1  # seconds until the second check; each pause is twice as long as the one before
 
 
 class SessionManager:
     """Prepares sessions of a graph.
 
-    local_init_op: run for every session. ready_op: a string tensor, empty when all is ready (the names of what is
-    not); ready_for_local_init_op: the same before local_init_op. recovery_wait_secs: between two looks, at most.
+    local_init_op: runs in every session. ready_op: a string tensor with the names of what is not ready, empty when all
+    is ready. ready_for_local_init_op: the same for the state before local_init_op. recovery_wait_secs: the longest
+    time, in seconds, between two checks.
     """
 
     def __init__(
@@ -67,11 +68,11 @@ class SessionManager:
         init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Session], None] | None = None,
     ) -> Session:
-        """A session with variables from the latest checkpoint if there is one, else by init_op and init_fn(session).
+        """A session whose variables come from the latest checkpoint or, without one, from init_op and init_fn(session).
 
-        Raises `InvalidArgumentError` when there is no checkpoint and nothing to initialise with,
-        `FailedPreconditionError` when variables are still without values, `DeadlineExceededError` when no checkpoint
-        came in max_wait_secs.
+        Raises `InvalidArgumentError` when there is neither a checkpoint nor an init_op or init_fn,
+        `FailedPreconditionError` when variables are still uninitialized, and `DeadlineExceededError` when
+        wait_for_checkpoint is set and no checkpoint appeared within max_wait_secs seconds.
         """
         with self._opened(master, config) as session:
             restored = self._restore(
@@ -109,7 +110,7 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """(session, was it restored from a checkpoint and is ready)."""
+        """A pair of a session and True if it was restored from a checkpoint and is ready."""
         with self._opened(master, config) as session:
             restored = self._restore(
                 session,
@@ -127,9 +128,9 @@ class SessionManager:
     def wait_for_session(
         self, master: str = "", config: ConfigProto | None = None, max_wait_secs: float = float("inf")
     ) -> Session:
-        """A session as soon as another process has made the model ready.
+        """A session that is returned as soon as another process has made the model ready.
 
-        Raises `DeadlineExceededError` after max_wait_secs.
+        Raises `DeadlineExceededError` after max_wait_secs seconds.
         """
         end, pause = time.monotonic() + max_wait_secs, _FIRST_PAUSE
         while True:
@@ -149,7 +150,7 @@ class SessionManager:
 
     @contextmanager
     def _opened(self, master: str, config: ConfigProto | None) -> Iterator[Session]:
-        """A session that stays open unless what is done to it fails."""
+        """A context with a new session, which is closed if the block fails and stays open otherwise."""
         session = Session(master, graph=self._graph, config=config)
         try:
             yield session
@@ -191,7 +192,7 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str:
-        """Runs local_init_op when all it needs is ready; gives what is not."""
+        """Runs local_init_op if the model is ready for it; returns the names of what is not ready."""
         problem = self._not_ready(session, self._ready_for_local)
         if not problem and self._local_init_op is not None:
             session.run(self._local_init_op, self._local_feed, options=self._local_options)
@@ -199,7 +200,7 @@ class SessionManager:
 
     @staticmethod
     def _not_ready(session: Session, ready_op: Tensor | None) -> str:
-        """What is not ready; "" when all is."""
+        """The names of what is not ready; empty when all is ready."""
         if ready_op is None:
             return ""
         try:
