@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,19 +92,19 @@ class EventTable:
         return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
 
 
-def read_events(logdir: Any, max_points: int | None = None) -> EventTable:
-    """The scalars of all event files below a folder (or of one file), TensorFlow's, PyTorch's, Keras's or ours.
+def read_events(logdir: str | bytes | os.PathLike[str], max_points: int | None = None) -> EventTable:
+    """The scalars of one event file, or of all below a folder, written by TensorFlow, PyTorch, Keras or tfnb.
 
-    max_points: at most about so many points per curve, thinned so that extremes stay. Raises `NotFoundError` when there
-    is no such folder. Damaged records are skipped and counted (`table.skipped`).
+    max_points: the approximate number of points that are kept per curve, extremes among them. Damaged records are
+    skipped and counted in `table.skipped`. Raises `NotFoundError` when there is no such folder.
     """
     reader = LogReader(logdir, max_points)
     reader.poll()
     return EventTable(reader.runs)
 
 
-def summary_iterator(path: Any) -> Iterator[Any]:
-    """The Event messages of one file, in order. Raises `NotFoundError`; damaged records are skipped."""
+def summary_iterator(path: str | bytes | os.PathLike[str]) -> Iterator[Any]:
+    """The Event messages of one file, in order; damaged records are skipped. Raises `NotFoundError`."""
     with os_errors(path), open(path, "rb") as file:
         data = file.read()
     for offset, length in records(data):

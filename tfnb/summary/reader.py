@@ -334,7 +334,7 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _scalars(event: Any) -> Iterator[tuple[str, float]]:
-    """The scalars of an event that holds other things as well."""
+    """The (tag, value) pairs of the scalars in an event that may contain other values as well."""
     for value in event.summary.value:
         if value.HasField("simple_value"):
             yield value.tag or value.node_name, value.simple_value
@@ -345,7 +345,7 @@ def _scalars(event: Any) -> Iterator[tuple[str, float]]:
 
 
 def _number(tensor: Any) -> float | None:
-    """The number of a tensor of one, of whatever type; None for anything else."""
+    """The value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
     if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
         return None
     try:
@@ -355,7 +355,7 @@ def _number(tensor: Any) -> float | None:
 
 
 def _kinds(event: Any) -> Iterator[tuple[str, str]]:
-    """(tag, kind) of all in an event that is no scalar."""
+    """The (tag, kind) pairs of the contents of an event that are not scalars."""
     what = event.WhichOneof("what")
     if what == "summary":
         for value in event.summary.value:
@@ -369,6 +369,7 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
 
 
 def _kind(value: Any) -> str:
+    """The kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
     what = value.WhichOneof("value")
     if what == "tensor":
         plugin = value.metadata.plugin_data.plugin_name

@@ -17,7 +17,7 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, resource_of
-from tfnb.ops.state.tensor_list import host_zeros
+from tfnb.ops.state.tensor_list_kernels import host_zeros
 from tfnb.ops.state.tensor_list_value import Optional, TensorList
 from tfnb.types import ANY, Shape, as_dtype, as_shape, scalar, unknown_shape
 

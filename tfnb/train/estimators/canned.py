@@ -5,16 +5,17 @@ Invariant: each is an `Estimator` over one model function; they differ in hidden
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.client.layers.dense_layers import dense
-from tfnb.client.layers.feature_column import NumericColumn, input_layer, numeric_column
+from tfnb.client.layers.feature_column import BucketizedColumn, NumericColumn, input_layer, numeric_column
 from tfnb.client.layers.norm_layers import dropout as dropped
 from tfnb.client.losses_metrics import losses, metrics
 from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.gather import gather
@@ -28,13 +29,16 @@ from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.losses import softmax
 from tfnb.ops.strings.convert import AS_STRING
 from tfnb.train.estimators.estimator import Estimator
-from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys
+from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig
+from tfnb.train.optimizers.base import Optimizer
 from tfnb.train.optimizers.global_step import get_global_step
 from tfnb.train.optimizers.optimize_loss import OPTIMIZERS
 from tfnb.train.saving.signatures import ClassificationOutput, PredictOutput, RegressionOutput
 from tfnb.types import float32, int64
 
 __all__ = ["DNNClassifier", "DNNRegressor", "LinearClassifier", "LinearRegressor"]
+
+Column: TypeAlias = NumericColumn | BucketizedColumn
 
 
 class _Canned(Estimator):
@@ -43,17 +47,17 @@ class _Canned(Estimator):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         n_classes: int | None,
         label_dimension: int,
-        optimizer: Any,
-        activation_fn: Any,
+        optimizer: str | Optimizer,
+        activation_fn: Callable[[Tensor], Tensor] | None,
         dropout: float | None,
         model_dir: str | None,
-        config: Any,
+        config: RunConfig | None,
         weight_column: str | NumericColumn | None = None,
         label_vocabulary: Sequence[str] | None = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Sequence[int]] | None = None,
     ) -> None:
         if n_classes is not None and n_classes < 2:
             raise InvalidArgumentError(f"{type(self).__name__}: needed at least 2 classes, got {n_classes}")
@@ -69,7 +73,7 @@ class _Canned(Estimator):
         self._vocabulary, self._partitioner = label_vocabulary, partitioner
         super().__init__(self._model, model_dir, config)
 
-    def _model(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def _model(self, features: Mapping[str, Tensor], labels: Tensor, mode: str) -> EstimatorSpec:
         size = self._dimension if self._classes is None else self._classes
         with variable_scope("dnn" if self._hidden else "linear", partitioner=self._partitioner):
             h = input_layer(features, self._columns)
@@ -84,7 +88,7 @@ class _Canned(Estimator):
         made = self._numbers if self._classes is None else self._kinds
         return made(y, labels, mode, weights)
 
-    def _kinds(self, logits: Any, labels: Any, mode: str, weights: Any) -> EstimatorSpec:
+    def _kinds(self, logits: Tensor, labels: Tensor, mode: str, weights: Tensor | None) -> EstimatorSpec:
         ids, probabilities = argmax(logits, 1), softmax(logits)
         words = AS_STRING(ids) if self._vocabulary is None else gather(constant(list(self._vocabulary)), ids)
         predictions = {
@@ -115,7 +119,7 @@ class _Canned(Estimator):
         with control_dependencies([known]):
             return argmax(cast(equal, float32), 1)
 
-    def _numbers(self, y: Any, labels: Any, mode: str, weights: Any) -> EstimatorSpec:
+    def _numbers(self, y: Tensor, labels: Tensor, mode: str, weights: Tensor | None) -> EstimatorSpec:
         if mode == ModeKeys.PREDICT:
             outputs = {"serving_default": RegressionOutput(y), "predict": PredictOutput({"predictions": y})}
             return EstimatorSpec(mode, {"predictions": y}, export_outputs=outputs)
@@ -124,7 +128,13 @@ class _Canned(Estimator):
         metric = metrics.mean_squared_error(wanted, y, weights)
         return self._trained(mode, {"predictions": y}, loss, {"average_loss": metric})
 
-    def _trained(self, mode: str, predictions: Any, loss: Any, found: Any) -> EstimatorSpec:
+    def _trained(
+        self,
+        mode: str,
+        predictions: Mapping[str, Tensor],
+        loss: Tensor,
+        found: Mapping[str, tuple[Tensor, Operation | Tensor]],
+    ) -> EstimatorSpec:
         optimizer = self._optimizer
         if isinstance(optimizer, str):
             if optimizer not in OPTIMIZERS:
@@ -142,16 +152,16 @@ class DNNClassifier(_Canned):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
-        label_vocabulary: Any = None,
-        optimizer: Any = "Adagrad",
-        activation_fn: Any = RELU,
+        weight_column: str | NumericColumn | None = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: str | Optimizer = "Adagrad",
+        activation_fn: Callable[[Tensor], Tensor] | None = RELU,
         dropout: float | None = None,
-        input_layer_partitioner: Any = None,
-        config: Any = None,
+        input_layer_partitioner: Callable[..., Sequence[int]] | None = None,
+        config: RunConfig | None = None,
     ) -> None:
         super().__init__(
             hidden_units,
@@ -175,15 +185,15 @@ class DNNRegressor(_Canned):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Adagrad",
-        activation_fn: Any = RELU,
+        weight_column: str | NumericColumn | None = None,
+        optimizer: str | Optimizer = "Adagrad",
+        activation_fn: Callable[[Tensor], Tensor] | None = RELU,
         dropout: float | None = None,
-        input_layer_partitioner: Any = None,
-        config: Any = None,
+        input_layer_partitioner: Callable[..., Sequence[int]] | None = None,
+        config: RunConfig | None = None,
     ) -> None:
         super().__init__(
             hidden_units,
@@ -206,14 +216,14 @@ class LinearClassifier(_Canned):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
-        label_vocabulary: Any = None,
-        optimizer: Any = "Ftrl",
-        config: Any = None,
-        partitioner: Any = None,
+        weight_column: str | NumericColumn | None = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: str | Optimizer = "Ftrl",
+        config: RunConfig | None = None,
+        partitioner: Callable[..., Sequence[int]] | None = None,
     ) -> None:
         super().__init__(
             (),
@@ -236,13 +246,13 @@ class LinearRegressor(_Canned):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Ftrl",
-        config: Any = None,
-        partitioner: Any = None,
+        weight_column: str | NumericColumn | None = None,
+        optimizer: str | Optimizer = "Ftrl",
+        config: RunConfig | None = None,
+        partitioner: Callable[..., Sequence[int]] | None = None,
     ) -> None:
         super().__init__(
             (),

@@ -22,6 +22,7 @@ from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.session.api import ConfigProto, Session
@@ -43,10 +44,11 @@ from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, CheckpointSaverLi
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.optimizers.global_step import get_or_create_global_step
 from tfnb.train.saving.checkpoint_reader import list_variables, load_variable
-from tfnb.train.saving.checkpoint_state import latest_checkpoint
+from tfnb.train.saving.checkpoint_state import FilePath, latest_checkpoint
 from tfnb.train.saving.saved_model import SavedModelBuilder
 from tfnb.train.saving.saver import Saver
 from tfnb.train.saving.signatures import TAG_CONSTANTS
+from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.monitored_session import MonitoredSession, MonitoredTrainingSession
 from tfnb.train.sessions.scaffold import ChiefSessionCreator, Scaffold
 
@@ -63,10 +65,10 @@ _NEEDED = {
 class _StartData(SessionRunHook):
     """Starts the iterator of an input function's dataset in each new session."""
 
-    def __init__(self, initializer: Any) -> None:
+    def __init__(self, initializer: Operation) -> None:
         self._initializer = initializer
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         session.run(self._initializer)
 
 
@@ -83,7 +85,7 @@ class Estimator:
         model_fn: Callable[..., EstimatorSpec],
         model_dir: str | None = None,
         config: RunConfig | None = None,
-        params: Any = None,
+        params: object = None,
     ) -> None:
         self._model_fn = model_fn
         self.config = config or RunConfig()
@@ -294,7 +296,7 @@ class Estimator:
 
     def export_savedmodel(
         self,
-        export_dir_base: Any,
+        export_dir_base: FilePath,
         serving_input_receiver_fn: Callable[[], ServingInputReceiver],
         assets_extra: Mapping[str, Any] | None = None,
         as_text: bool = False,
@@ -353,7 +355,7 @@ class Estimator:
         creator = ChiefSessionCreator(scaffold, config=self._session_config(), checkpoint_filename_with_path=path)
         return MonitoredSession(creator, hooks)
 
-    def _build(self, input_fn: Any, mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
+    def _build(self, input_fn: Callable[..., Any], mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
         """The spec, the scaffold with a saver, and the hooks that start the data."""
         graph_step = get_or_create_global_step()
         hooks: list[SessionRunHook] = []
@@ -385,7 +387,7 @@ class Estimator:
         taken = {k: v for k, v in given.items() if k in known}
         return lambda *args: function(*args, **taken)
 
-    def _call(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def _call(self, features: object, labels: object, mode: str) -> EstimatorSpec:
         """Calls the model function. Raises `InvalidArgumentError` when it does not take the labels or gives no spec."""
         if labels is not None and "labels" not in inspect.signature(self._model_fn).parameters:
             raise InvalidArgumentError("the input function gives labels, and model_fn does not take `labels`")

@@ -17,6 +17,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.placeholder import placeholder
 from tfnb.ops.io.example_functions import parse_example
 from tfnb.system.files import os_errors
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.signatures import (
     SIGNATURE_CONSTANTS,
     ClassificationOutput,
@@ -121,7 +122,7 @@ def signatures(
     return found
 
 
-def timestamped_folder(base: Any) -> str:
+def timestamped_folder(base: FilePath) -> str:
     """A folder's name below `base`: the seconds of now, or of the next second that has no folder yet."""
     folder, now = os.fsdecode(base), int(time.time())
     while os.path.lexists(os.path.join(folder, str(now))):

@@ -17,15 +17,16 @@ from tfnb.client.logging import summaries
 from tfnb.client.losses_metrics import losses
 from tfnb.client.variables.variable import global_variables_initializer, local_variables_initializer
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import SupportsTensor, Tensor, TensorLike
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_functions import argmax, reduce_mean
 from tfnb.ops.math.unary import SIGMOID
 from tfnb.ops.nn.losses import softmax
-from tfnb.session.api import Session
+from tfnb.session.api import ConfigProto, Session
 from tfnb.summary.writer import FileWriter
+from tfnb.train.optimizers.base import Optimizer
 from tfnb.train.optimizers.optimize_loss import OPTIMIZERS
 from tfnb.train.saving.saver import Saver
 from tfnb.types import float32, int64
@@ -45,14 +46,14 @@ class Model:
 
     def __init__(
         self,
-        inputs: Any,
-        outputs: Any,
+        inputs: Tensor,
+        outputs: Tensor | SupportsTensor,
         loss: str = "categorical_crossentropy",
-        optimizer: Any = "Adam",
+        optimizer: str | Optimizer = "Adam",
         learning_rate: float = 0.001,
         log_dir: str | None = None,
         feeds: Mapping[Any, Any] | None = None,
-        config: Any = None,
+        config: ConfigProto | None = None,
     ) -> None:
         if loss not in LOSSES:
             raise InvalidArgumentError(f"Model: the loss {loss!r}; needed one of {', '.join(LOSSES)}")
@@ -68,7 +69,7 @@ class Model:
         self._writer = FileWriter(log_dir, self.graph) if log_dir else None
         self.steps = 0
 
-    def _build(self, loss: str, optimizer: Any, learning_rate: float) -> None:
+    def _build(self, loss: str, optimizer: str | Optimizer, learning_rate: float) -> None:
         y = self.outputs
         sparse = loss == "categorical_crossentropy"
         # classes come as numbers; what is fed as one-hot rows is turned into numbers first
@@ -97,7 +98,7 @@ class Model:
             self.train_op = optimizer.minimize(total)
         self._summary = summaries.merge_all()
 
-    def _fed(self, x: Any, y: Any = None) -> dict[Any, Any]:
+    def _fed(self, x: TensorLike, y: TensorLike | None = None) -> dict[Any, Any]:
         feeds = {self.inputs: x, **self._feeds}
         if y is not None:
             y = np.asarray(y)
@@ -111,7 +112,7 @@ class Model:
         y: TensorLike,
         n_epoch: int = 1,
         batch_size: int = 64,
-        validation_set: Any = None,
+        validation_set: tuple[TensorLike, TensorLike] | None = None,
         shuffle: bool = True,
         seed: int | None = None,
     ) -> list[dict[str, float]]:
@@ -131,7 +132,7 @@ class Model:
             history.append(report)
         return history
 
-    def _step(self, x: Any, y: Any) -> float:
+    def _step(self, x: np.ndarray, y: np.ndarray) -> float:
         fetches = [self.loss, self.train_op]
         if self._writer is not None:
             fetches.append(self._summary)
@@ -178,7 +179,7 @@ class Model:
     def __enter__(self) -> Model:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.graph.nest import flatten, pack
-from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.sparse import SparseTensorValue
@@ -23,12 +23,12 @@ from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.train.input.producers import add_fill_summary
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
 from tfnb.train.input.stored_sparse import restored, stored, stored_shapes
-from tfnb.types import Shape, as_shape, bool_
+from tfnb.types import DType, Shape, ShapeLike, as_shape, bool_
 
 __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
 
 
-def components(tensors: Any) -> Any:
+def components(tensors: object) -> Any:
     """`tensors` with every list or tuple among them packed into one tensor, as wherever a tensor is wanted."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}
@@ -43,7 +43,7 @@ def _component(value: Tensor) -> Any:
     return graph_of(flatten(value)).to_tensor(value)
 
 
-def flat_tensors(tensors: Any) -> list[Any]:
+def flat_tensors(tensors: object) -> list[Any]:
     """The tensors of a list or dict (or one tensor), flat."""
     if not isinstance(tensors, (Mapping, list, tuple)):
         tensors = [tensors]
@@ -78,29 +78,32 @@ def static_shapes(
     return found
 
 
-def make_queue(capacity: int, dtypes: Any, shapes: Any, dynamic_pad: bool, **rest: Any) -> Any:
+def make_queue(
+    capacity: int, dtypes: Sequence[DType], shapes: Sequence[ShapeLike] | None, dynamic_pad: bool, **options: Any
+) -> QueueBase:
+    """A first-in-first-out queue; with `dynamic_pad` one that pads the elements of a batch. `options` are passed on."""
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-    return kind(capacity, dtypes, shapes, **rest)
+    return kind(capacity, dtypes, shapes, **options)
 
 
-def _enqueue(queue: Any, tensors: Sequence[Any], enqueue_many: bool, keep: Any) -> Any:
+def _enqueue(queue: QueueBase, tensors: Sequence[Any], enqueue_many: bool, keep: TensorLike | None) -> Any:
     if keep is True:
         return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
-    keep = get_default_graph().to_tensor(keep, bool_)
-    if enqueue_many and keep.shape.ndims == 1:
-        return queue.enqueue_many([boolean_mask(t, keep) for t in tensors])
+    wanted = get_default_graph().to_tensor(keep, bool_)
+    if enqueue_many and wanted.shape.ndims == 1:
+        return queue.enqueue_many([boolean_mask(t, wanted) for t in tensors])
     if enqueue_many:
-        return cond(keep, lambda: queue.enqueue_many(tensors), NO_OP)
-    return cond(keep, lambda: queue.enqueue(tensors), NO_OP)
+        return cond(wanted, lambda: queue.enqueue_many(tensors), NO_OP)
+    return cond(wanted, lambda: queue.enqueue(tensors), NO_OP)
 
 
 def _batched(
     lists: Sequence[Any],
-    keep: Any,
-    batch_size: Any,
+    keep: TensorLike | None,
+    batch_size: TensorLike,
     capacity: int,
     enqueue_many: bool,
-    shapes: Any,
+    shapes: Sequence[ShapeLike] | None,
     dynamic_pad: bool,
     smaller: bool,
     shared_name: str | None,
@@ -143,7 +146,7 @@ def _batched(
 
 
 def batch(
-    tensors: Any,
+    tensors: object,
     batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
@@ -177,13 +180,13 @@ def batch(
 
 
 def maybe_batch(
-    tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors: object,
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -206,11 +209,11 @@ def maybe_batch(
 
 
 def batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -233,12 +236,12 @@ def batch_join(
 
 
 def maybe_batch_join(
-    tensors_list: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -261,14 +264,14 @@ def maybe_batch_join(
 
 
 def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -292,15 +295,15 @@ def shuffle_batch(
 
 
 def maybe_shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -324,13 +327,13 @@ def maybe_shuffle_batch(
 
 
 def shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -354,14 +357,14 @@ def shuffle_batch_join(
 
 
 def maybe_shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,

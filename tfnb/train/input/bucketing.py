@@ -18,7 +18,7 @@ from tfnb.client.sync.queues import FIFOQueue, QueueBase
 from tfnb.client.variables.variable import group
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
@@ -26,23 +26,23 @@ from tfnb.train.input.batching import components, flat_tensors, make_queue, stat
 from tfnb.train.input.producers import add_fill_summary
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
 from tfnb.train.input.stored_sparse import restored, stored, stored_shapes
-from tfnb.types import Shape, bool_, int32
+from tfnb.types import Shape, ShapeLike, bool_, int32
 
 __all__ = ["API"]
 
 
 def bucket(
-    tensors: Any,
-    which_bucket: Any,
-    batch_size: Any,
+    tensors: object,
+    which_bucket: Tensor,
+    batch_size: int | Sequence[int],
     num_buckets: int,
     num_threads: int = 1,
     capacity: int = 32,
     bucket_capacities: Sequence[int] | None = None,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
-    keep_input: Any = True,
+    keep_input: TensorLike = True,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
@@ -78,7 +78,7 @@ def bucket(
         return which, found[0] if single else pack(tensors, found)
 
 
-def _fill(queues: list[Any], flat: list[Any], which: Any, num_threads: int, keep: Any) -> None:
+def _fill(queues: list[Any], flat: list[Any], which: Tensor, num_threads: int, keep: TensorLike) -> None:
     """The operations that put each example into its bucket's queue."""
     chosen = QueueBase.from_list(get_default_graph().to_tensor(which, int32), queues)
 
@@ -117,14 +117,14 @@ def _join(
 
 
 def bucket_by_sequence_length(
-    input_length: Any,
-    tensors: Any,
-    batch_size: TensorLike,
+    input_length: Tensor,
+    tensors: object,
+    batch_size: int | Sequence[int],
     bucket_boundaries: Sequence[int],
     num_threads: int = 1,
     capacity: int = 32,
     bucket_capacities: Sequence[int] | None = None,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     keep_input: TensorLike = True,

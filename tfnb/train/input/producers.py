@@ -14,11 +14,12 @@ import numpy as np
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.logging import summaries
-from tfnb.client.sync.queues import FIFOQueue
+from tfnb.client.sync.queues import FIFOQueue, QueueBase
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import IDENTITY, shape_of
@@ -27,12 +28,12 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.random.functions import random_shuffle
 from tfnb.ops.state.variables import count_up_to
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
-from tfnb.types import float32, int32, string
+from tfnb.types import ShapeLike, float32, int32, string
 
 __all__ = ["API", "add_fill_summary", "input_producer", "limit_epochs"]
 
 
-def add_fill_summary(queue: Any, name: str, capacity: int, after: int = 0) -> None:
+def add_fill_summary(queue: QueueBase, name: str, capacity: int, after: int = 0) -> None:
     """A scalar summary of how full a queue is: of the elements beyond `after`, the fraction of the room for them."""
     level = cast(queue.size() - after if after else queue.size(), float32)
     if after:
@@ -58,7 +59,7 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
 
 def input_producer(
     input_tensor: TensorLike,
-    element_shape: Any = None,
+    element_shape: ShapeLike = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -66,7 +67,7 @@ def input_producer(
     shared_name: str | None = None,
     summary_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
+    cancel_op: Operation | None = None,
 ) -> Any:
     """A queue of the rows of `input_tensor`, epoch after epoch, shuffled within each; a queue runner fills it.
 
@@ -93,14 +94,14 @@ def input_producer(
 
 
 def string_input_producer(
-    string_tensor: Any,
+    string_tensor: Tensor | Sequence[str | bytes] | np.ndarray,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
+    cancel_op: Operation | None = None,
 ) -> Any:
     """A queue of strings (file names), epoch after epoch, shuffled within each; a queue runner fills it.
 
@@ -130,7 +131,7 @@ def string_input_producer(
 
 
 def range_input_producer(
-    limit: Any,
+    limit: int | Tensor,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.platform.tf_logging import warning
+from tfnb.client.sync.queues import QueueBase
 from tfnb.errors import (
     CancelledError,
     ClosedSessionError,
@@ -45,11 +46,11 @@ class QueueRunner:
 
     def __init__(
         self,
-        queue: Any = None,
+        queue: QueueBase | None = None,
         enqueue_ops: Sequence[Any] | None = None,
-        close_op: Any = None,
-        cancel_op: Any = None,
-        queue_closed_exception_types: Any = None,
+        close_op: Operation | None = None,
+        cancel_op: Operation | None = None,
+        queue_closed_exception_types: tuple[type[OpError], ...] | None = None,
         queue_runner_def: Any = None,
         import_scope: str | None = None,
     ) -> None:
@@ -152,7 +153,7 @@ class QueueRunner:
                 t.start()
         return threads
 
-    def _run(self, sess: Session, enqueue_op: Any, coord: Coordinator | None) -> None:
+    def _run(self, sess: Session, enqueue_op: Operation, coord: Coordinator | None) -> None:
         ended = False
         try:
             enqueue: Callable[[], Any] = sess.make_callable(enqueue_op)

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 from tfnb.client.graph.nest import flatten
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.serialized_tensors import (
     deserialize_many_sparse,
     serialize_many_sparse,
     serialize_sparse,
 )
-from tfnb.types import DType
+from tfnb.types import DType, ShapeLike
 
 __all__ = ["Kind", "restored", "stored", "stored_shapes"]
 
@@ -30,14 +29,14 @@ class Kind(NamedTuple):
     rank: int | None
 
 
-def stored(tensors: Any, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
+def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
     """The structure (a dict, a list or one tensor) with strings for sparse tensors; the kind of each leaf, in order.
 
     With `enqueue_many` each example is a row. Raises `InvalidArgumentError` for rows of a vector.
     """
     kinds: dict[int, Kind] = {}
 
-    def one(value: Tensor) -> Any:
+    def one(value: Any) -> Any:
         if not isinstance(value, (SparseTensor, SparseTensorValue)):
             return value
         sparse = SparseTensor.from_value(value)
@@ -57,7 +56,7 @@ def stored(tensors: Any, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
     return found, [kinds.get(id(leaf)) for leaf in flatten(found)]
 
 
-def stored_shapes(shapes: Any, kinds: Sequence[Kind | None]) -> Any:
+def stored_shapes(shapes: Sequence[ShapeLike] | None, kinds: Sequence[Kind | None]) -> Any:
     """Shapes that a caller gave, with those of strings for sparse components."""
     if shapes is None or not any(kinds):
         return shapes

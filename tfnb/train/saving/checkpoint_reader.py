@@ -6,7 +6,7 @@ Invariant: what is read is whole and passed its checksum.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from tfnb.ops.checkpoint.save_restore import RESTORE_V2
 from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.state.variables import ASSIGN
-from tfnb.train.saving.checkpoint_state import latest_checkpoint
+from tfnb.train.saving.checkpoint_state import FilePath, latest_checkpoint
 from tfnb.train.saving.saver import Saver
 from tfnb.types import DType, as_shape
 
@@ -35,7 +35,7 @@ class CheckpointReader:
     damaged.
     """
 
-    def __init__(self, filepattern: Any) -> None:
+    def __init__(self, filepattern: FilePath) -> None:
         self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
 
     def has_tensor(self, tensor_str: str) -> bool:
@@ -57,7 +57,7 @@ class CheckpointReader:
         return "".join(f"{n} ({e.dtype.name}) {list(e.shape)}\n" for n, e in entries).encode()
 
 
-def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: FilePath) -> CheckpointReader:
     """The reader of a checkpoint, or of a folder's latest. Raises `NotFoundError` when there is none."""
     given = os.fsdecode(ckpt_dir_or_file)
     if os.path.isdir(given):
@@ -68,12 +68,12 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return CheckpointReader(given)
 
 
-def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: FilePath) -> list[tuple[str, list[int]]]:
     """(name, shape) of each tensor, sorted."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
-def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+def load_variable(ckpt_dir_or_file: FilePath, name: str) -> Any:
     """The value of one tensor; ":0" at the end of its name is no matter."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
@@ -81,7 +81,7 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 # ---- variables from checkpoints ------------------------------------------------------------------
 
 
-def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: FilePath, assignment_map: Mapping[str, Any] | Sequence[Variable]) -> None:
     """Makes values of a checkpoint the initial values of variables of the default graph.
 
     assignment_map: name in the checkpoint -> variable (partitioned ones too) or its name, or scope in the checkpoint
@@ -93,7 +93,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
         _begin_with(reader, theirs, variable)
 
 
-def _pairs(assignment_map: Any) -> list[tuple[str, Any]]:
+def _pairs(assignment_map: Mapping[str, Any] | Sequence[Variable]) -> list[tuple[str, Any]]:
     given = assignment_map
     if not isinstance(given, Mapping):
         given = {v.op.name: v for v in given}
@@ -123,7 +123,7 @@ def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list
     return pairs
 
 
-def _begin_with(reader: CheckpointReader, name: str, variable: Any) -> None:
+def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None:
     if not reader.has_tensor(name):
         raise NotFoundError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
     if not isinstance(variable, Variable):
@@ -143,7 +143,7 @@ def _begin_with(reader: CheckpointReader, name: str, variable: Any) -> None:
 
 
 def assign_from_checkpoint(
-    model_path: Any, var_list: Any, ignore_missing_vars: bool = False
+    model_path: FilePath, var_list: Mapping[str, Any] | Sequence[Any], ignore_missing_vars: bool = False
 ) -> tuple[Any, dict[Any, Any]]:
     """(operation, feed): running the operation with the feed assigns a checkpoint's values.
 
@@ -173,8 +173,8 @@ def assign_from_checkpoint(
 
 
 def assign_from_checkpoint_fn(
-    model_path: Any,
-    var_list: Any,
+    model_path: FilePath,
+    var_list: Mapping[str, Any] | Sequence[Any],
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tfnb.errors import DataLossError
 from tfnb.ir.protos import proto
@@ -30,6 +30,8 @@ __all__ = [
     "meta_graph_path",
     "update_checkpoint_state",
 ]
+
+FilePath: TypeAlias = str | bytes | os.PathLike[str]
 
 _MAX_BYTES = 1 << 24  # of the pointer file
 _LINE = re.compile(r'(\w+)\s*:\s*("(?:[^"\\]|\\.)*"|[-+.\w]+)')
@@ -89,12 +91,12 @@ def _unescaped(quoted: str) -> str:
         raise ValueError(f"{quoted[:80]!r} is no quoted text") from None
 
 
-def _pointer(folder: Any, latest_filename: str | None) -> str:
+def _pointer(folder: FilePath, latest_filename: str | None) -> str:
     return os.path.join(os.fsdecode(folder), latest_filename or "checkpoint")
 
 
 def generate_checkpoint_state_proto(
-    save_dir: Any,
+    save_dir: FilePath,
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None = None,
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
@@ -117,7 +119,7 @@ def generate_checkpoint_state_proto(
 
 
 def update_checkpoint_state(
-    save_dir: Any,
+    save_dir: FilePath,
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None = None,
     latest_filename: str | None = None,
@@ -150,7 +152,7 @@ def _below(folder: str, path: str) -> str:
     return os.path.relpath(path, folder) if os.path.isabs(path) else path
 
 
-def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> CheckpointState | None:
+def get_checkpoint_state(checkpoint_dir: FilePath, latest_filename: str | None = None) -> CheckpointState | None:
     """What the pointer file of a folder says, with full paths; None when there is none.
 
     Raises `DataLossError` for a file that is no checkpoint state.
@@ -171,7 +173,7 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     return state
 
 
-def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(checkpoint_dir: FilePath, latest_filename: str | None = None) -> str | None:
     """The prefix of a folder's latest checkpoint, or None when there is none."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
@@ -182,7 +184,7 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
     return None
 
 
-def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+def checkpoint_exists(checkpoint_prefix: FilePath) -> bool:
     """Is there a checkpoint of that prefix?"""
     return is_checkpoint(os.fsdecode(checkpoint_prefix))
 
@@ -198,7 +200,7 @@ def meta_graph_path(prefix: str, suffix: str = "meta") -> str:
     return f"{prefix}.{suffix}"
 
 
-def delete_checkpoint(checkpoint_prefix: Any, meta_graph_suffix: str = "meta") -> None:
+def delete_checkpoint(checkpoint_prefix: FilePath, meta_graph_suffix: str = "meta") -> None:
     """Deletes a checkpoint and the MetaGraph beside it; nothing happens when there is none.
 
     Files of these names with another content stay.

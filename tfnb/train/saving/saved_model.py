@@ -10,7 +10,7 @@ import importlib
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,14 @@ from tfnb.errors import (
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.wire import read_message
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint.files import sweep
 from tfnb.session.session import Session
 from tfnb.system.files import os_errors, sync_file, sync_folder
 from tfnb.system.scratch import Scratch
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
 from tfnb.train.saving.signatures import (
     SIGNATURE_CONSTANTS,
@@ -82,7 +84,7 @@ class SavedModelBuilder:
     Raises `AlreadyExistsError` when there is something of that name.
     """
 
-    def __init__(self, export_dir: Any) -> None:
+    def __init__(self, export_dir: FilePath) -> None:
         self._dir = os.fsdecode(export_dir).rstrip(os.sep)
         if os.path.exists(self._dir):
             raise AlreadyExistsError(f"the export directory {self._dir} exists already")
@@ -96,10 +98,10 @@ class SavedModelBuilder:
         sess: Session,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        assets_collection: Sequence[Tensor] | None = None,
+        legacy_init_op: Operation | Tensor | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | Tensor | None = None,
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
@@ -134,10 +136,10 @@ class SavedModelBuilder:
         self,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        assets_collection: Sequence[Tensor] | None = None,
+        legacy_init_op: Operation | Tensor | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | Tensor | None = None,
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
@@ -170,10 +172,10 @@ class SavedModelBuilder:
         self,
         graph: GraphBuilder,
         tags: Iterable[str],
-        signatures: Any,
-        assets: Any,
-        legacy_init_op: Any,
-        main_op: Any,
+        signatures: Mapping[str, Any] | None,
+        assets: Sequence[Tensor] | None,
+        legacy_init_op: Operation | Tensor | None,
+        main_op: Operation | Tensor | None,
         clear_devices: bool,
         saver: Saver,
         strip_default_attrs: bool,
@@ -303,7 +305,7 @@ def load(
     return message
 
 
-def _run_main_op(sess: Any, message: Any, scope: str, folder: str) -> None:
+def _run_main_op(sess: Session, message: Any, scope: str, folder: str) -> None:
     prefix = f"{scope}/" if scope else ""
     feeds = {
         prefix + a.tensor_info.name: os.path.join(folder, _ASSETS, os.path.basename(a.filename)).encode()
@@ -320,7 +322,7 @@ def simple_save(
     export_dir: str,
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
-    legacy_init_op: Any = None,
+    legacy_init_op: Operation | Tensor | None = None,
 ) -> None:
     """A SavedModel for serving, with one signature of tensors by name."""
     builder = SavedModelBuilder(export_dir)

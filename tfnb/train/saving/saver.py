@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from tfnb.client.graph.meta_graph import export_meta_graph
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import (
     AbortedError,
     DTypeError,
@@ -33,6 +34,7 @@ from tfnb.session.session import Session
 from tfnb.system.files import os_errors
 from tfnb.train.saving.best_checkpoints import BestCheckpoints
 from tfnb.train.saving.checkpoint_state import (
+    FilePath,
     delete_checkpoint,
     get_checkpoint_mtimes,
     meta_graph_path,
@@ -62,7 +64,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: Mapping[str, Any] | Sequence[Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -70,7 +72,7 @@ class Saver:
         name: str | None = None,
         restore_sequentially: bool = False,
         saver_def: Any = None,
-        builder: Any = None,
+        builder: object = None,
         defer_build: bool = False,
         allow_empty: bool = False,
         write_version: int = _V2,
@@ -132,9 +134,9 @@ class Saver:
 
     def save(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: Session,
+        save_path: FilePath,
+        global_step: TensorLike | Variable | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -161,7 +163,7 @@ class Saver:
     def export_meta_graph(
         self,
         filename: str | None = None,
-        collection_list: Any = None,
+        collection_list: Sequence[str] | None = None,
         as_text: bool = False,
         export_scope: str | None = None,
         clear_devices: bool = False,
@@ -187,9 +189,9 @@ class Saver:
 
     def save_async(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: Session,
+        save_path: FilePath,
+        global_step: TensorLike | Variable | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -245,7 +247,9 @@ class Saver:
             if writer is not None:
                 writer.shutdown()
 
-    def _path(self, sess: Any, save_path: Any, global_step: Any, latest: str | None) -> str:
+    def _path(
+        self, sess: Session, save_path: FilePath, global_step: TensorLike | Variable | None, latest: str | None
+    ) -> str:
         prefix = os.fsdecode(save_path)
         base = os.path.basename(prefix)
         if not base:
@@ -291,7 +295,7 @@ class Saver:
 
     # ---- restoring -------------------------------------------------------------------------------
 
-    def restore(self, sess: Session, save_path: str) -> None:
+    def restore(self, sess: Session, save_path: FilePath) -> None:
         """Gives the variables the values of a checkpoint; they need no initial values.
 
         Raises `NotFoundError` (no checkpoint, a variable that it lacks), `InvalidArgumentError` (another dtype or
@@ -365,7 +369,7 @@ class Saver:
         """The list of kept checkpoints, oldest first, as if they had been written now."""
         self._kept = [(os.fsdecode(p), time.time()) for p in last_checkpoints]
 
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[FilePath, float]]) -> None:
         """The same with the time of each, in seconds."""
         self._kept = [(os.fsdecode(p), float(t)) for p, t in last_checkpoints_with_time]
 

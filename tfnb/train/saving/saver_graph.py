@@ -6,7 +6,7 @@ Invariant: a graph with these nodes is saved and restored by names alone (`Saver
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ class SaverNames:
     restore_op_name: str
 
 
-def saveables(var_list: Any) -> list[Saveable]:
+def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveable]:
     """The variables of `var_list`, sorted by name: None (all), a list, or a mapping of names to variables.
 
     Raises `DTypeError` for what is no variable, `InvalidArgumentError` for a name that occurs twice.

@@ -82,7 +82,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     return build_signature_def(ins, outs, SIGNATURE_CONSTANTS["PREDICT_METHOD_NAME"])
 
 
-def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
+def classification_signature_def(examples: Any, classes: Tensor | None, scores: Tensor | None) -> Any:
     """The signature of a classification of strings (tf.Example): classes (strings), scores (float32), or both."""
     outputs = {k: t for k, t in (("classes", classes), ("scores", scores)) if t is not None}
     if examples is None or not outputs:
@@ -117,7 +117,7 @@ class ExportOutput:
 class PredictOutput(ExportOutput):
     """Any tensors: a dict of them by name, or one tensor, which is then called "output"."""
 
-    def __init__(self, outputs: Any) -> None:
+    def __init__(self, outputs: Mapping[str, Tensor] | TensorLike) -> None:
         self.outputs = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
@@ -127,7 +127,7 @@ class PredictOutput(ExportOutput):
 class ClassificationOutput(ExportOutput):
     """Classes (strings), their scores (float32), or both. The model must receive one tensor of tf.Example strings."""
 
-    def __init__(self, scores: Any = None, classes: Any = None) -> None:
+    def __init__(self, scores: Tensor | None = None, classes: Tensor | None = None) -> None:
         if scores is None and classes is None:
             raise InvalidArgumentError("ClassificationOutput needs scores or classes")
         self.scores, self.classes = scores, classes
@@ -139,7 +139,7 @@ class ClassificationOutput(ExportOutput):
 class RegressionOutput(ExportOutput):
     """Float32 numbers. The model must receive one tensor of tf.Example strings."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Tensor) -> None:
         self.value = value
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
