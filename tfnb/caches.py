@@ -11,7 +11,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 __all__ = ["Cache", "CacheInfo", "Caches", "clear_caches", "forget_results", "list_caches", "remembered"]
 
@@ -97,9 +97,9 @@ def remembered(name: str, limit: int) -> Callable[[F], F]:
     return decorate
 
 
-def forget_results(function: Any) -> None:
+def forget_results(function: Callable[..., object]) -> None:
     """Empties the cache of a `remembered` function."""
-    function.cache_clear()
+    cast("functools._lru_cache_wrapper[object]", function).cache_clear()
 
 
 class CacheInfo(NamedTuple):
@@ -155,7 +155,7 @@ def clear_caches() -> None:
     for cache in objects:
         cache.clear()
     for function, _ in functions:
-        function.cache_clear()
+        cast("functools._lru_cache_wrapper[object]", function).cache_clear()
 
 
 def _registered() -> tuple[list[Cache[Any, Any]], list[tuple[Any, str]]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 __all__ = [
     "ABORTED",
@@ -103,6 +103,19 @@ def name_cells(cell_of: Callable[[str], str | None]) -> None:
     _cell_of = cell_of
 
 
+class Blamed(Protocol):
+    """What an error uses of the operation or node that it names."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin | None: ...
+
+
 class BlamedNode(NamedTuple):
     """What an error says of a node that is not in this process, or no longer: its name, type and line."""
 
@@ -126,22 +139,22 @@ class OpError(Exception):
 
     def __init__(
         self,
-        *args: Any,
-        node_def: Any = None,
-        op: Any = None,
+        *args: object,
+        node_def: object = None,
+        op: Blamed | None = None,
         message: str | None = None,
         error_code: int | None = None,
     ) -> None:
         names = ("message", "op") if len(args) <= 2 and message is None else _TENSORFLOW
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__}() takes at most {len(names)} arguments, got {len(args)}")
-        given = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
+        given: dict[str, Any] = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
         given.update(zip(names, args, strict=False))
         if given["message"] is None:
             raise TypeError(f"{type(self).__name__}() needs a message: (message, op) or (node_def, op, message)")
         self.message = str(given["message"])
         super().__init__(self.message)
-        self.op = given["op"]
+        self.op: Any = given["op"]
         self._node_def = given["node_def"]
         self._error_code = given["error_code"]
 
@@ -166,7 +179,7 @@ class OpError(Exception):
             state["op"] = BlamedNode(str(op.name), str(op.type), getattr(op, "origin", None))
         return type(self), (self.message,), state
 
-    def with_op(self, op: Any) -> OpError:
+    def with_op(self, op: Blamed | None) -> OpError:
         """This error, blamed on `op` unless a node is blamed already."""
         if self.op is None:
             self.op = op
@@ -302,8 +315,17 @@ class KernelBuildError(InternalError):
 
     nodes: tuple[int, ...] = ()
 
-    def __init__(self, *args: Any, log: str = "", source_path: str = "", **named: Any) -> None:
-        super().__init__(*args, **named)
+    def __init__(
+        self,
+        *args: object,
+        log: str = "",
+        source_path: str = "",
+        node_def: object = None,
+        op: Blamed | None = None,
+        message: str | None = None,
+        error_code: int | None = None,
+    ) -> None:
+        super().__init__(*args, node_def=node_def, op=op, message=message, error_code=error_code)
         self.log = log
         self.source_path = source_path
 

@@ -6,12 +6,13 @@ dimension of None is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, SupportsInt, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 
@@ -38,9 +39,9 @@ class DType:
 
     __slots__ = ("cl", "enum", "kind", "name", "np", "size")
 
-    def __init__(self, name: str, np_type: Any, cl: str, enum: int, kind: str) -> None:
+    def __init__(self, name: str, np_type: npt.DTypeLike, cl: str, enum: int, kind: str) -> None:
         self.name = name
-        self.np = np.dtype(np_type)
+        self.np: np.dtype[Any] = np.dtype(np_type)
         self.cl = cl
         self.enum = enum
         self.kind = kind
@@ -102,10 +103,11 @@ class DType:
         if self.is_integer:
             return np.iinfo(self.np)
         if self.is_floating:
-            return ml_dtypes.finfo(self.np)
+            finfo: Any = ml_dtypes.finfo  # has no annotations
+            return finfo(self.np)
         raise DTypeError(f"{self.name} has no smallest and largest value")
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         return as_dtype(other) is self
 
     def __eq__(self, other: object) -> bool:
@@ -224,7 +226,7 @@ class Dimension:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: SupportsIndex | None) -> None:
         self.value = _dim(value)
 
     def __int__(self) -> int:
@@ -241,39 +243,39 @@ class Dimension:
     def __hash__(self) -> int:
         return hash(self.value)
 
-    def _with(self, other: Any, f: Any) -> Dimension:
+    def _with(self, other: SupportsInt | None, f: Callable[[int, int], int]) -> Dimension:
         other = other.value if isinstance(other, Dimension) else other
         return Dimension(None if self.value is None or other is None else f(self.value, int(other)))
 
-    def __add__(self, other: Any) -> Dimension:
+    def __add__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a + b)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Dimension:
+    def __sub__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a - b)
 
-    def __mul__(self, other: Any) -> Dimension:
+    def __mul__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a * b)
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Any) -> Dimension:
+    def __floordiv__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a // b)
 
-    def __mod__(self, other: Any) -> Dimension:
+    def __mod__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a % b)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: SupportsInt) -> bool:
         return int(self) < int(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: SupportsInt) -> bool:
         return int(self) > int(other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: SupportsInt) -> bool:
         return int(self) <= int(other)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: SupportsInt) -> bool:
         return int(self) >= int(other)
 
     def __repr__(self) -> str:
@@ -283,7 +285,7 @@ class Dimension:
         return "?" if self.value is None else str(self.value)
 
 
-def _dim(value: Any) -> int | None:
+def _dim(value: SupportsIndex | None) -> int | None:
     if isinstance(value, Dimension):
         return value.value
     if value is None:
@@ -336,7 +338,7 @@ class Shape:
             raise ShapeError("as_list() is not defined on a shape of unknown rank")
         return list(self.dims)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Can a tensor have both shapes?"""
         other = as_shape(other)
         if self.dims is None or other.dims is None:
@@ -345,7 +347,7 @@ class Shape:
             a is None or b is None or a == b for a, b in zip(self.dims, other.dims, strict=True)
         )
 
-    def merge_with(self, other: Any) -> Shape:
+    def merge_with(self, other: object) -> Shape:
         """What is known of a tensor that has both shapes. Raises `ShapeError` when none can."""
         other = as_shape(other)
         if not self.is_compatible_with(other):
@@ -356,7 +358,7 @@ class Shape:
             return self
         return Shape(tuple(b if a is None else a for a, b in zip(self.dims, other.dims, strict=True)))
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         self.merge_with(other)
 
     def assert_has_rank(self, rank: int) -> None:
@@ -365,7 +367,7 @@ class Shape:
     def with_rank(self, rank: int) -> Shape:
         return self.merge_with(Shape((None,) * rank))
 
-    def concatenate(self, other: Any) -> Shape:
+    def concatenate(self, other: object) -> Shape:
         other = as_shape(other)
         if self.dims is None or other.dims is None:
             return unknown_shape
@@ -382,7 +384,7 @@ class Shape:
     def __iter__(self) -> Iterator[Dimension]:
         return (Dimension(d) for d in self.as_list())
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: int | slice) -> Any:
         if isinstance(key, slice):
             return unknown_shape if self.dims is None else Shape(self.dims[key])
         return Dimension(None if self.dims is None else self.dims[key])
@@ -406,11 +408,11 @@ class Shape:
         return f"TensorShape({None if self.dims is None else list(self.dims)})"
 
 
-def _iterate(dims: Any) -> Iterable[Any]:
+def _iterate(dims: object) -> Iterable[Any]:
     if isinstance(dims, Shape):
         return dims.dims or ()
     try:
-        return tuple(dims)
+        return tuple(cast("Iterable[Any]", dims))
     except TypeError:
         return (dims,)
 

@@ -59,7 +59,7 @@ class Exchange:
         self._line(key).submit(_FEED, Attempt(call, step))
         return lambda: "waits to be fed by partial_run"
 
-    def hand_out(self, key: int, value: Any) -> None:
+    def hand_out(self, key: int, value: np.ndarray | None) -> None:
         self._found[key] = value
         self._ring()
 
@@ -97,8 +97,9 @@ class PartAttrs:
 
 
 def _receive(call: AsyncCall) -> Callable[[], str]:
-    a = call.host.attrs
-    return a.exchange.receive(call, a.key)
+    attrs: PartAttrs = call.host.attrs
+    assert attrs.exchange is not None
+    return attrs.exchange.receive(call, attrs.key)
 
 
 def _hand_out(call: HostCall, *value: np.ndarray) -> tuple[()]:

@@ -7,11 +7,12 @@ a fed edge; every fed edge is replaced by a Feed node, in the order of the reque
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.graph import Edge, Graph, Node, node_of
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, TensorSpec
 
 __all__ = ["FEED", "Request", "prune"]
@@ -31,9 +32,9 @@ FEED = OpDef(
 class Request:
     """What a step is asked for: tensors to fetch, operations to run, tensors to be fed."""
 
-    fetches: tuple[Any, ...]
-    targets: tuple[Any, ...] = ()
-    feeds: tuple[Any, ...] = ()
+    fetches: tuple[Tensor, ...]
+    targets: tuple[Operation, ...] = ()
+    feeds: tuple[Tensor, ...] = ()
 
 
 def prune(request: Request) -> Graph:
@@ -86,11 +87,11 @@ def prune(request: Request) -> Graph:
 
 
 def _first_free_id(request: Request) -> int:
-    some = [*request.fetches, *request.targets, *request.feeds]
+    some: list[Tensor | Operation] = [*request.fetches, *request.targets, *request.feeds]
     return int(some[0].graph.version) + 1_000_000 if some else 0
 
 
-def _refuse(op: Any, feeds: dict[Edge, int]) -> None:
+def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
     """A placeholder that is reached but not fed; one that only control edges reach runs as a no-op when fed."""
     if Edge(op.id, 0) in feeds:
         return

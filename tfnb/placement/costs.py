@@ -35,7 +35,8 @@ def _size(dims: Iterable[int | None]) -> int:
 
 def nbytes(spec: TensorSpec) -> int:
     """Bytes of a tensor, as far as its static shape tells."""
-    return _size(spec.shape.dims if spec.shape.dims is not None else (None,)) * spec.dtype.size
+    size: int = spec.dtype.size
+    return size * _size(spec.shape.dims if spec.shape.dims is not None else (None,))
 
 
 def _product_flops(graph: Graph, node: Node) -> float:

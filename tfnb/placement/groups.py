@@ -7,13 +7,14 @@ that every step of a session finds a variable where the step before left it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.opdef import Kind, ref_inputs
-from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.types import TensorSpec, resource, variant
 
 __all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "state_groups"]
@@ -21,13 +22,16 @@ __all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "sta
 _PASSING = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION)
 
 
-class Union:
+H = TypeVar("H", bound=Hashable)
+
+
+class Union(Generic[H]):
     """Disjoint sets of hashable things."""
 
     def __init__(self) -> None:
-        self._parent: dict[Any, Any] = {}
+        self._parent: dict[H, H] = {}
 
-    def find(self, x: Any) -> Any:
+    def find(self, x: H) -> H:
         """Stands for the set that `x` is in."""
         parent = self._parent
         root = x
@@ -37,7 +41,7 @@ class Union:
             parent[x], x = root, parent.get(x, x)
         return root
 
-    def join(self, a: Any, b: Any) -> None:
+    def join(self, a: H, b: H) -> None:
         """What stood for the set of `a` stands for both."""
         self._parent[self.find(b)] = self.find(a)
 
@@ -52,12 +56,12 @@ def is_state(spec: TensorSpec) -> bool:
     return spec.ref or is_handle(spec)
 
 
-def makes_state(node: Any) -> bool:
+def makes_state(node: Operation | Node) -> bool:
     """Does an operation (or node) make the state that its outputs stand for?"""
     return any(is_state(s) for s in node.specs) and not node.inputs
 
 
-def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:
+def _joined(node: Operation | Node, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:
     """Names of what `node` must stand beside. `sources`: the maker of each input, and what it gives."""
     yield from (c.removeprefix("loc:@") for c in node.colocation)
     refs: frozenset[int] | None = None
@@ -71,7 +75,7 @@ def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[st
                 yield name
 
 
-def join_graph(graph: Graph, union: Union) -> None:
+def join_graph(graph: Graph, union: Union[str]) -> None:
     """Joins the names of a step's nodes that must share a device.
 
     Who only reads a variable, and asks for nothing, stands beside it too: beside the first, when it reads several.
@@ -106,9 +110,9 @@ class StateGroups:
     makers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def state_groups(operations: Sequence[Any]) -> StateGroups:
+def state_groups(operations: Iterable[Operation]) -> StateGroups:
     """From the operations of a user's graph."""
-    union = Union()
+    union = Union[str]()
     joined: set[str] = set()
     shared: dict[tuple[str, str], str] = {}
     for op in operations:

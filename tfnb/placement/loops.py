@@ -132,7 +132,7 @@ class ControlLoops:
         what: str,
         opdef: OpDef,
         inputs: tuple[Edge, ...],
-        attrs: Any,
+        attrs: object,
         types: Mapping[str, Any] = {"T": int32},
         control: tuple[int, ...] = (),
         n_outputs: int = 1,

@@ -149,7 +149,7 @@ def _known(devices: Iterable[str]) -> dict[str, DeviceSpec]:
 
 
 def _groups(graph: Graph, rules: Rules) -> list[Group]:
-    union = Union()
+    union = Union[str]()
     for name, root in rules.state.of.items():
         union.join(root, name)
     join_graph(graph, union)

@@ -24,7 +24,7 @@ class Timeline:
     statistics.
     """
 
-    def __init__(self, step_stats: Any, graph: Any = None) -> None:
+    def __init__(self, step_stats: object, graph: object = None) -> None:
         self._times = times_of(step_stats)
 
     def generate_chrome_trace_format(
@@ -41,7 +41,7 @@ class Timeline:
         return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, ensure_ascii=False)
 
 
-def times_of(found: Any) -> list[NodeStats]:
+def times_of(found: object) -> list[NodeStats]:
     """NodeStats of a RunMetadata, its `step_stats`, or a message of either. Raises `InvalidArgumentError`."""
     if isinstance(found, RunMetadata):
         return list(found.step_stats)

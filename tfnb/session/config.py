@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
-from tfnb.session.step_messages import fields_of, parsed, step_stats_message
+from tfnb.session.step_messages import NodeStats, StepStatsMessage, fields_of, parsed, step_stats_message
 
 __all__ = ["ConfigProto", "GPUOptions", "GraphOptions", "NodeStats", "RunMetadata", "RunOptions", "StepTimes"]
+
+
+class RunMetadataMessage(Protocol):
+    """The field of TensorFlow's RunMetadata message that is read here."""
+
+    step_stats: StepStatsMessage
 
 
 @dataclass
@@ -97,32 +103,6 @@ class RunOptions:
     timeout_in_ms: int = 0
 
 
-@dataclass(frozen=True)
-class NodeStats:
-    """When something of a step ran. Times are microseconds since the step began.
-
-    `kind`: "kernel" on a device, "host" kernel, "launch" and "compile" of a cluster, "transfer", "schedule" (the
-    executor) or "wait". `lane`: the queue of `device`, or the host thread. `nodes` are the names of the graph nodes
-    it computed; `detail` says what a wait was for, and `woken_by` names the thread that ended it.
-    """
-
-    name: str
-    op: str
-    device: str
-    start_us: float
-    end_us: float
-    nbytes: int = 0
-    nodes: tuple[str, ...] = ()
-    kind: str = "kernel"
-    lane: str = ""
-    detail: str = ""
-    woken_by: str = ""
-
-    @property
-    def took_us(self) -> float:
-        return self.end_us - self.start_us
-
-
 class StepTimes(list[NodeStats]):
     """The `step_stats` of a run: a list of NodeStats, by start; `dev_stats` is TensorFlow's view of them."""
 
@@ -160,7 +140,7 @@ class RunMetadata:
         return RunMetadata.from_proto(parsed(proto("config").RunMetadata, data))
 
     @staticmethod
-    def from_proto(message: Any) -> RunMetadata:
+    def from_proto(message: RunMetadataMessage) -> RunMetadata:
         """From TensorFlow's message. Times begin with the first that it has."""
         times = StepTimes(NodeStats(**fields) for fields in fields_of(message.step_stats))
         return RunMetadata(times, wall_us=max((t.end_us for t in times), default=0.0))

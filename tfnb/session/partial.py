@@ -68,10 +68,10 @@ class PartialRun:
     def _give(self, plan: FetchPlan, arrays: Mapping[Tensor, Any]) -> list[int]:
         """Hands the feeds to the step; the numbers of the fetches."""
         with self._lock:
-            wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in (*plan.tensors, *plan.operations)]
+            asked: tuple[Tensor | Operation, ...] = (*plan.tensors, *plan.operations)
+            wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in asked]
             given = {self._number(self._feeds, t, "feed", self._fed): a for t, a in arrays.items()}
             names = {k: t.name for t, k in self._feeds.items()}
-            asked: tuple[Any, ...] = (*plan.tensors, *plan.operations)
             for x, k in zip(asked, wanted, strict=True):
                 missing = self._needs[k] - self._fed - set(given)
                 if missing:
@@ -83,7 +83,7 @@ class PartialRun:
             self._exchange.feed(k, array)
         return wanted
 
-    def _number(self, known: Mapping[Any, int], x: Any, what: str, used: set[int]) -> int:
+    def _number(self, known: Mapping[Any, int], x: Tensor | Operation, what: str, used: set[int]) -> int:
         k = known.get(x)
         if k is None:
             raise InvalidArgumentError(f"the {what} {x.name} was not specified in partial_run_setup", _op(x))
@@ -92,5 +92,5 @@ class PartialRun:
         return k
 
 
-def _op(x: Tensor | Operation) -> Any:
+def _op(x: Tensor | Operation) -> Operation:
     return x if isinstance(x, Operation) else x.op

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
@@ -56,7 +55,7 @@ class Placing:
         self._measured_then: weakref.WeakKeyDictionary[Placement, int] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._pins: dict[str, str] = {}
-        self._known: tuple[Any, int, StateGroups] | None = None  # graph, its version, its groups
+        self._known: tuple[weakref.ref[GraphBuilder], int, StateGroups] | None = None  # graph, its version, its groups
 
     def rules(self, graph: GraphBuilder | None) -> Rules:
         """For a step of the user's graph `graph` (None: of no graph)."""
@@ -94,7 +93,7 @@ class Placing:
         with self._lock:
             return dict(self._pins)
 
-    def _groups(self, graph: Any) -> StateGroups:
+    def _groups(self, graph: GraphBuilder) -> StateGroups:
         known = self._known
         if known is None or known[0]() is not graph or known[1] != graph.version:
             self._known = known = weakref.ref(graph), graph.version, state_groups(graph.get_operations())

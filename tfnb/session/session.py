@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.caches import Cache
 from tfnb.errors import (
@@ -38,16 +38,20 @@ from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
-from tfnb.session.local import LocalWorker
+from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
 from tfnb.system.interrupts import HeldInterrupts
+
+if TYPE_CHECKING:
+    from tfnb.session.dask.master.master import Master
+    from tfnb.session.dask.membership.health_monitor import HealthMonitor
 
 __all__ = ["InteractiveSession", "Session", "open_sessions"]
 
 
 _MAX_KEPT = 512  # compiled steps, and requests with their step, that a session keeps; the oldest goes
-_open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
+_open: weakref.WeakSet[Session] = weakref.WeakSet()  # the sessions of this process that are not closed
 
 
 def _after_fork() -> None:
@@ -81,7 +85,7 @@ class Session:
     `UnavailableError` when nobody answers at the target.
     """
 
-    def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
+    def __init__(self, target: str = "", graph: GraphBuilder | None = None, config: ConfigProto | None = None) -> None:
         if config is not None and not isinstance(config, ConfigProto):
             raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
@@ -89,14 +93,16 @@ class Session:
         where = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
         local = where in ("", "local")
         with self._bounded():
-            self._worker: Any = LocalWorker(self._config) if local else dask.connect(where, self._config)
+            self._worker: LocalWorker | Master = (
+                LocalWorker(self._config) if local else dask.connect(where, self._config)
+            )
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
         self._lock = threading.Lock()
         self._closed = False
         self._pid = os.getpid()
         self._partial: dict[str, PartialRun] = {}
-        self._contexts: list[Any] = []
+        self._contexts: list[AbstractContextManager[Any]] = []
         _open.add(self)
 
     @property
@@ -105,7 +111,7 @@ class Session:
 
     def run(
         self,
-        fetches: Any,
+        fetches: object,
         feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
@@ -149,7 +155,7 @@ class Session:
         return bounded(Deadline(timeout / 1000) if timeout else None)
 
     def make_callable(
-        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+        self, fetches: object, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function of the values of `feed_list` that runs the step with less overhead."""
         keys = tuple(feed_list or ())
@@ -157,7 +163,7 @@ class Session:
         plan = plan_fetches(self._graph, fetches)
         step = self._step(plan, tensors, None)
 
-        def call(*values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
+        def call(*values: object, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
             if self._closed:
                 raise self._refusal()
             if len(values) != len(keys):
@@ -175,7 +181,7 @@ class Session:
 
         return call if accept_options else lambda *values: call(*values)
 
-    def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] | None = None) -> str:
+    def partial_run_setup(self, fetches: object, feeds: Sequence[Any] | None = None) -> str:
         """Begins a step whose feeds and fetches come in several calls of `partial_run`; gives its handle.
 
         What needs no feed runs at once. Raises as `run` does.
@@ -202,7 +208,7 @@ class Session:
             self._partial[run.handle] = run
         return run.handle
 
-    def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+    def partial_run(self, handle: str, fetches: object, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Goes on with a step of `partial_run_setup`: feeds values and gives those of `fetches`.
 
         Each feed is given once and each fetch taken once; a fetch whose feeds are not all there is an
@@ -220,7 +226,9 @@ class Session:
         return found
 
     @staticmethod
-    def reset(target: str = "", containers: Any = None, config: ConfigProto | None = None) -> None:
+    def reset(
+        target: str = "", containers: str | Sequence[str] | None = None, config: ConfigProto | None = None
+    ) -> None:
         """Drops the state in the named `containers` (None: in all) of this process and closes its sessions.
 
         With a `target`, the state of all tasks of that cluster; sessions on it stay.
@@ -237,11 +245,11 @@ class Session:
             session.close()
         reset_shared(chosen)
 
-    def list_devices(self) -> list[Any]:
+    def list_devices(self) -> list[DeviceDescription]:
         """The session's devices."""
         return self._worker.describe_devices()
 
-    def cluster_status(self) -> Any:
+    def cluster_status(self) -> HealthMonitor:
         """A monitor of the tasks of the session's cluster, which `tf.show_cluster` displays.
 
         Its `poll()` asks the tasks and returns how they are, as a dict; `close()` ends it.
@@ -274,7 +282,7 @@ class Session:
         """The compiled step for a request, the one that `run` uses."""
         return self._step(plan, feeds, None)
 
-    def explain_placement(self, fetches: Any, feeds: Sequence[Any] = ()) -> str:
+    def explain_placement(self, fetches: object, feeds: Sequence[Any] = ()) -> str:
         """Where the nodes of a step go and why: a text with every group of nodes, by device.
 
         `fetches` as in `run`, `feeds` the tensors that are fed. Nothing runs; raises as `run` does when it compiles.
@@ -337,7 +345,7 @@ class Session:
     # finding the compiled step
 
     def _find(
-        self, fetches: Any, feeds: Mapping[Any, Any], metadata: RunMetadata | None
+        self, fetches: object, feeds: Mapping[Any, Any], metadata: RunMetadata | None
     ) -> tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]:
         """By the identity of the request first, which is quick; else by its graph elements."""
         key: Any = (tuple(fetches) if type(fetches) is list else fetches, type(fetches), tuple(feeds))
@@ -382,25 +390,28 @@ class _AsDefault:
         default.push(self._session)
         return self._session
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         default.pop(self._session)
-        self._graph.__exit__(*error)
+        self._graph.__exit__(kind, error, trace)
 
 
 class InteractiveSession(Session):
     """A session that is the default from its creation until `close`: for notebooks."""
 
-    def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
+    _explicit: AbstractContextManager[Any] | None = None  # the block that makes `graph` the default graph
+
+    def __init__(self, target: str = "", graph: GraphBuilder | None = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         default.push(self)
-        self._explicit: Any = None
         if graph is not None:
             self._explicit = graph.as_default()
             self._explicit.__enter__()
 
     def close(self) -> None:
         default.pop(self)
-        if getattr(self, "_explicit", None) is not None:
-            explicit, self._explicit = self._explicit, None
+        explicit, self._explicit = self._explicit, None
+        if explicit is not None:
             explicit.__exit__(None, None, None)
         super().close()

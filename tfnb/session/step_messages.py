@@ -8,8 +8,9 @@ Invariant: what we write we read back the same, to the nanosecond.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
@@ -19,7 +20,71 @@ __all__ = ["fields_of", "parsed", "step_stats_message"]
 _OURS = "tfnb"  # marks a label that holds what TensorFlow's fields have no room for
 
 
-def step_stats_message(times: Iterable[Any]) -> Any:
+M = TypeVar("M", covariant=True)
+
+
+class MessageType(Protocol[M]):
+    """The class of a protobuf message."""
+
+    DESCRIPTOR: Any
+
+    def FromString(self, data: bytes, /) -> M: ...
+
+
+@dataclass(frozen=True)
+class NodeStats:
+    """When something of a step ran. Times are microseconds since the step began.
+
+    `kind`: "kernel" on a device, "host" kernel, "launch" and "compile" of a cluster, "transfer", "schedule" (the
+    executor) or "wait". `lane`: the queue of `device`, or the host thread. `nodes` are the names of the graph nodes
+    it computed; `detail` says what a wait was for, and `woken_by` names the thread that ended it.
+    """
+
+    name: str
+    op: str
+    device: str
+    start_us: float
+    end_us: float
+    nbytes: int = 0
+    nodes: tuple[str, ...] = ()
+    kind: str = "kernel"
+    lane: str = ""
+    detail: str = ""
+    woken_by: str = ""
+
+    @property
+    def took_us(self) -> float:
+        return self.end_us - self.start_us
+
+
+class NodeExecStatsMessage(Protocol):
+    """The fields of TensorFlow's NodeExecStats message that are read here."""
+
+    node_name: str
+    timeline_label: str
+    thread_id: int
+    all_start_micros: int
+    all_start_nanos: int
+    all_end_rel_micros: int
+    all_end_rel_nanos: int
+    output: Sequence[Any]
+
+
+class DeviceStepStatsMessage(Protocol):
+    """The fields of TensorFlow's DeviceStepStats message that are read here."""
+
+    device: str
+    thread_names: Mapping[int, str]
+    node_stats: Sequence[NodeExecStatsMessage]
+
+
+class StepStatsMessage(Protocol):
+    """TensorFlow's StepStats message."""
+
+    dev_stats: Sequence[DeviceStepStatsMessage]
+
+
+def step_stats_message(times: Iterable[NodeStats]) -> Any:
     """A StepStats message of NodeStats."""
     message = proto("step_stats").StepStats()
     devices: dict[str, Any] = {}
@@ -44,8 +109,8 @@ def step_stats_message(times: Iterable[Any]) -> Any:
         more = json.dumps({k: v for k, v in told.items() if v}, ensure_ascii=False)
         for name in nodes:
             label = f"{name} = {t.op}() {_OURS}{more}"
-            times = _times(t.start_us, _nanos(t) // len(nodes))
-            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **times)
+            when = _times(t.start_us, _nanos(t) // len(nodes))
+            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **when)
             more = json.dumps({"part": True})
     return message
 
@@ -56,7 +121,7 @@ def _users_node(name: str) -> str:
     return (before.rpartition("/")[0] or before) if mark else name
 
 
-def _nanos(t: Any) -> int:
+def _nanos(t: NodeStats) -> int:
     return max(round((t.end_us - t.start_us) * 1e3), 0)
 
 
@@ -72,15 +137,15 @@ def _times(start_us: float, took: int) -> dict[str, int]:
     }
 
 
-def parsed(message: Any, data: bytes) -> Any:
-    """A message of a type from bytes. Raises `InvalidArgumentError`."""
+def parsed(message: MessageType[M], data: bytes) -> M:
+    """The message of type `message` whose bytes are `data`. Raises `InvalidArgumentError`."""
     try:
         return message.FromString(data)
     except Exception as e:  # protobuf's DecodeError, which lives elsewhere in each of its implementations
         raise InvalidArgumentError(f"not a {message.DESCRIPTOR.full_name}: {e}") from e
 
 
-def fields_of(message: Any) -> list[dict[str, Any]]:
+def fields_of(message: StepStatsMessage) -> list[dict[str, Any]]:
     """What the entries of a StepStats message say, by start: keyword arguments of NodeStats, zero at the first."""
     found: list[dict[str, Any]] = []
     ours = False
@@ -99,7 +164,7 @@ def fields_of(message: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _fields(device: Any, s: Any) -> dict[str, Any]:
+def _fields(device: DeviceStepStatsMessage, s: NodeExecStatsMessage) -> dict[str, Any]:
     start = s.all_start_nanos or s.all_start_micros * 1000
     took = s.all_end_rel_nanos or s.all_end_rel_micros * 1000
     fields: dict[str, Any] = {
