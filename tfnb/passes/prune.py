@@ -1,4 +1,4 @@
-"""Prune: what of the user's graph a step needs (white paper, section 4.2, partial execution).
+"""Prune: the part of the user's graph that a step needs (white paper, section 4.2, partial execution).
 
 Invariant: the result holds exactly the nodes from which a fetch or target can be reached without passing through
 a fed edge; every fed edge is replaced by a Feed node, in the order of the request.
@@ -30,7 +30,7 @@ FEED = OpDef(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a step is asked for: tensors to fetch, operations to run, tensors to be fed."""
+    """A request for a step: the tensors to fetch, the operations to run, and the tensors that are fed."""
 
     fetches: tuple[Tensor, ...]
     targets: tuple[Operation, ...] = ()
@@ -38,7 +38,7 @@ class Request:
 
 
 def prune(request: Request) -> Graph:
-    """The step's graph. Raises `InvalidArgumentError` when a placeholder that it needs is not fed."""
+    """The graph of the requested step. Raises `InvalidArgumentError` if it needs a placeholder that is not fed."""
     first_new = _first_free_id(request)
     feeds = {Edge(t.op.id, t.index): first_new + i for i, t in enumerate(request.feeds)}
     nodes: dict[int, Node] = {}
@@ -92,7 +92,8 @@ def _first_free_id(request: Request) -> int:
 
 
 def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
-    """A placeholder that is reached but not fed; one that only control edges reach runs as a no-op when fed."""
+    """Raises `InvalidArgumentError` for a placeholder that is not fed. A fed one that only control edges reach is
+    allowed."""
     if Edge(op.id, 0) in feeds:
         return
     spec = op.specs[0]
