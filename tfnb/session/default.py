@@ -41,7 +41,7 @@ def pop(session: DefaultSession) -> None:
 
 
 def get_default_session() -> Any:
-    """The innermost session of this thread's `with` blocks, or None."""
+    """The session of the innermost `with` block of this thread, or None."""
     return _stack.sessions[-1] if _stack.sessions else None
 
 
@@ -58,10 +58,11 @@ def _session_for(element: Tensor | Operation, session: DefaultSession | None) ->
 
 
 def evaluate(tensor: Tensor, feed_dict: Mapping[Any, Any] | None, session: DefaultSession | None) -> Any:
-    """`Tensor.eval`."""
+    """Implements `Tensor.eval`: runs the tensor in `session`, or in the default session. Raises
+    `FailedPreconditionError` if there is none, or if it runs another graph."""
     return _session_for(tensor, session).run(tensor, feed_dict)
 
 
 def run_operation(op: Operation, feed_dict: Mapping[Any, Any] | None, session: DefaultSession | None) -> None:
-    """`Operation.run`."""
+    """Implements `Operation.run`, with the errors of `evaluate`."""
     _session_for(op, session).run(op, feed_dict)

@@ -32,7 +32,8 @@ Rebuild = Callable[[list[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class FetchPlan:
-    """`tensors` to fetch and `operations` to run, each once; `rebuild(values)` makes the user's structure."""
+    """What a request fetches: `tensors` and `operations`, each once. `rebuild(values)` returns the values of the
+    tensors in the structure of the request."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -90,7 +91,7 @@ class _Planner:
 
 
 def _own(value: np.ndarray) -> Any:
-    """A value for the user: scalars as NumPy scalars, arrays that may be changed."""
+    """A value for the user: a NumPy scalar, or an array that the user may change."""
     if value.ndim == 0:
         return value[()]
     return value if value.flags.writeable else value.copy()
@@ -116,7 +117,8 @@ def _like_mapping(fetch: Mapping[Any, Any], keys: list[Any], values: list[Any]) 
 
 
 def plan_fetches(graph: GraphBuilder, fetches: object) -> FetchPlan:
-    """Raises `InvalidFetchError` for what is no element of the graph or may not be fetched."""
+    """The plan for a structure of fetches. Raises `InvalidFetchError` for an object that is not an element of the graph
+    or must not be fetched."""
     planner = _Planner(graph)
     rebuild = planner.plan(fetches)
     return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)

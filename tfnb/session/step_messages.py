@@ -1,8 +1,8 @@
-"""The times of a step as TensorFlow's StepStats message, and back (white paper, section 9.2).
+"""Conversion of the times of a step to and from TensorFlow's StepStats message (white paper, section 9.2).
 
-A device is a DeviceStepStats, a lane one of its threads. A kernel that computes several nodes has an entry for each,
-with an equal share of its time, so that sums over scopes are right; the entries' nodes are those of the user's graph.
-Invariant: what we write we read back the same, to the nanosecond.
+A device becomes a DeviceStepStats, and a lane one of its threads. A kernel that computes several nodes has an entry for
+each node of the user's graph, with an equal share of its time, so that sums over scopes are right. Invariant: times
+that were written here are read back unchanged, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfnb.ir.protos import proto
 
 __all__ = ["fields_of", "parsed", "step_stats_message"]
 
-_OURS = "tfnb"  # marks a label that holds what TensorFlow's fields have no room for
+_OURS = "tfnb"  # marks a label with data for which TensorFlow's message has no field
 
 
 M = TypeVar("M", covariant=True)
@@ -33,11 +33,12 @@ class MessageType(Protocol[M]):
 
 @dataclass(frozen=True)
 class NodeStats:
-    """When something of a step ran. Times are microseconds since the step began.
+    """The begin and end of one event of a step, in microseconds since the begin of the step.
 
-    `kind`: "kernel" on a device, "host" kernel, "launch" and "compile" of a cluster, "transfer", "schedule" (the
-    executor) or "wait". `lane`: the queue of `device`, or the host thread. `nodes` are the names of the graph nodes
-    it computed; `detail` says what a wait was for, and `woken_by` names the thread that ended it.
+    `kind` is "kernel" (on a device), "host" (a host kernel), "launch" or "compile" (of a cluster), "transfer",
+    "schedule" (the executor) or "wait". `lane` is the queue of `device`, or the host thread. `nodes` are the names of
+    the graph nodes that the event computed. `detail` says for what a wait waited, and `woken_by` names the thread that
+    ended it.
     """
 
     name: str
@@ -85,7 +86,7 @@ class StepStatsMessage(Protocol):
 
 
 def step_stats_message(times: Iterable[NodeStats]) -> Any:
-    """A StepStats message of NodeStats."""
+    """The StepStats message of these times."""
     message = proto("step_stats").StepStats()
     devices: dict[str, Any] = {}
     lanes: dict[tuple[str, str], int] = {}
@@ -116,7 +117,7 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
 
 
 def _users_node(name: str) -> str:
-    """The node of the user's graph: a part of a composite op is called `node/part#number`."""
+    """The name of the node of the user's graph. A part of a composite operation is named `node/part#number`."""
     before, mark, _ = name.partition("#")
     return (before.rpartition("/")[0] or before) if mark else name
 
@@ -141,12 +142,14 @@ def parsed(message: MessageType[M], data: bytes) -> M:
     """The message of type `message` whose bytes are `data`. Raises `InvalidArgumentError`."""
     try:
         return message.FromString(data)
-    except Exception as e:  # protobuf's DecodeError, which lives elsewhere in each of its implementations
+    except Exception as e:  # protobuf's DecodeError, whose module depends on the implementation
         raise InvalidArgumentError(f"not a {message.DESCRIPTOR.full_name}: {e}") from e
 
 
 def fields_of(message: StepStatsMessage) -> list[dict[str, Any]]:
-    """What the entries of a StepStats message say, by start: keyword arguments of NodeStats, zero at the first."""
+    """The keyword arguments of NodeStats for the entries of a StepStats message, by their start.
+
+    Times of a message from TensorFlow are made relative to the first entry."""
     found: list[dict[str, Any]] = []
     ours = False
     for device in message.dev_stats:
@@ -178,7 +181,7 @@ def _fields(device: DeviceStepStatsMessage, s: NodeExecStatsMessage) -> dict[str
         try:
             return fields | _told(json.loads("{" + told), s.node_name, start)
         except (ValueError, TypeError, OverflowError):
-            pass  # a label of somebody else's that happens to look like ours
+            pass  # a label of another program that looks like one of tfnb
     op = s.timeline_label.partition(" = ")[2].partition("(")[0].strip()
     kind = "transfer" if "MEMCPY" in s.timeline_label.upper() or op in ("_Send", "_Recv") else "kernel"
     nbytes = sum(o.tensor_description.allocation_description.requested_bytes for o in s.output)
