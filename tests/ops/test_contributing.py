@@ -19,12 +19,8 @@ from tfnb.errors import InternalError
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.scalar import PRIMITIVES, primitives
 from tfnb.ir.shapes import unchanged
-from tfnb.ir.step_graph.edit import GraphEdit
-from tfnb.ir.step_graph.graph import Edge, Graph
-from tfnb.ir.step_graph.verify import verify
 from tfnb.ops.catalog import op_function
 from tfnb.ops.math.unary import SIGMOID, TANH
-from tfnb.passes.prune import Request, prune
 from tfnb.types import FLOATS
 
 ROOT = Path(__file__).parents[2]
@@ -163,15 +159,3 @@ def test_each_way_to_add_something_is_short():
     # That of an op has all of its definition and cases.
     long = {title: text.count("\n") for title, text in sections if text.count("\n") > 30}
     assert set(long) <= {"Add an op in five minutes"}, long
-
-
-def test_the_pass_of_the_example():
-    place = {"Graph": Graph, "Edge": Edge, "GraphEdit": GraphEdit}
-    exec(compile(_block("pass"), "CONTRIBUTING.md", "exec"), place)
-    with tf.Graph().as_default():
-        x = tf.placeholder(tf.float32, [2])
-        before = prune(Request((tf.exp(-(-x)) + -x,), (), (x,)))
-        after = place["drop_double_signs"](before)
-        verify(after)
-        kinds = [[n.type for n in g.nodes.values()] for g in (before, after)]
-        assert [k.count("Neg") for k in kinds] == [3, 1] and after is not before

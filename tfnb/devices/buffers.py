@@ -51,14 +51,14 @@ class DeviceTensor:
         self,
         device: Holder,
         info: TensorInfo,
-        arg: Any,
+        arg: object,
         array: np.ndarray | None = None,
         ticket: Ticket | None = None,
     ) -> None:
         self.device = device
         self.info = info
         self.shape = info.shape
-        self.arg = arg
+        self.arg: Any = arg  # a device's own type, which only that device uses
         self.array = array
         self.ticket = ticket
 

@@ -6,6 +6,7 @@ White paper, section 5. Invariant: the program writes one tensor, the cell it is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfnb.codegen.program import Launch, Module, Program, Slot, Step, VariableUse
 from tfnb.ir.kernelcall import F32, F64, I32, In, KernelCall, KernelSite, Temp
@@ -15,7 +16,7 @@ __all__ = ["update_program"]
 _APART = 256  # scratch of different keys begins at multiples of it
 
 
-def update_program(site: KernelSite, calls: Sequence[KernelCall], reads: bool) -> Program:
+def update_program(site: KernelSite[Any], calls: Sequence[KernelCall], reads: bool) -> Program:
     """The calls of a site without an epilogue, its one output being the cell; `reads`: they read it too."""
     modules: dict[Module, int] = {}
     scratch: dict[str, Slot] = {}

@@ -76,7 +76,7 @@ def capacity_of(nbytes: int) -> int:
 
 def numpy_block(capacity: int) -> Block:
     """A block of ordinary memory."""
-    block = np.ndarray.__new__(Block, (capacity + ALIGNMENT,), np.uint8)
+    block: Block = np.ndarray.__new__(Block, (capacity + ALIGNMENT,), np.uint8)
     block.start = -block.ctypes.data % ALIGNMENT
     return block
 

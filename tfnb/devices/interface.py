@@ -19,7 +19,7 @@ from tfnb.ir.kernelcall import TensorInfo
 Lock = AbstractContextManager[Any]
 """A reentrant lock."""
 
-__all__ = ["Device", "LoadedProgram", "Program", "Recorder"]
+__all__ = ["Device", "DeviceFacts", "LoadedProgram", "Lock", "Program", "Recorder"]
 
 
 class Recorder(Protocol):

@@ -1,7 +1,8 @@
 """Compiling a step: from the user's graph to plans with their kernels (white paper, section 3).
 
-`STAGES` is the whole way, in order. `observe` sees what each stage made: a graph, one for each device from "partition"
-on, its clusters, the plan. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
+`STAGES` lists all stages in order. `observe` is called with the result of each stage: a graph (from "partition" on, one
+for each device), its clusters, the plan. Invariant: a compiled step has no state of a run; all runs and threads share
+it.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ Observe = Callable[[str, Any], None]
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a session gives to compile its steps: devices (the default first), state, options.
+    """What the compilation of a session's steps needs: devices (the default first), state and options.
 
-    `truncate`: float32 tensors go between devices as their upper 16 bits; `delay`: they are received when they are
-    needed, not when they are there.
+    With `truncate`, float32 tensors are sent between devices as their upper 16 bits. With `delay`, a tensor is received
+    when it is needed and not as soon as it is available.
     """
 
     devices: dict[str, Device]
@@ -63,10 +64,11 @@ class Context:
 
 @dataclass(frozen=True, eq=False)
 class CompiledStep:
-    """`parts[k]` is the plan, with its kernels, of partition k; `clustered[k]` its graph, by clusters.
+    """A step that is ready to run. `parts[k]` is the plan of partition k with its kernels, `clustered[k]` its clustered
+    graph.
 
-    `graph` is the whole step's, placed; `placement` says why its nodes are where they are. The partitions
-    `elsewhere` are for other tasks, which plan them themselves; `grouping` is what they must know of the whole.
+    `graph` is the placed graph of the whole step, and `placement` has the reasons of the placement. `elsewhere` are the
+    partitions of other tasks, which plan them with `grouping`, the grouping of the whole step.
     """
 
     parts: tuple[PlanPart, ...]
@@ -78,7 +80,7 @@ class CompiledStep:
 
     @property
     def is_single_cluster(self) -> bool:
-        """Does it run without a propagator?"""
+        """Returns whether the whole step is one cluster, so that it runs without a schedule."""
         if len(self.parts) != 1 or self.elsewhere:
             return False
         return self.parts[0].plan.is_single_cluster and self.parts[0].feeds is None
@@ -86,7 +88,7 @@ class CompiledStep:
 
 @dataclass(eq=False)
 class _Work:
-    """A step on its way through the stages. `rewrite` changes the pruned graph: how a step is taken in parts."""
+    """The state of a compilation, which the stages change. `rewrite` changes the pruned graph; partial runs use it."""
 
     request: Request
     context: Context
@@ -106,9 +108,10 @@ class _Work:
 
 
 class Stage(NamedTuple):
-    """`run(work)` yields what the stage made, for who observes; a stage that has nothing to do yields nothing.
+    """A stage of compilation. `run(work)` changes `work` and yields the results for observers; it yields nothing if the
+    stage had nothing to do.
 
-    One that `optimizes` is left out where optimization is turned off.
+    A stage that `optimizes` is left out if optimization is turned off.
     """
 
     name: str
@@ -119,9 +122,9 @@ class Stage(NamedTuple):
 def compile_step(
     request: Request, context: Context, observe: Observe | None = None, rewrite: Callable[[Graph], Graph] | None = None
 ) -> CompiledStep:
-    """Raises `OpError`s that name the node to blame; nothing is compiled for the device before the first run.
+    """The compiled step of a request. Device programs are compiled later, when the shapes of a run are known.
 
-    `rewrite` changes the pruned graph: how a step is taken in parts.
+    `rewrite` changes the pruned graph; partial runs use it. Raises `OpError`s that name the node that caused them.
     """
     work = _Work(request, context, rewrite, context.placing.rules(_user_graph(request)))
     for stage in STAGES:
@@ -136,7 +139,7 @@ def compile_step(
 
 
 def plan_part(part: Partition, known: Grouping, context: Context) -> PlanPart:
-    """The plan of a partition that another task's master made."""
+    """The plan of a partition that the master of another task has sent."""
     return _plan_part(part, cluster(part.graph, known), context)
 
 
@@ -165,7 +168,7 @@ def _take_in_parts(work: _Work) -> Iterator[Graph]:
 
 
 def _check_devices(work: _Work) -> Iterator[Graph]:
-    """Before anything is folded: the error for a device that does not exist must not depend on optimization."""
+    """Runs before folding, because the error for a device that does not exist must not depend on optimization."""
     check_devices(work.graph, work.rules)
     return iter(())
 
@@ -178,7 +181,8 @@ def _place(work: _Work) -> Iterator[Graph]:
 
 
 def _partition(work: _Work) -> Iterator[Graph]:
-    """The graphs of the devices, those of other tasks among them. A step on one device stays one graph."""
+    """Splits the graph into one for each device, those of other tasks included. A step on one device keeps its
+    graph."""
     g, context = work.graph, work.context
     if not work.has_several_devices:
         every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
@@ -229,7 +233,7 @@ STAGES: tuple[Stage, ...] = (
     _rewrites("fold", fold, optimizes=True),
     _rewrites("simplify", simplify, optimizes=True),
     _rewrites("cse", cse, optimizes=True),
-    _rewrites("fold", fold, optimizes=True),  # what had two names before is known to be constant now
+    _rewrites("fold", fold, optimizes=True),  # merging equal nodes may have made inputs constant
     _rewrites("simplify", simplify, optimizes=True),
     Stage("place", _place),
     Stage("partition", _partition),

@@ -1,7 +1,7 @@
-"""From a clustered graph to a plan: numbers for the propagator, kernels for the executor.
+"""Planning: a clustered graph becomes a plan of numbered nodes for the scheduler, and a kernel for each of them.
 
-Every cluster, host node and control-flow primitive becomes one plan node. State is no edge: kernels find variables by
-name. Invariant: plan node i and payload i belong together; constants that a host node reads are part of its payload.
+Every cluster, host node and control-flow primitive becomes one plan node. Variables are not edges of a plan; kernels
+find them by name. Invariant: payload i is the kernel of plan node i, and contains the constants that a host node reads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TRANSFERS = {Kind.SEND: PlanKind.SEND, Kind.RECV: PlanKind.RECV}
 
 
 class Planner:
-    """Numbers the parts of a clustered graph and makes their kernels."""
+    """Numbers the parts of a clustered graph and creates their kernels."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Planner:
         self.devices = devices
         self.resources = resources
         self.compile_program = compile_program
-        self.place: dict[int, int] = {}  # node id -> plan node, for all but members of clusters
+        self.place: dict[int, int] = {}  # the plan node of each node id, except members of clusters
         self.nodes: list[PlanNode | None] = []
         self.payloads: list[object] = []
 
@@ -93,7 +93,7 @@ class Planner:
         self.payloads = [None] * n
 
     def _constants(self) -> list[int]:
-        """Constants that are fetched or go into control-flow primitives."""
+        """The ids of the constants that are fetched or are inputs of control-flow primitives."""
         wanted = {e.id for e in self.graph.fetches}
         for i in self.clustered.singles:
             node = self.graph.nodes[i]
@@ -178,7 +178,7 @@ class Planner:
         return self.place[i] if c is None else self.first_cluster + c
 
     def _source(self, e: Edge) -> tuple[int, int]:
-        """The plan node and output slot that carry an edge."""
+        """The plan node and the number of its output that carry an edge."""
         c = self.clustered.member.get(e.id)
         if c is None and e.id in self.place:
             return self.place[e.id], e.port
@@ -189,7 +189,8 @@ class Planner:
         raise InternalError(f"nothing computes output {e.port}", self.graph.nodes[e.id])
 
     def _control(self, ids: tuple[int, ...], besides: int = -1) -> tuple[int, ...]:
-        """Plan nodes to wait for; waiting for a constant, variable or feed means waiting for what it waits for."""
+        """The plan nodes for which control inputs wait, except `besides`. A constant or variable has no plan node here
+        and is replaced by its own control inputs."""
         found: dict[int, None] = {}
         stack = list(ids)
         seen: set[int] = set()
@@ -199,7 +200,7 @@ class Planner:
                 continue
             seen.add(i)
             node = self.graph.nodes[i]
-            if node.opdef.kind in (Kind.CONST, Kind.VARIABLE):  # also one with a kernel: clusters know no place of it
+            if node.opdef.kind in (Kind.CONST, Kind.VARIABLE):  # even a constant with a kernel
                 stack.extend(node.control)
             elif i in self.clustered.member or i in self.place:
                 place = self._source_node(i)

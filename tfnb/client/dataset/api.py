@@ -6,7 +6,7 @@ Invariant: a file is opened when an iterator reaches it, not when the data set i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tfnb.client.dataset.dataset import Dataset
 from tfnb.client.dataset.element_spec import ElementSpec
@@ -44,11 +44,9 @@ def compression(kind: Compression) -> TensorLike:
 
     Raises `InvalidArgumentError` for an unknown type.
     """
-    if kind is None:
-        return ""
-    if isinstance(kind, TFRecordOptions) or not hasattr(kind, "dtype"):
-        return TFRecordOptions.get_compression_type_string(kind)
-    return kind
+    if kind is not None and not isinstance(kind, TFRecordOptions) and hasattr(kind, "dtype"):
+        return kind
+    return TFRecordOptions.get_compression_type_string(cast("TFRecordOptions | str | None", kind))
 
 
 class TextLineDataset(Dataset):

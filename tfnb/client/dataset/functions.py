@@ -16,6 +16,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.record import Attrs
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.ops.dataset.definition import GraphFunction
@@ -49,7 +50,7 @@ class FunctionGraph(GraphBuilder):
         return found
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
         return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 

@@ -136,7 +136,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         self,
         grad_indices: TensorLike,
         grad_values: TensorLike,
-        grad_shape: ShapeLike | None = None,
+        grad_shape: ShapeLike | Tensor | None = None,
         local_step: TensorLike = 0,
         name: str | None = None,
     ) -> Operation:

@@ -142,7 +142,7 @@ def _shared_or_new(
     if found is not None:
         if scope.reuse is False or scope.reuse is None:
             raise VariableExistsError(
-                f"the variable {full!r} exists already (made at {found.op.origin}); "
+                f"the variable {full!r} exists already (source: {found.op.origin}); "
                 "to share it, set reuse=True or reuse=tf.AUTO_REUSE in the variable scope"
             )
         return _checked(found, full, shape, wanted)

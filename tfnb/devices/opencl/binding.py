@@ -16,6 +16,7 @@ from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
+from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.errors import KernelBuildError
 from tfnb.ir.kernelcall import F32, I32, TensorInfo
 
@@ -66,12 +67,19 @@ class _Uses:
 
 
 class Binding:
-    """The kernels of `program` on `device`, an `OpenCLDevice`; its launches go to `queue`.
+    """The kernels of `program` on `device`; its launches go to `queue`.
 
     `consts` are the program's constants there, which the caller keeps as long as the kernels are in use.
     """
 
-    def __init__(self, device: Any, program: Program, consts: Sequence[DeviceTensor], queue: Any, inline: bool) -> None:
+    def __init__(
+        self,
+        device: ProgramDevice,
+        program: Program,
+        consts: Sequence[DeviceTensor],
+        queue: cl.CommandQueue,
+        inline: bool,
+    ) -> None:
         self._device = device
         self._program = program
         self._queue = queue
@@ -125,7 +133,7 @@ class Binding:
 
     def _add(
         self,
-        kernel: Any,
+        kernel: cl.Kernel,
         built: Built,
         entry: str,
         sizes: tuple[int, ...],

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyopencl as cl
 
@@ -63,7 +63,7 @@ def kernels_root() -> Path:
 class Built:
     """A built program; `key` as in the module's invariant, `title` names a library file, else ""."""
 
-    program: Any
+    program: cl._cl._Program
     key: str
     title: str
     _noted: set[tuple[Any, ...]] = field(default_factory=set, repr=False)
@@ -166,13 +166,14 @@ class ProgramLibrary:
     # ---- building --------------------------------------------------------------------------
 
     def _build(self, module: Module, inline: bool) -> Built:
-        device = self._unit.inline if inline else self._unit.device
+        device = self._unit.device_of(inline)
         options = self._options(module)
         text = self._expanded(module)
         key = hashlib.sha256(
             "\0".join((self._unit.fingerprint(), device.name, str(pocl.is_renamed()), *options, text)).encode()
         ).hexdigest()
         self._keep_source(module, key)
+        program: cl._cl._Program | None
         if not self._own_cache:
             if self._folder is None:
                 return Built(self._from_source(module, options, device, key), key, module.file)
@@ -239,7 +240,7 @@ class ProgramLibrary:
             self._texts[name] = path.read_text(encoding="utf-8") if path.is_file() else ""
         return self._texts[name]
 
-    def _from_source(self, module: Module, options: tuple[str, ...], device: Any, key: str) -> Any:
+    def _from_source(self, module: Module, options: tuple[str, ...], device: cl.Device, key: str) -> cl._cl._Program:
         source = self._source(module)
         program = cl._cl._Program(self._unit.context, source)
         try:
@@ -250,7 +251,7 @@ class ProgramLibrary:
             raise self._failure(module, source, str(log), key) from None
         return program
 
-    def _from_binary(self, binary: bytes, device: Any) -> Any:
+    def _from_binary(self, binary: bytes, device: cl.Device) -> cl._cl._Program | None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -260,9 +261,9 @@ class ProgramLibrary:
             return None  # of another driver, or not a binary at all
         return program
 
-    def _store(self, program: Any, device: Any, key: str) -> None:
+    def _store(self, program: cl._cl._Program, device: cl.Device, key: str) -> None:
         try:
-            binaries = [b for b in program.get_info(cl.program_info.BINARIES) if b]
+            binaries = [b for b in cast(list[bytes], program.get_info(cl.program_info.BINARIES)) if b]
         except cl.Error:
             return
         if len(binaries) == 1:

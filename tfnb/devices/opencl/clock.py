@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
-__all__ = ["DeviceClock", "SeenEvent"]
+import pyopencl as cl
+
+__all__ = ["DeviceClock", "RunEvent", "SeenEvent"]
 
 _DRIFT = 1e-4  # the two clocks run apart by less than this
 
@@ -43,7 +44,7 @@ class SeenEvent:
 
     __slots__ = ("_event", "seen")
 
-    def __init__(self, event: Any) -> None:
+    def __init__(self, event: cl.Event) -> None:
         self._event = event
         self.seen = math.inf
 
@@ -52,5 +53,9 @@ class SeenEvent:
         self.seen = min(self.seen, time.perf_counter())
 
     @property
-    def command_execution_status(self) -> Any:
+    def command_execution_status(self) -> cl.command_execution_status:
         return self._event.command_execution_status
+
+
+RunEvent = cl.Event | SeenEvent
+"""What a run ends with: the event of its last launch, or that of a traced run."""

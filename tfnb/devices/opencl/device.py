@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -21,7 +21,7 @@ from tfnb.codegen.program import Program
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import ProgramLibrary
-from tfnb.devices.opencl.clock import DeviceClock
+from tfnb.devices.opencl.clock import DeviceClock, RunEvent
 from tfnb.devices.opencl.memory import BufferMemory, DeviceMemory, SharedMemory
 from tfnb.devices.opencl.platforms import Unit, units
 from tfnb.devices.opencl.program import OpenCLProgram, error_of
@@ -42,7 +42,7 @@ class _Ticket:
     __slots__ = ("_before", "_device", "_event", "_keep", "done")
     done: bool
 
-    def __init__(self, device: str, event: Any, keep: Any, before: _Ticket | None) -> None:
+    def __init__(self, device: str, event: RunEvent, keep: object, before: _Ticket | None) -> None:
         self._device = device
         self._event = event
         self._keep = keep
@@ -95,11 +95,11 @@ class OpenCLDevice:
         else:
             self.memory = BufferMemory(self, self.queue, limit)
         self.arena: DeviceTensor | None = None
-        self.in_flight: Any = None  # memory of a run that an interrupt may have cut off
+        self.in_flight: object = None  # memory of a run that an interrupt may have cut off
         self._last: _Ticket | None = None
-        self._profiling: dict[bool, Any] = {}
+        self._profiling: dict[bool, cl.CommandQueue] = {}
         self.clocks = {False: DeviceClock(), True: DeviceClock()}
-        self.active: Any = self.queue  # where work that nobody waited for may be
+        self.active = self.queue  # where work that nobody waited for may be
         self._constants: dict[int, tuple[weakref.ref[np.ndarray], DeviceTensor]] = {}
 
     # ---- the Device interface --------------------------------------------------------------
@@ -157,7 +157,7 @@ class OpenCLDevice:
             last.wait()
             self._last = None
 
-    def ticket(self, event: Any, keep: Any) -> _Ticket:
+    def ticket(self, event: RunEvent, keep: object) -> _Ticket:
         """The ticket of what was just enqueued and ends with `event`."""
         ticket = _Ticket(self.name, event, keep, self._last)
         self._last = ticket
@@ -192,16 +192,16 @@ class OpenCLDevice:
             self._constants[id(array)] = weakref.ref(array, forget), tensor
         return tensor
 
-    def _forget(self, key: int, _: Any) -> None:
+    def _forget(self, key: int, _: weakref.ref[np.ndarray]) -> None:
         known = self._constants.get(key)
         if known is not None and known[0]() is None:
             del self._constants[key]
 
-    def profiling_queue(self, inline: bool = False) -> Any:
+    def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
         """The queue of traced runs, on the device or in the caller's thread."""
         if inline not in self._profiling:
             properties = cl.command_queue_properties.PROFILING_ENABLE
-            device = self.unit.inline if inline else self.unit.device
+            device = self.unit.device_of(inline)
             queue = cl.CommandQueue(self.unit.context, device, properties)
             _read_clock(queue, self.clocks[inline])
             self._profiling[inline] = queue
@@ -212,14 +212,14 @@ class OpenCLDevice:
         return TensorInfo(as_dtype(array.dtype), tuple(array.shape))
 
 
-def _read_clock(queue: Any, clock: DeviceClock) -> None:
+def _read_clock(queue: cl.CommandQueue, clock: DeviceClock) -> None:
     """Asks for the device's time: the quickest answer bounds it, so that the first traced run has good times too."""
     for _ in range(_CLOCK_READINGS):
         before = 1e6 * time.perf_counter()
         event = cl.enqueue_marker(queue)
         after = 1e6 * time.perf_counter()
         event.wait()
-        queued = 1e-3 * event.get_profiling_info(cl.profiling_info.QUEUED)
+        queued = 1e-3 * cast(int, event.get_profiling_info(cl.profiling_info.QUEUED))
         clock.zero(before, queued, queued, after)
 
 

@@ -16,7 +16,8 @@ import pyopencl as cl
 
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.binding import BoundLaunch
-from tfnb.devices.opencl.clock import SeenEvent
+from tfnb.devices.opencl.clock import RunEvent, SeenEvent
+from tfnb.devices.opencl.program_device import ProgramDevice
 
 __all__ = ["Launcher"]
 
@@ -27,12 +28,12 @@ _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "STAR
 
 
 class Launcher:
-    """Makes the launches of one program on `device`, an `OpenCLDevice`; the caller holds the device's lock.
+    """Makes the launches of one program on `device`; the caller holds the device's lock.
 
     `changes` are the arguments of the `setattr` calls that give cells their new memory.
     """
 
-    def __init__(self, device: Any, launches: Sequence[BoundLaunch], inline: bool) -> None:
+    def __init__(self, device: ProgramDevice, launches: Sequence[BoundLaunch], inline: bool) -> None:
         self._device = device
         self._launches = launches
         self._inline = inline
@@ -40,7 +41,7 @@ class Launcher:
         self._traced_calls: list[Any] | None = None
         self._has_run = False
 
-    def run(self, changes: list[Any], recorder: Recorder | None) -> tuple[Any, BaseException | None]:
+    def run(self, changes: list[Any], recorder: Recorder | None) -> tuple[RunEvent | None, BaseException | None]:
         """The event of the last launch, None where there are none, and an interrupt that came meanwhile."""
         if recorder is not None:
             return self._traced(changes, recorder)
@@ -84,7 +85,7 @@ class Launcher:
         self._has_run = True
         return launched, interrupt or caught
 
-    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
+    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[RunEvent | None, BaseException | None]:
         """Runs on a queue that takes times; the recorder asks for them later."""
         if self._traced_calls is None:
             queue = self._device.profiling_queue(self._inline)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pyopencl as cl
@@ -16,6 +16,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import ALIGNMENT, PAD, Block, HostPool, capacity_of
+from tfnb.devices.interface import Lock
 from tfnb.errors import ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.types import as_dtype
@@ -27,6 +28,25 @@ _HUGE = 4 << 20  # from here on large pages pay: 25% on a copy
 _MADV_HUGEPAGE = 14
 _SMALL = 8 << 10  # bytes: blocks up to here are cut out of slabs; an allocation of its own costs 1 KB beside
 _SLAB = 128 << 10
+
+
+class MemoryOwner(Protocol):
+    """What memory uses of the device to which it belongs."""
+
+    name: str
+
+    @property
+    def lock(self) -> Lock: ...
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray: ...
+
+    def settle(self) -> None:
+        """Waits for all enqueued work; the caller holds the lock."""
+        ...
+
+    def synchronize(self) -> None:
+        """Waits for all enqueued work."""
+        ...
 
 
 class DeviceMemory(Protocol):
@@ -70,13 +90,13 @@ class SharedMemory:
 
     align = 1
 
-    def __init__(self, device: Any, context: Any, limit: int, any_pointer: bool = False) -> None:
+    def __init__(self, device: MemoryOwner, context: cl.Context, limit: int, any_pointer: bool = False) -> None:
         self._device = device
         self._context = context
         self._any_pointer = any_pointer
         self._flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
         self._pool = HostPool(device.name, limit, self._block, cl.SVM, device.settle)
-        self._slab: tuple[Any, Any] | None = None  # (raw bytes, what frees them)
+        self._slab: tuple[ctypes.Array[ctypes.c_ubyte], cl.SVMAllocation] | None = None  # (raw bytes, what frees them)
         self._slab_at = 0  # where its unused part begins
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
@@ -129,7 +149,7 @@ class SharedMemory:
         begin, self._slab_at = self._slab_at, self._slab_at + capacity
         return _on(*self._slab, begin, capacity)
 
-    def _raw(self, nbytes: int) -> tuple[Any, Any]:
+    def _raw(self, nbytes: int) -> tuple[ctypes.Array[ctypes.c_ubyte], cl.SVMAllocation]:
         """Shared memory, and what frees it."""
         try:
             memory = cl.SVMAllocation(self._context, nbytes, ALIGNMENT, self._flags)
@@ -142,8 +162,8 @@ class SharedMemory:
         return (ctypes.c_ubyte * nbytes).from_address(address), memory
 
 
-def _on(raw: Any, memory: Any, begin: int, capacity: int) -> Block:
-    block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw, begin)
+def _on(raw: ctypes.Array[ctypes.c_ubyte], memory: cl.SVMAllocation, begin: int, capacity: int) -> Block:
+    block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, cast("memoryview[int]", raw), begin)
     block.start = 0
     block.memory = memory
     return block
@@ -173,7 +193,7 @@ def _advise_huge(address: int, nbytes: int) -> None:
 class BufferMemory:
     """`cl.Buffer`s from pyopencl's pool, copied to and from the host."""
 
-    def __init__(self, device: Any, queue: Any, limit: int) -> None:
+    def __init__(self, device: MemoryOwner, queue: cl.CommandQueue, limit: int) -> None:
         self._device = device
         self._queue = queue
         self._limit = limit
@@ -215,7 +235,7 @@ class BufferMemory:
         if not offset:
             return tensor.arg
         # A pooled buffer has no regions itself.
-        return cl.Buffer.from_int_ptr(tensor.arg.int_ptr).get_sub_region(offset, nbytes + PAD)
+        return cast(cl.Buffer, cl.Buffer.from_int_ptr(tensor.arg.int_ptr)).get_sub_region(offset, nbytes + PAD)
 
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
         # A sub-buffer must begin at an aligned offset, so the rows stand apart.

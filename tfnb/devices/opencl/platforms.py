@@ -34,10 +34,10 @@ class Unit:
     `inline` is a companion on the same memory that runs kernels in the caller's thread, or None.
     """
 
-    platform: Any
-    device: Any
-    inline: Any
-    context: Any
+    platform: cl.Platform
+    device: cl.Device
+    inline: cl.Device | None
+    context: cl.Context
     facts: DeviceFacts
 
     @property
@@ -62,6 +62,13 @@ class Unit:
         devices = [self.device] if self.inline is None else [self.device, self.inline]
         return self.shares_memory and (self.is_pocl or all(_svm(d) & system for d in devices))
 
+    def device_of(self, inline: bool) -> cl.Device:
+        """The companion that runs kernels in the caller's thread, or the device itself."""
+        if not inline:
+            return self.device
+        assert self.inline is not None, "only a program of a device with a companion is inline"
+        return self.inline
+
     def fingerprint(self) -> str:
         """Names everything a compiled program depends on, on this side of its source."""
         p, d = self.platform, self.device
@@ -80,7 +87,7 @@ class Unit:
         }
 
 
-def _svm(device: Any) -> int:
+def _svm(device: cl.Device) -> int:
     try:
         return int(device.svm_capabilities)
     except (cl.Error, AttributeError):
@@ -122,7 +129,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @functools.cache
-def _platforms() -> tuple[Any, ...]:
+def _platforms() -> tuple[cl.Platform, ...]:
     try:
         return tuple(cl.get_platforms())
     except cl.Error as e:  # the loader's way to say that there is none
@@ -157,7 +164,7 @@ def _discover(cache: str) -> tuple[Unit, ...]:
     return _discovered[0]
 
 
-def _units_of(platform: Any, cache: Path) -> list[Unit]:
+def _units_of(platform: cl.Platform, cache: Path) -> list[Unit]:
     if not pocl.is_pocl(platform):
         return [_unit(platform, d, None) for d in platform.get_devices()]
     with pocl.environment(platform, cache):
@@ -171,7 +178,7 @@ def _units_of(platform: Any, cache: Path) -> list[Unit]:
     return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in others]
 
 
-def _unit(platform: Any, device: Any, inline: Any) -> Unit:
+def _unit(platform: cl.Platform, device: cl.Device, inline: cl.Device | None) -> Unit:
     context = cl.Context([device] if inline is None else [device, inline])
     kind = "cpu" if device.type & cl.device_type.CPU else "gpu"
     try:

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyopencl as cl
+
 from tfnb.devices.opencl.kernel_folder import KernelFolder
 
 __all__ = [
@@ -43,12 +45,12 @@ _folder_lock = threading.Lock()
 _kept: list[Any] = []  # the driver keeps a pointer into it for ever
 
 
-def is_pocl(platform: Any) -> bool:
+def is_pocl(platform: cl.Platform) -> bool:
     return "Portable Computing Language" in platform.name or "pocl" in platform.name.lower()
 
 
 @contextmanager
-def environment(platform: Any, cache: Path) -> Iterator[None]:
+def environment(platform: cl.Platform, cache: Path) -> Iterator[None]:
     """Around the first look at PoCL's devices: asks for both CPU drivers and for our cache folder.
 
     A user's own POCL_DEVICES stays; a POCL_CACHE_DIR gets a folder of ours inside. PoCL's threads are tied to a core
@@ -104,7 +106,7 @@ def is_renamed() -> bool:
 
 def _may_pin() -> bool:
     """PoCL ties thread i to core i, and ends the process if it may not; a share of the cores is not tied."""
-    allowed = getattr(os, "sched_getaffinity", lambda _: set())(0)
+    allowed: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
     whole = allowed == set(range(os.cpu_count() or 0))
     return whole and "POCL_MAX_PTHREAD_COUNT" not in os.environ
 
@@ -118,7 +120,7 @@ def _cpu_flags() -> frozenset[str]:
     return frozenset(found.group(1).split()) if found else frozenset()
 
 
-def teach_avx512(device: Any) -> bool:
+def teach_avx512(device: cl.Device) -> bool:
     """Tells a PoCL device that its processor has AVX-512 when the compiler inside is too old to know it.
 
     LLVM 14 calls Zen 4 a Zen 3, without AVX-512, while PoCL picks its AVX-512 builtin library: every vector builtin

@@ -18,6 +18,7 @@ from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.binding import Binding, Use
 from tfnb.devices.opencl.launching import Launcher
+from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.devices.opencl.small_reads import SmallReads
 from tfnb.errors import InternalError, OpError, ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
@@ -41,13 +42,14 @@ def error_of(error: cl.Error, device: str) -> OpError:
 
 
 class OpenCLProgram:
-    """See `LoadedProgram`; `device` is an `OpenCLDevice`. `inline` says that it runs in the caller's thread."""
+    """See `LoadedProgram`. `inline` says that it runs in the caller's thread."""
 
-    def __init__(self, device: Any, program: Program) -> None:
+    def __init__(self, device: ProgramDevice, program: Program) -> None:
         self.program = program
         self._device = device
-        self.inline = device.inline_queue is not None and _is_small(program)
-        self._queue = device.inline_queue if self.inline else device.queue
+        inline_queue = device.inline_queue if _is_small(program) else None
+        self.inline = inline_queue is not None
+        self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if self.inline else None
         try:
             self._consts = [device.constant(array) for array in program.consts]
@@ -145,7 +147,7 @@ class OpenCLProgram:
         tensor.array[...] = array  # type: ignore[index]
         return tensor
 
-    def _admit(self, array: Any, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
+    def _admit(self, array: np.ndarray, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
         """An array as a tensor of the device."""
         memory = self._device.memory
         if recorder is None:
@@ -212,7 +214,7 @@ class OpenCLProgram:
         outputs: list[DeviceTensor],
         cells: Sequence[Cell],
         changes: list[Any],
-        recorder: Any,
+        recorder: Recorder | None,
     ) -> None:
         device = self._device
         keep.append([c.tensor for c in cells])

@@ -9,7 +9,7 @@ read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class SmallReads:
 
     def copies(self, inputs: Sequence[DeviceTensor | np.ndarray], cells: Sequence[Cell]) -> list[np.ndarray] | None:
         """The outputs; None where a launch must make them. With the device's lock."""
-        found = []
+        found: list[np.ndarray] = []
         for variable, rows, table, shape in self._places:
             array = _known(cells[variable].tensor)
             if array is None:
@@ -53,9 +53,9 @@ class SmallReads:
             if rows is None:
                 found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
                 continue
-            if type(rows) is int:
+            if isinstance(rows, int):
                 value = inputs[rows]
-                numbers = value if type(value) is np.ndarray else _known(value)
+                numbers = _known(value) if isinstance(value, DeviceTensor) else value
                 if numbers is None or not _are_there(numbers, table[0]):
                     return None
             else:
@@ -77,7 +77,7 @@ def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
     return _Place(read.variable, read.rows, table.shape, output.shape)
 
 
-def _are_there(numbers: Any, count: int) -> bool:
+def _are_there(numbers: np.ndarray, count: int) -> bool:
     """Are these numbers of rows, of which there are `count`? Those below zero are not."""
     return not numbers.size or int(numbers.view(f"u{numbers.dtype.itemsize}").max()) < count
 

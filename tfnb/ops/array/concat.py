@@ -97,7 +97,7 @@ def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return _by_offset(choices, starts, idx[axis]) if choices else s.const(0, site.outputs[0].dtype)
 
 
-def _split_like(dy: Tensor, parts: Sequence[Any], axis: int) -> list[Any]:
+def _split_like(dy: Tensor, parts: Sequence[Any], axis: Tensor) -> list[Any]:
     """Splits `dy` along `axis` into pieces of the same sizes as `parts`."""
     if len(parts) == 1:
         return [dy]
@@ -111,9 +111,9 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: int) -> list[Any]:
         sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
         if None not in sizes:
             return SPLIT_V(dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts))
-    at = axis if known_axis is None else known_axis
-    counts = [SHAPE(p, out_type=int32)[at] for p in parts]
-    return SPLIT_V(dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts))
+    at = axis if known_axis is None else np.int32(known_axis)
+    counts = [SHAPE(p, out_type=int32)[axis if known_axis is None else known_axis] for p in parts]
+    return SPLIT_V(dy, PACK(counts), at, num_split=len(parts))
 
 
 CONCAT = OpDef(

@@ -8,14 +8,14 @@ to the input itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.array.space_batch import BATCH_TO_SPACE_ND, SPACE_TO_BATCH_ND
 from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
@@ -29,7 +29,7 @@ Windowed = Callable[[Any, int, str], Any]
 
 
 def _known(values: TensorLike, what: str) -> list[int]:
-    found = constant_value(values) if is_tensor_like(values) else np.asarray(values)
+    found = constant_value(cast(Tensor, values)) if is_tensor_like(values) else np.asarray(values)
     if found is None:
         raise InvalidArgumentError(f"{what} must be known when the graph is built")
     return [int(v) for v in np.asarray(found).reshape(-1)]
