@@ -42,11 +42,11 @@ Answers = list[tuple[Mapping[str, Any], list[bytes]]]
 class Document(Protocol):
     """The state of one open document.
 
-    `turn` makes one exchange; it returns the changed state, the replies, and in how many seconds to ask again (0:
+    `exchange` makes one exchange; it returns the changed state, the replies, and in how many seconds to ask again (0:
     never).
     """
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]: ...
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]: ...
 
 
 class EventsDocument:
@@ -60,7 +60,7 @@ class EventsDocument:
         self._sent_catalogue: Catalogue | None = None
         self._first = True
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         begin = time.thread_time()
         everything = self._first
         out: dict[str, Any] = {}
@@ -110,7 +110,7 @@ class TraceDocument:
         self._timeline = Timeline(read_trace(place))
         self._first = True
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         out = {"key": state["key"]} if self._first and isinstance(state.get("key"), str) else {}
         self._first = False
         answers = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
@@ -124,7 +124,7 @@ class GraphDocument:
         model = graph_model(read_graph(place))
         self._live = LiveGraph([("", lambda: model)], {"colour": "structure"})
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         answers = (self._live.answer(message) for message in messages if isinstance(message, dict))
         return {}, [answer for answer in answers if answer is not None], 0.0
 
@@ -166,7 +166,7 @@ class Documents:
         self._open: OrderedDict[str, _Open] = OrderedDict()
         self._lock = threading.Lock()
 
-    def turn(
+    def exchange(
         self, name: str, kind: str, place: str, admits: Callable[[str], bool], request: Mapping[str, Any]
     ) -> ServedReply:
         """One exchange with the document `name`.
@@ -189,7 +189,7 @@ class Documents:
                 self._open.popitem(last=False)
         state, messages = request.get("state"), request.get("messages")
         with held.lock:
-            changed, answers, again = held.document().turn(
+            changed, answers, again = held.document().exchange(
                 state if isinstance(state, dict) else {}, messages if isinstance(messages, list) else []
             )
         return {

@@ -88,7 +88,7 @@ class DocumentHandler(_Handler):
         documents = self.settings["tfnb_documents"]()
         name, kind = str(request["name"]), str(request.get("kind"))
         try:
-            return packed(documents.turn(name, kind, place, inside_only(root, hidden), request))
+            return packed(documents.exchange(name, kind, place, inside_only(root, hidden), request))
         except (errors.DataLossError, errors.ResourceExhaustedError) as fault:
             # The request is valid, only the file is not: with a status of success the console shows no error.
             return packed({"fault": fault.message[:600]})
