@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, cast
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
+from tfnb.ir.graphdef.message_types import GraphDef, Message
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
-from tfnb.notebook.protobuf_types import GraphDef, Message
 from tfnb.system.files import os_errors
 
 __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph"]

@@ -16,10 +16,10 @@ from tfnb.caches import remembered
 from tfnb.errors import DTypeError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import GraphDef, NodeDef, TensorProto
 from tfnb.ir.graphdef.tensor_proto import decode_array, decode_dtype, decode_shape
 from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.graph import Graph, Node
-from tfnb.notebook.protobuf_types import GraphDef, NodeDef, TensorProto
 from tfnb.types import Shape
 
 __all__ = ["UPDATES", "GraphTable", "graph_table", "is_variable", "shape_text", "table_of_nodes"]

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from tfnb.caches import remembered
-from tfnb.notebook.protobuf_types import SummaryValue
 from tfnb.notebook.protocol.viewer import (
     AudioRun,
     Content,
@@ -27,6 +26,7 @@ from tfnb.notebook.protocol.viewer import (
     UnreadableItem,
 )
 from tfnb.notebook.viewer.media import array_of, audio_item, image_item, tensor_item, text_item
+from tfnb.notebook.viewer.summary_value import SummaryValue
 from tfnb.summary.reader import Item, Run, Series
 from tfnb.summary.sampling import thinned
 

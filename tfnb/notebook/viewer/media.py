@@ -15,9 +15,10 @@ import wave
 import numpy as np
 from PIL import Image
 
+from tfnb.ir.graphdef.message_types import TensorProto
 from tfnb.ir.graphdef.tensor_proto import decode_array
-from tfnb.notebook.protobuf_types import SummaryValue, TensorProto
 from tfnb.notebook.protocol.viewer import AudioItem, ImageItem, ItemTime, TextItem
+from tfnb.notebook.viewer.summary_value import SummaryValue
 
 __all__ = ["array_of", "audio_item", "image_item", "tensor_item", "text_item"]
 
