@@ -24,8 +24,8 @@ def launches(build, *shapes, **changes):
     return len(program(build, *shapes, **changes).steps)
 
 
-def test_a_long_chain_is_printed():
-    """Python allows 1000 calls inside each other, and an expression is as deep as the chain is long."""
+def test_a_long_chain_computes_what_numpy_does():
+    """Python allows 1,000 nested calls, so no expression may be as deep as the chain is long."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [16])
         y, expected = x, np.linspace(-1, 1, 16, dtype=np.float32)

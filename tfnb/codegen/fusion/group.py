@@ -24,7 +24,6 @@ from tfnb.codegen.fusion.values import (
     ReduceDef,
     Value,
     View,
-    depth_of,
     loads_of,
     local,
     size_of,
@@ -411,7 +410,7 @@ def _limits(
         return "the kernel would have too many pointers"
     if sum(size_of(*e) for e in g.exprs) + size_of(*exprs) > MAX_NODES:
         return "the kernel would be too long"
-    if any(depth_of(e) > MAX_DEPTH for e in exprs):
+    if any(e.depth > MAX_DEPTH for e in exprs):
         return "the kernel's expressions would be too deep"
     whole = full or m.reduces
     if level and whole and kind == "column":

@@ -21,7 +21,6 @@ from tfnb.codegen.fusion.values import (
     ReduceDef,
     Value,
     View,
-    depth_of,
     element,
     loads_of,
     size_of,
@@ -150,9 +149,8 @@ class _Inliner:
         nodes, loads = size_of(body), len(loads_of(body))
         if nodes > MAX_NODES or loads > MAX_LOADS:
             return f"its expression has {nodes} nodes and {loads} loads"
-        depth = depth_of(body)
-        if depth > MAX_DEPTH:
-            return f"its expression is {depth} operations deep"
+        if body.depth > MAX_DEPTH:
+            return f"its expression is {body.depth} operations deep"
         for consumer, _ in uses:
             late = self._too_late(d, consumer, ix)
             if late is not None:

@@ -34,7 +34,6 @@ __all__ = [
     "element",
     "literal",
     "loads_of",
-    "depth_of",
     "size_of",
     "local",
     "param",
@@ -231,12 +230,3 @@ def loads_of(e: Expr) -> tuple[Expr, ...]:
 def size_of(*roots: Expr) -> int:
     """The number of different expressions in some expressions."""
     return len(s.walk(*roots))
-
-
-@remembered("depths of expressions", 8192)
-def depth_of(root: Expr) -> int:
-    """The number of expressions on the longest way from an expression to an operand without operands of its own."""
-    depths: dict[Expr, int] = {}
-    for e in s.walk(root):
-        depths[e] = 1 + max((depths[a] for a in e.args), default=0)
-    return depths[root]

@@ -26,7 +26,6 @@ _SIZED["mul"] = "n_factor"
 # What locals are called that are not called as their operation is.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
-_DEEPEST = 200  # operations: what `term` prints by calling itself for each operand, within Python's limit of 1000 calls
 
 
 class Printer:
@@ -46,7 +45,6 @@ class Printer:
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
         self._level: dict[Expr, int] = {}
-        self._depth: dict[Expr, int] = {}
         self.inner = ""
 
     def count(self, roots: Iterable[Expr]) -> None:
@@ -55,7 +53,6 @@ class Printer:
         for e in roots:
             self.counts[e] = self.counts.get(e, 0) + 1
         for e in walk(*roots):
-            self._depth[e] = 1 + max((self._depth[a] for a in e.args), default=0)
             primitive = PRIMITIVES.get(e.op)
             uses = 2 if primitive is not None and primitive.repeats else 1
             for a in e.args:
@@ -103,8 +100,6 @@ class Printer:
         name = self.names[level].get(e)
         if name is not None:
             return name
-        if self._depth.get(e, 0) > _DEEPEST:
-            self._print_parts(e)
         text = self._text(e, level)
         single = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
         if single and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
@@ -114,12 +109,6 @@ class Printer:
         self.scopes[level].append(Declare(self.typename(e.dtype, self.vector(e)), name, _bare(text)))
         self.names[level][e] = name
         return name
-
-    def _print_parts(self, e: Expr) -> None:
-        """Prints parts of a deep expression, from the operands on, so that what is left of it is not deep."""
-        for x in walk(e):
-            if x is not e and self._depth[x] % _DEEPEST == 0:
-                self.term(x)
 
     def broadcast(self, e: Expr, user: int = INNER) -> str:
         """The term as a vector."""

@@ -57,13 +57,15 @@ class Expr:
     - `cast`, `bitcast`: the operand as another dtype, by value or by its bits.
     - `where`: the operands are a condition, the value where it is true, and the value where it is false.
 
-    Code generation has further ones of its own (`codegen/fusion/values.py`).
+    Code generation has further ones of its own (`codegen/fusion/values.py`). `depth` is the number of nodes on the
+    longest path from this node to one without operands.
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "op", "value")
+    __slots__ = ("__weakref__", "args", "depth", "dtype", "op", "value")
 
     op: str
     args: tuple[Expr, ...]
+    depth: int
     dtype: DType
     value: Any
 
@@ -220,6 +222,7 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
     if found is None:
         found = Expr()
         found.op, found.args, found.dtype, found.value = op, args, dtype, value
+        found.depth = 1 + max([a.depth for a in args]) if args else 1
         found = _UNIQUE.setdefault(key, found)
     return found
 
