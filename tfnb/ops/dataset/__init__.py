@@ -1,3 +1,3 @@
-"""Data sets (tf.data): sources, transformations, iterators, and the ops that make them."""
+"""Data sets (tf.data): sources, transformations, iterators, and their ops."""
 
 FAMILIES = ("dataset_ops",)
