@@ -158,7 +158,7 @@ class RecordFile:
             disk.close()
 
     def _most_bytes(self) -> int:
-        """An upper limit of the bytes in the file, or unknown if it is not a regular file."""
+        """An upper limit of the (inflated) bytes in the file; `MAX_RECORD` if it is not a regular file."""
         found = os.fstat(self._disk.fileno())
         if not stat.S_ISREG(found.st_mode):
             return MAX_RECORD

@@ -88,7 +88,7 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
     limits = _limits()
     places = np.minimum(np.searchsorted(limits, flat, side="right"), limits.size - 1)
     counts = np.bincount(places, minlength=limits.size)
-    told = _runs(counts) if flat.size else np.array([limits.size - 1])
+    kept = _runs(counts) if flat.size else np.array([limits.size - 1])
     largest = sys.float_info.max
     summary = proto("summary").Summary()
     summary.value.add(tag=name).histo.CopyFrom(
@@ -98,8 +98,8 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
             num=flat.size,
             sum=_total(flat),
             sum_squares=_total(np.square(flat)),
-            bucket_limit=limits[told].tolist(),
-            bucket=counts[told].astype(np.float64).tolist(),
+            bucket_limit=limits[kept].tolist(),
+            bucket=counts[kept].astype(np.float64).tolist(),
         )
     )
     return _finished(summary)
