@@ -69,6 +69,7 @@ class Entry:
 
 
 def index_path(prefix: str) -> str:
+    """The path of the index of the checkpoint with this prefix."""
     return prefix + ".index"
 
 

@@ -188,6 +188,7 @@ class Message:
 
 
 def text_of(data: bytes) -> str:
+    """The bytes decoded as UTF-8. Raises `DamagedError` when they are not valid."""
     try:
         return data.decode()
     except UnicodeDecodeError as e:

@@ -72,6 +72,8 @@ class _BatchRows(Rows):
 
 
 class Batched(Over):
+    """Batches of `n` consecutive elements, stacked; `drop` leaves out a smaller last batch."""
+
     def __init__(self, source: Source, n: int, drop: bool, dtypes: Sequence[DType]) -> None:
         super().__init__(source)
         if n <= 0:
@@ -119,6 +121,8 @@ class Padded(Batched):
 
 
 class Unbatched(Over):
+    """The rows of the components of each element, as separate elements."""
+
     def rows(self) -> Rows:
         rows = self.source.rows()
         return Steps((row for e in each(rows) for row in zip(*e, strict=True)), rows)

@@ -77,6 +77,7 @@ class Steps(Rows):
 
 
 def each(rows: Rows) -> Iterator[Element]:
+    """Yields the elements of a pass one by one."""
     while found := rows.take(1):
         yield from found
 
@@ -156,6 +157,8 @@ class _ParallelRows(Rows):
 
 
 class Mapped(Over):
+    """The results of `function` for each element, with up to `n_calls` parallel calls (0: sequential calls)."""
+
     def __init__(self, source: Source, function: Function, n_calls: int = 0) -> None:
         super().__init__(source)
         self._function = function
@@ -168,6 +171,8 @@ class Mapped(Over):
 
 
 class Filtered(Over):
+    """The elements for which `predicate` is true."""
+
     def __init__(self, source: Source, predicate: Function) -> None:
         super().__init__(source)
         self._predicate = predicate
@@ -303,6 +308,8 @@ class _RepeatRows(ColumnRows):
 
 
 class Repeated(Over):
+    """The elements of `count` passes over the source (negative: of passes without end)."""
+
     def __init__(self, source: Source, count: int) -> None:
         super().__init__(source)
         self.in_columns = source.in_columns
@@ -377,6 +384,8 @@ class Sharded(Over):
 
 
 class Zipped(Source):
+    """Elements that combine the components of one element of each source; ends with the shortest source."""
+
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = list(sources)
         self.waits = any(s.waits for s in sources)
@@ -401,6 +410,8 @@ class _ZipRows(Rows):
 
 
 class Concatenated(Source):
+    """The elements of the first source, then those of the second."""
+
     def __init__(self, first: Source, second: Source) -> None:
         self._sources = first, second
         self.waits = first.waits or second.waits

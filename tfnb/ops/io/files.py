@@ -270,6 +270,7 @@ def _csv_shapes(c: Infer) -> tuple[Shape, ...]:
 
 
 def csv_value(field: bytes, dtype: DType, where: str) -> Any:
+    """The value of a CSV field. Raises `InvalidArgumentError`, with the text `where`, if it is not one of `dtype`."""
     if dtype is string:
         return field
     found = number_from(field, dtype)
