@@ -142,6 +142,7 @@ def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
 
 
 def product(vector: Tensor) -> Any:
+    """The product of the elements of a vector, as a scalar tensor."""
     return PROD(vector, np.int32(0))
 
 

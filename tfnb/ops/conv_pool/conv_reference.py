@@ -196,6 +196,7 @@ def conv2d_backprop_filter_host(
 def pool_axes(
     shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> tuple[Axis, Axis]:
+    """The vertical and horizontal windows of a pooling of images (n, h, w, c)."""
     return window_axes(int(shape[1]), int(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 

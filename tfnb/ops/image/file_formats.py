@@ -91,8 +91,8 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
             raise InvalidArgumentError(
                 f"PNG: chunk {kind!r} at byte {at} claims {length} bytes, the file ends at {len(data)}"
             )
-        told = int.from_bytes(data[end - 4 : end], "big")
-        if kind[:1].isupper() and zlib.crc32(data[at + 4 : end - 4]) != told:
+        checksum = int.from_bytes(data[end - 4 : end], "big")
+        if kind[:1].isupper() and zlib.crc32(data[at + 4 : end - 4]) != checksum:
             raise InvalidArgumentError(f"PNG: chunk {kind!r} at byte {at} is corrupt: wrong CRC")
         yield kind, at + 8, length
         if kind == b"IEND":

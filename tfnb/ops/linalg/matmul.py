@@ -135,6 +135,7 @@ def _batch_shape(c: Infer) -> Shape:
 
 
 def host_batch_product(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The host kernel of BatchMatMul: adjoint matrices are conjugated, then transposed."""
     tx, ty = call.attrs.adj_x, call.attrs.adj_y
     return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
 

@@ -37,21 +37,22 @@ ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
 ADD = 16  # the flag that adds the product to the existing contents of the result
 
-# The tuned kernel as the recipe sees it: rows of a register tile and bytes of one of its rows; depth
-# and columns of a block; when B is read without packing, and what fits the second-level cache.
+# Sizes of the tuned kernel: the rows of a register tile and the bytes of a tile's row; the depth and columns of a
+# block; the number of rows up to which B is read without packing, and the bytes that fit the second-level cache.
 TILE_ROWS, TILE_BYTES = 6, 64
 DEPTH, COLUMNS = 256, 256
 DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
 
-# For smaller products, a separate kernel for the following ops costs less than compiling another product.
+# The least columns and elements of a product in generated code. For smaller ones, a separate kernel for the following
+# ops costs less than compiling another product.
 PRODUCT_COLUMNS, PRODUCT_SIZE = 16, 1 << 14
-# The sizes that one work-item multiplies, and the size from which it transposes first.
+# The most multiplications for one work-item, and the most elements of B that it reads transposed.
 SMALL_WORK, SMALL_TRANSPOSE = 1 << 18, 1 << 12
 
-# Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
-# rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
-# panel; a group; how late other cores join in after a launch. UNEVEN is the part of one group's time
-# by which cores end apart, since they have other work as well.
+# Cycles of one core, fitted to measurements: storing a tile; for one step of depth: packing a panel of rows, packing a
+# panel of columns of a B in the near and in a far cache, reading a panel without packing, the panel of a single row;
+# starting a group; the delay until other cores start after a launch. UNEVEN is the fraction of a group's time by which
+# cores finish at different times, because of other work.
 STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
 GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
 # Estimated start-up cost of a sum of partial products when the cores are already active, as in training.

@@ -47,6 +47,7 @@ def _tag(call: HostCall, tag: np.ndarray) -> str:
 
 
 def scalar_summary(call: HostCall, tags: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The host kernel of ScalarSummary; see the op."""
     if tags.shape != values.shape:
         raise InvalidArgumentError(f"tags and values are not the same shape: {tags.shape}, {values.shape}", call.op)
     summary = proto("summary").Summary()
@@ -80,6 +81,7 @@ def _total(values: np.ndarray) -> float:
 
 
 def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The host kernel of HistogramSummary; see the op."""
     name = _tag(call, tag)
     flat = values.reshape(-1).astype(np.float64)
     if not np.isfinite(flat).all():
@@ -88,7 +90,7 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
     limits = _limits()
     places = np.minimum(np.searchsorted(limits, flat, side="right"), limits.size - 1)
     counts = np.bincount(places, minlength=limits.size)
-    told = _runs(counts) if flat.size else np.array([limits.size - 1])
+    kept = _runs(counts) if flat.size else np.array([limits.size - 1])
     largest = sys.float_info.max
     summary = proto("summary").Summary()
     summary.value.add(tag=name).histo.CopyFrom(
@@ -98,8 +100,8 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
             num=flat.size,
             sum=_total(flat),
             sum_squares=_total(np.square(flat)),
-            bucket_limit=limits[told].tolist(),
-            bucket=counts[told].astype(np.float64).tolist(),
+            bucket_limit=limits[kept].tolist(),
+            bucket=counts[kept].astype(np.float64).tolist(),
         )
     )
     return _finished(summary)
@@ -140,6 +142,7 @@ def _png(image: np.ndarray) -> bytes:
 
 
 def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.ndarray:
+    """The host kernel of ImageSummary; see the op."""
     name = _tag(call, tag)
     if tensor.ndim != 4 or tensor.shape[3] not in _IMAGE_MODES:
         raise InvalidArgumentError(
@@ -178,6 +181,7 @@ def _wav(sound: np.ndarray, rate: int) -> bytes:
 def audio_summary(
     call: HostCall, tag: np.ndarray, tensor: np.ndarray, sample_rate: np.ndarray | None = None
 ) -> np.ndarray:
+    """The host kernel of AudioSummary and AudioSummaryV2; see the ops."""
     name = _tag(call, tag)
     rate = float(call.attrs.sample_rate if sample_rate is None else sample_rate)
     if tensor.ndim not in (2, 3):
@@ -219,12 +223,14 @@ def _tensor_proto(array: np.ndarray) -> Any:
 
 
 def tensor_summary(call: HostCall, tensor: np.ndarray) -> np.ndarray:
+    """The host kernel of TensorSummary; see the op."""
     summary = proto("summary").Summary()
     summary.value.add(node_name=call.op.name, tensor=_tensor_proto(tensor))
     return _finished(summary)
 
 
 def tensor_summary_v2(call: HostCall, tag: np.ndarray, tensor: np.ndarray, metadata: np.ndarray) -> np.ndarray:
+    """The host kernel of TensorSummaryV2; see the op."""
     summary = proto("summary").Summary()
     value = summary.value.add(tag=_tag(call, tag), tensor=_tensor_proto(tensor))
     value.metadata.SetInParent()
@@ -244,6 +250,7 @@ def _parsed(message: Any, data: bytes) -> bool:
 
 
 def merge_summary(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
+    """The host kernel of MergeSummary; see the op."""
     summary, seen = proto("summary").Summary(), set()
     for array in inputs:
         for data in array.reshape(-1):

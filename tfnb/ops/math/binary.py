@@ -152,7 +152,7 @@ def _div_no_nan(x: Expr, y: Expr) -> Expr:
 
 ADD = _binary(
     "Add",
-    "x + y; strings one behind the other",
+    "x + y; strings are concatenated",
     s.add,
     _both(lambda op, dy, x, y: (dy, dy)),
     "add",

@@ -122,7 +122,7 @@ def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | Non
         "y: T",
         f"""exp(-|x|) I(x), I the modified Bessel function of the first kind of order {order}, elementwise.
 
-        x: float32 or float64, any shape. y: alike. Runs on the host.""",
+        x: float32 or float64, any shape. y: dtype and shape of x. Runs on the host.""",
         types={"T": DEVICE_FLOATS},
         infer=unchanged,
         host=run,

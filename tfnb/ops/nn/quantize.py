@@ -84,6 +84,7 @@ def _check(mode: str, axis: int) -> None:
 
 
 def limits(dtype: DType) -> tuple[int, int]:
+    """The smallest and the largest integer of a quantised dtype."""
     info = np.iinfo(dtype.np)
     return int(info.min), int(info.max)
 
@@ -101,7 +102,8 @@ def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
     return steps / width if width else 0.0, least
 
 
-def unclamped(x: TensorLike, low: float, high: float, dtype: DType) -> np.ndarray:
+def unclamped(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
+    """Quantises floats as `from_float`, without clipping to the range."""
     scale, least = _scale(low, high, dtype)
     return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + least)
 
@@ -125,6 +127,7 @@ def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
 
 
 def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+    """The range as two floats. Raises `InvalidArgumentError` unless both are finite scalars and low <= high."""
     if low.size != 1 or high.size != 1:
         raise InvalidArgumentError(
             f"{call.op.type}: a range is two scalars, got shapes {low.shape} and {high.shape}",
@@ -137,6 +140,7 @@ def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, 
 
 
 def scalars(*numbers: float) -> list[np.ndarray]:
+    """The numbers as float32 scalars, the form of range outputs."""
     return [np.asarray(n, np.float32) for n in numbers]
 
 
@@ -167,12 +171,14 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
 
 
 def with_range(c: Infer) -> tuple[Shape, Shape, Shape]:
+    """The static output shapes of an op with the shape of input 0 and a range."""
     return c.shapes[0], scalar, scalar
 
 
 def quantized_op(
     name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], infer: Callable[[Infer], Any], **more: Any
 ) -> OpDef:
+    """Defines an op that runs on the host and whose gradient is not implemented."""
     return OpDef(
         name,
         inputs,

@@ -166,6 +166,7 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
 
 
 def infer_sampler(c: Infer) -> tuple[Shape, ...]:
+    """The static output shapes of a sampler. Raises `ShapeError` when num_true does not match true_classes."""
     a = c.attrs
     classes = with_rank(c, 0, 2).as_list()
     if classes[1] not in (None, a.num_true):

@@ -16,7 +16,7 @@ from tfnb.ir.opdef import GradFn, GradientMissing, HostCall, Infer, NotDifferent
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import CONCAT
 from tfnb.ops.array.constants import FILL
 from tfnb.ops.array.gather import GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM
@@ -218,7 +218,7 @@ def _host_dense_add(
     return out
 
 
-def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, b: Tensor) -> Any:
+def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
     if b.shape.ndims is None or not b.shape.ndims:
         return None
     rows = RESHAPE(indices, np.asarray([-1, b.shape.ndims], np.int32))
@@ -280,7 +280,7 @@ def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
     return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, own))
 
 
-def _picked(indices: Tensor, shape: TensorLike, dense: Tensor) -> Any | None:
+def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
     """The element of `dense` that belongs to each value, or None if a rank is not known."""
     if dense.shape.ndims == 0:
         return dense
@@ -288,7 +288,7 @@ def _picked(indices: Tensor, shape: TensorLike, dense: Tensor) -> Any | None:
     return None if at is None else GATHER_ND(dense, at)
 
 
-def _unknown_places(indices: Tensor, shape: TensorLike, dense: Tensor) -> tuple[Any, Any]:
+def _unknown_places(indices: Tensor, shape: Tensor, dense: Tensor) -> tuple[Any, Any]:
     """As `_own_places` for ranks known only at run time: (indices, shape) in `dense` with leading dimensions of 1."""
     more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
     own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
@@ -296,7 +296,7 @@ def _unknown_places(indices: Tensor, shape: TensorLike, dense: Tensor) -> tuple[
 
 
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, dense: Tensor) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, dense: Tensor) -> Any:
         rank, wide = dense.shape.ndims, rank_of(shape)
         if rank is None or wide is None or wide < rank:
             return None

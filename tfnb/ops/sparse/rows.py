@@ -68,7 +68,7 @@ def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape
     return (e / total[row]).astype(values.dtype)
 
 
-def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike) -> Any:
+def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: Tensor) -> Any:
     rank = rank_of(shape)
     if rank is None:
         return None

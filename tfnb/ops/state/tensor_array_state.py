@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
 from tfnb.types import DType, Shape
 
 __all__ = ["TensorArrayState"]
@@ -82,7 +81,7 @@ class TensorArrayState:
             )
         return found
 
-    def write(self, index: int, value: TensorLike, tools: Any) -> None:
+    def write(self, index: int, value: Any, tools: Any) -> None:
         self._check_open()
         if self.dynamic and index >= len(self.elements):
             more = index + 1 - len(self.elements)

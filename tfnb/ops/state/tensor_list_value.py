@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import TensorLike
 from tfnb.types import DType, Shape
 
 __all__ = ["Optional", "TensorList"]
@@ -55,7 +54,7 @@ class TensorList:
             raise InvalidArgumentError(f"{what}: the index {index} is not in the list of {self.length} elements")
         return index
 
-    def pushed(self, item: TensorLike) -> TensorList:
+    def pushed(self, item: Any) -> TensorList:
         """The list with one more element."""
         if 0 <= self.limit <= self.length:
             raise InvalidArgumentError(f"TensorListPushBack: the list holds {self.length} elements, its maximum")
@@ -71,7 +70,7 @@ class TensorList:
             raise InvalidArgumentError("TensorListPopBack: the list is empty")
         return self._sharing(self.length - 1), self._items[self.length - 1]
 
-    def replaced(self, index: int, item: TensorLike) -> TensorList:
+    def replaced(self, index: int, item: Any) -> TensorList:
         """The list with another element at `index`."""
         items = self.items
         items[index] = item

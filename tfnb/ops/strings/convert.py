@@ -226,7 +226,7 @@ _ESCAPE = re.compile(rb"\\(.?)", re.S)
 
 
 def _rewriter(rewrite: bytes, groups: int) -> Callable[[Any], bytes]:
-    """What replaces a match: `rewrite` with \\0 .. \\9 standing for groups and \\\\ for a backslash."""
+    """The replacement of a match: `rewrite`, in which \\0 .. \\9 are groups and \\\\ is a backslash."""
     parts: list[bytes | int] = []
     at = 0
     for found in _ESCAPE.finditer(rewrite):

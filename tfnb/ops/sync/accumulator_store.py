@@ -14,7 +14,6 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import AsyncCall
-from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sync.waiting_list import Attempt, Lines
 from tfnb.types import DType, Shape
 
@@ -46,7 +45,7 @@ class Accumulator:
     def _clear(self) -> None:
         raise AssertionError("a kind of accumulator says how")
 
-    def apply(self, local_step: int, grad: TensorLike) -> None:
+    def apply(self, local_step: int, grad: Any) -> None:
         """Adds a gradient unless it is stale, which means that `local_step` is before the accumulator's step."""
         with self._lines.lock:
             if local_step < self._step:
@@ -85,6 +84,8 @@ class Accumulator:
 
 
 class DenseAccumulator(Accumulator):
+    """Accumulates dense gradients of one shape."""
+
     _sum: np.ndarray | None = None
 
     def _add(self, grad: np.ndarray) -> None:

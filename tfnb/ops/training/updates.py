@@ -16,7 +16,6 @@ from tfnb.ir.opdef import GRADIENT_MISSING, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
-from tfnb.ir.tensor import TensorLike
 from tfnb.ops.state.variables import LockAttrs
 from tfnb.types import FLOATS, Shape, scalar
 
@@ -71,25 +70,28 @@ def check_scalars(c: Infer, inputs: tuple[int, ...]) -> None:
             raise ShapeError(f"{c.op_name}: input {i} must be a scalar, got shape {c.shapes[i]}")
 
 
-def gradient_descent(a: TensorLike, var: Expr, alpha: Expr, delta: Expr) -> Expr:
+def gradient_descent(a: LockAttrs, var: Expr, alpha: Expr, delta: Expr) -> Expr:
+    """The rule of ApplyGradientDescent; returns the new value of var."""
     return var - alpha * delta
 
 
-def momentum(a: Any, var: Expr, accum: Expr, lr: Expr, grad: Expr, rate: Expr) -> tuple[Expr, ...]:
+def momentum(a: NesterovAttrs, var: Expr, accum: Expr, lr: Expr, grad: Expr, rate: Expr) -> tuple[Expr, ...]:
+    """The rule of ApplyMomentum; returns the new values of var and accum."""
     accum = accum * rate + grad
     if a.use_nesterov:
         return var - (grad * lr + accum * rate * lr), accum
     return var - accum * lr, accum
 
 
-def adagrad(a: Any, var: Expr, accum: Expr, lr: Expr, grad: Expr) -> tuple[Expr, ...]:
+def adagrad(a: SlotAttrs, var: Expr, accum: Expr, lr: Expr, grad: Expr) -> tuple[Expr, ...]:
+    """The rule of ApplyAdagrad; returns the new values of var and accum."""
     if a.update_slots:
         accum = accum + grad * grad
     return var - grad * lr * s.rsqrt(accum), accum
 
 
 def adadelta(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     accum: Expr,
     accum_update: Expr,
@@ -98,13 +100,14 @@ def adadelta(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyAdadelta; returns the new values of var, accum and accum_update."""
     accum = accum * rho + grad * grad * (1 - rho)
     update = s.sqrt(accum_update + epsilon) * s.rsqrt(accum + epsilon) * grad
     return var - update * lr, accum, accum_update * rho + update * update * (1 - rho)
 
 
 def rms_prop(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     ms: Expr,
     mom: Expr,
@@ -114,13 +117,14 @@ def rms_prop(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyRMSProp; returns the new values of var, ms and mom."""
     ms = ms + (grad * grad - ms) * (1 - rho)
     mom = mom * rate + grad * lr * s.rsqrt(ms + epsilon)
     return var - mom, ms, mom
 
 
 def centered_rms_prop(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     mg: Expr,
     ms: Expr,
@@ -131,6 +135,7 @@ def centered_rms_prop(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyCenteredRMSProp; returns the new values of var, mg, ms and mom."""
     ms = ms + (grad * grad - ms) * (1 - rho)
     mg = mg + (grad - mg) * (1 - rho)
     mom = mom * rate + grad * lr * s.rsqrt(ms - mg * mg + epsilon)
@@ -138,7 +143,7 @@ def centered_rms_prop(
 
 
 def adam(
-    a: Any,
+    a: NesterovAttrs,
     var: Expr,
     m: Expr,
     v: Expr,
@@ -150,6 +155,7 @@ def adam(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyAdam; returns the new values of var, m and v."""
     alpha = lr * s.sqrt(1 - beta2_power) / (1 - beta1_power)
     m = m + (grad - m) * (1 - beta1)
     v = v + (grad * grad - v) * (1 - beta2)
@@ -158,7 +164,7 @@ def adam(
 
 
 def ftrl(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     accum: Expr,
     linear: Expr,
@@ -168,6 +174,7 @@ def ftrl(
     l2: Expr,
     lr_power: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyFtrl; returns the new values of var, accum and linear."""
     new_accum = accum + grad * grad
     new, old = _power(new_accum, lr_power), _power(accum, lr_power)
     linear = linear + grad - (new - old) / lr * var
@@ -185,13 +192,15 @@ def _shrink(x: Expr, rate: Expr, l1: Expr, l2: Expr) -> Expr:
     return s.sign(x) * s.maximum(s.abs_(x) - rate * l1, 0) / (rate * l2 + 1)
 
 
-def proximal_gradient_descent(a: TensorLike, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr) -> Expr:
+def proximal_gradient_descent(a: LockAttrs, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr) -> Expr:
+    """The rule of ApplyProximalGradientDescent; returns the new value of var."""
     return _shrink(var - alpha * delta, alpha, l1, l2)
 
 
 def proximal_adagrad(
-    a: TensorLike, var: Expr, accum: Expr, lr: Expr, l1: Expr, l2: Expr, grad: Expr
+    a: LockAttrs, var: Expr, accum: Expr, lr: Expr, l1: Expr, l2: Expr, grad: Expr
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyProximalAdagrad; returns the new values of var and accum."""
     accum = accum + grad * grad
     rate = lr * s.rsqrt(accum)
     return _shrink(var - grad * rate, rate, l1, l2), accum
