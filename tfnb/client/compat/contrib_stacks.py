@@ -197,7 +197,7 @@ def softmax(logits: TensorLike, scope: str | None = None) -> Tensor:
 
 
 def _with(activation: Callable[[Any], Any] | None, name: str) -> Callable[..., Tensor]:
-    def call(inputs: TensorLike, num_outputs: int, **kwargs: Any) -> Tensor:
+    def call(inputs: TensorLike, num_outputs: int, **kwargs: object) -> Tensor:
         return fully_connected(inputs, num_outputs, activation_fn=activation, **kwargs)
 
     call.__name__ = call.__qualname__ = name

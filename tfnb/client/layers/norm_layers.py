@@ -222,7 +222,7 @@ def batch_normalization(
     trainable: bool = True,
     name: str | None = None,
     reuse: bool | None = None,
-    **kw: Any,
+    **kw: object,
 ) -> Tensor:
     """Normalises each channel of `inputs` over the batch; see `BatchNormalization`.
 

@@ -212,7 +212,7 @@ def auc(
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
-    thresholds: Any = None,
+    thresholds: Sequence[float] | None = None,
 ) -> Pair:
     """Returns the area under the ROC curve, or under the precision-recall curve (`curve="PR"`), a scalar.
 
@@ -286,7 +286,7 @@ specificity_at_sensitivity = _one_given_other("specificity_at_sensitivity", _SPE
 def _swapped(function: Callable[..., Any]) -> Any:
     """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: Tensor, labels: Tensor, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"

@@ -159,7 +159,7 @@ class VariableScope:
         """Returns the global variables of this scope and the scopes in it."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def get_variable(self, name: str, **kwargs: Any) -> Any:
+    def get_variable(self, name: str, **kwargs: object) -> Any:
         """Returns the variable `name` of this scope; `kwargs` are the other arguments of `tf.get_variable`."""
         return create_or_share(self._graph, self._d, name, **kwargs)
 
