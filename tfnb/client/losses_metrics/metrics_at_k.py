@@ -72,11 +72,11 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
     """Returns the metric tp / (tp + other); it is NaN while both are 0."""
 
     def metric(
-        labels: Tensor,
+        labels: TensorLike,
         predictions_idx: TensorLike,
         k: int | None = None,
         class_id: int | None = None,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -101,11 +101,11 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
 
 def _at_k(name: str, top: Callable[..., Pair]) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         k: int,
         class_id: int | None = None,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -172,7 +172,7 @@ def average_precision_at_k(
 def _swapped(function: Callable[..., Any], name: str) -> Any:
     """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: object, **kwargs: object) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = name

@@ -347,7 +347,7 @@ def get_variable(
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Does what `get_variable` does, for a variable in LOCAL_VARIABLES that is not trained and in no checkpoint."""
+    """Does what `get_variable` does, for a variable of this process: it is in LOCAL_VARIABLES and not trained."""
     return get_variable(name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs})
 
 
