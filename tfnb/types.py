@@ -49,54 +49,67 @@ class DType:
 
     @property
     def is_floating(self) -> bool:
+        """Whether the elements are floats, of 16, 32 or 64 bits."""
         return self.kind == "f"
 
     @property
     def is_integer(self) -> bool:
+        """Whether the elements are integers, but not quantised ones."""
         return self.kind in "iu"
 
     @property
     def is_unsigned(self) -> bool:
+        """Whether the elements are unsigned integers."""
         return self.kind == "u"
 
     @property
     def is_bool(self) -> bool:
+        """Whether the elements are bools."""
         return self.kind == "b"
 
     @property
     def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
         return self.kind == "c"
 
     @property
     def is_string(self) -> bool:
+        """Whether the elements are strings."""
         return self.kind == "s"
 
     @property
     def is_quantized(self) -> bool:
+        """Whether the elements are integers that represent quantised floats."""
         return self.kind == "q"
 
     @property
     def as_numpy_dtype(self) -> Any:
+        """The NumPy scalar type of the elements, such as `numpy.float32`."""
         return self.np.type
 
     @property
     def as_datatype_enum(self) -> int:
+        """The number of the type in TensorFlow's protobufs."""
         return self.enum
 
     @property
     def base_dtype(self) -> DType:
+        """The dtype itself; in TensorFlow, the dtype without the mark of a reference."""
         return self
 
     @property
     def real_dtype(self) -> DType:
+        """The dtype of the real part of complex numbers; else the dtype itself."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     @property
     def min(self) -> Any:
+        """The smallest value. Raises `DTypeError` unless it is an integer or a float."""
         return self._limits().min
 
     @property
     def max(self) -> Any:
+        """The largest value. Raises `DTypeError` unless it is an integer or a float."""
         return self._limits().max
 
     def _limits(self) -> Any:
@@ -312,11 +325,13 @@ class Shape:
 
     @property
     def ndims(self) -> int | None:
+        """The number of dimensions, or None if it is unknown."""
         return None if self.dims is None else len(self.dims)
 
     rank = ndims
 
     def is_fully_defined(self) -> bool:
+        """Returns whether the rank and all dimensions are known."""
         return self.dims is not None and None not in self.dims
 
     def num_elements(self) -> int | None:
@@ -335,6 +350,7 @@ class Shape:
         return self.dims  # type: ignore[return-value]
 
     def as_list(self) -> list[int | None]:
+        """Returns the dimensions as a list of int or None. Raises `ShapeError` if the rank is unknown."""
         if self.dims is None:
             raise ShapeError("as_list() is not defined on a shape of unknown rank")
         return list(self.dims)
@@ -364,9 +380,11 @@ class Shape:
         self.merge_with(other)
 
     def assert_has_rank(self, rank: int) -> None:
+        """Raises `ShapeError` unless the shape can have the rank."""
         self.with_rank(rank)
 
     def with_rank(self, rank: int) -> Shape:
+        """Returns the shape with this rank. Raises `ShapeError` if it has another one."""
         return self.merge_with(Shape((None,) * rank))
 
     def concatenate(self, other: object) -> Shape:

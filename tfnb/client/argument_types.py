@@ -31,7 +31,7 @@ __all__ = [
 InitializerLike: TypeAlias = Callable[..., Any] | TensorLike
 # A penalty on a weight; None stands for no penalty.
 Regularizer: TypeAlias = Callable[[Any], Tensor | None]
-# What an optimizer's update applies to the new value of a variable.
+# A function that an optimizer applies to the new value of a variable.
 Constraint: TypeAlias = Callable[[Any], Tensor]
 # An elementwise function, as `tf.nn.relu`.
 Activation: TypeAlias = Callable[[Any], Any]

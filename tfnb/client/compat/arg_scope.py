@@ -31,7 +31,7 @@ def add_arg_scope(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates `func` so that `arg_scope` can set defaults of its keyword arguments."""
 
     @functools.wraps(func)
-    def scoped(*args: Any, **kwargs: Any) -> Any:
+    def scoped(*args: object, **kwargs: object) -> Any:
         defaults = _stack.scopes[-1].get(scoped)
         return func(*args, **({**defaults, **kwargs} if defaults else kwargs))
 
@@ -45,7 +45,7 @@ def has_arg_scope(func: Callable[..., Any]) -> bool:
 
 
 @contextmanager
-def arg_scope(list_ops_or_scope: Sequence[Any] | Mapping[Any, Any], **kwargs: Any) -> Generator[Defaults]:
+def arg_scope(list_ops_or_scope: Sequence[Any] | Mapping[Any, Any], **kwargs: object) -> Generator[Defaults]:
     """Within the block each function of the list is called with `kwargs`, unless the call gives its own arguments.
 
     `list_ops_or_scope` are functions decorated with `add_arg_scope`, as the layers of `tf.contrib.layers` are, or the

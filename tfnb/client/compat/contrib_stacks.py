@@ -13,7 +13,7 @@ from tfnb.client.compat.arg_scope import add_arg_scope
 from tfnb.client.compat.contrib_layers import fully_connected, model_variable
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.client.variables.initializers import Ones, Zeros
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -37,13 +37,13 @@ def layer_norm(
     center: bool = True,
     scale: bool = True,
     activation_fn: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
+    reuse: Reuse | None = None,
     variables_collections: VariableCollections | None = None,
     outputs_collections: Sequence[str] | str | None = None,
     trainable: bool = True,
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
-    scope: str | None = None,
+    scope: ScopeLike | None = None,
 ) -> Tensor:
     """Computes (inputs - mean) / deviation * gamma + beta, with moments over the axes from `begin_norm_axis` on.
 
@@ -149,8 +149,8 @@ def embed_sequence(
     initializer: InitializerLike | None = None,
     regularizer: Callable[[Tensor], Any] | None = None,
     trainable: bool = True,
-    scope: str | None = None,
-    reuse: bool | None = None,
+    scope: ScopeLike | None = None,
+    reuse: Reuse | None = None,
 ) -> Tensor:
     """Returns the rows `ids` of a variable of embeddings [vocab_size, embed_dim]: shape of ids + (embed_dim,).
 
@@ -170,8 +170,8 @@ def bow_encoder(
     initializer: InitializerLike | None = None,
     regularizer: Callable[[Tensor], Any] | None = None,
     trainable: bool = True,
-    scope: str | None = None,
-    reuse: bool | None = None,
+    scope: ScopeLike | None = None,
+    reuse: Reuse | None = None,
 ) -> Tensor:
     """Returns the mean embedding of each row of `ids` (batch, length): (batch, embed_dim).
 
@@ -197,7 +197,7 @@ def softmax(logits: TensorLike, scope: str | None = None) -> Tensor:
 
 
 def _with(activation: Callable[[Any], Any] | None, name: str) -> Callable[..., Tensor]:
-    def call(inputs: TensorLike, num_outputs: int, **kwargs: Any) -> Tensor:
+    def call(inputs: TensorLike, num_outputs: int, **kwargs: object) -> Tensor:
         return fully_connected(inputs, num_outputs, activation_fn=activation, **kwargs)
 
     call.__name__ = call.__qualname__ = name

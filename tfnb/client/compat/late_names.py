@@ -18,7 +18,7 @@ from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.identity import IDENTITY_N
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.clip import saturate_cast
@@ -38,7 +38,7 @@ def _nothing(name: str) -> Callable[[], None]:
 
 
 def _refused(name: str) -> Callable[..., None]:
-    def function(*args: Any, **kwargs: Any) -> None:
+    def function(*args: object, **kwargs: object) -> None:
         """Raises `UnimplementedError`, because operations run in sessions here."""
         raise UnimplementedError(f"{name}: operations run in sessions here, not when they are made")
 
@@ -94,7 +94,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     another number of gradients.
     """
 
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def decorated(*args: object, **kwargs: object) -> Any:
         graph = graph_of(args)
         with graph.as_default():
             tensors = [graph.to_tensor(a) for a in args]
@@ -104,7 +104,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             results, gradient = found
             leaves = [graph.to_tensor(v) for v in flatten(results)]
 
-            def through(op: Operation, *dys: Any) -> list[Any]:
+            def through(op: Operation, *dys: Tensor) -> list[Any]:
                 grads = gradient(*dys[: len(leaves)])
                 listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
                 if len(listed) != len(tensors):
@@ -131,7 +131,7 @@ class Template:
         self._function = function
         self._fixed = fixed
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         first = self.variable_scope is None
         opened = variable_scope(None, self.name) if first else variable_scope(self.variable_scope, reuse=True)
         with opened as scope:
@@ -144,7 +144,7 @@ def make_template(
     func_: Callable[..., Any],
     create_scope_now_: bool = False,
     unique_name_: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Template:
     """Returns `func_` as a `Template`: its first call creates variables in the scope `name_`, which all calls share.
 
@@ -159,7 +159,7 @@ def make_template(
     return made
 
 
-def map_structure(func: Callable[..., Any], *structure: Any) -> Any:
+def map_structure(func: Callable[..., Any], *structure: object) -> Any:
     """Returns the results of `func` for the leaves of structures of the same form, in that form.
 
     Raises `InvalidArgumentError` for structures of different forms.

@@ -59,7 +59,7 @@ def variable(
 
 
 @arg_scope.add_arg_scope
-def model_variable(name: str, *args: Any, collections: Sequence[str] | str | None = None, **kwargs: Any) -> Any:
+def model_variable(name: str, *args: object, collections: Sequence[str] | str | None = None, **kwargs: object) -> Any:
     """Does what `variable` does; the variable is also in the collection MODEL_VARIABLES."""
     return variable(name, *args, collections=[*(collections or ()), GraphKeys.MODEL_VARIABLES], **kwargs)
 

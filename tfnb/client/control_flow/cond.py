@@ -6,7 +6,7 @@ not taken are dead. Invariant: exactly one input of each Merge is alive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def smart_cond(
 
 
 def case(
-    pred_fn_pairs: Any,
+    pred_fn_pairs: Mapping[Any, Callable[[], Any]] | Iterable[tuple[Any, Callable[[], Any]]],
     default: Callable[[], Any] | None = None,
     exclusive: bool = False,
     strict: bool = False,

@@ -226,7 +226,7 @@ class Detached:
         scopes.control.append(None)
         scopes.control_flow = self._context
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         scopes = self._graph.scopes
         scopes.control_flow, length = self._before
         del scopes.control[length:]

@@ -204,7 +204,7 @@ def _choose(condition: Tensor, functions: Sequence[Function], args: Sequence[Ten
     return list(cond(condition, lambda: _run(functions[0], args), lambda: _run(functions[1], args), strict=True))
 
 
-def _among(number: Any, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
+def _among(number: Tensor, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
     """Returns the results of the function with this number, which a binary search finds, and last a bool tensor."""
     count = len(functions)
     if count == 1:

@@ -5,7 +5,7 @@ Invariant: the elements are read in order and each result is written once, so gr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.tensor_array import TensorArray
@@ -24,7 +24,7 @@ __all__ = ["API", "foldl", "foldr", "map_fn", "scan"]
 def map_fn(
     fn: Callable[..., Any],
     elems: object,
-    dtype: Any = None,
+    dtype: object = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -45,7 +45,7 @@ def map_fn(
         wanted = pack(elems, inputs.dtypes) if dtype is None else dtype
         targets = [TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)]
 
-        def body(i: Tensor, written: Any) -> Any:
+        def body(i: Tensor, written: Sequence[TensorArray]) -> Any:
             found = fn(pack(elems, inputs.at(i)))
             if not same_structure(wanted, found):
                 raise InvalidArgumentError(
@@ -114,7 +114,7 @@ def scan(
         if at is not None:
             targets = [t.write(at, a) for t, a in zip(targets, flatten(start), strict=True)]
 
-        def body(k: Tensor, accumulated: object, written: Any) -> Any:
+        def body(k: Tensor, accumulated: object, written: Sequence[TensorArray]) -> Any:
             i = n - 1 - k if reverse else k
             found = fn(accumulated, pack(elems, inputs.at(i)))
             if not same_structure(structure, found):
@@ -206,7 +206,7 @@ def _begin(
 
 
 def _loop(
-    n: Tensor, body: Callable[..., Any], variables: Any, parallel: int | None, back_prop: bool, swap: bool
+    n: Tensor, body: Callable[..., Any], variables: Sequence[Any], parallel: int | None, back_prop: bool, swap: bool
 ) -> Any:
     return while_loop(
         lambda i, *_: i < n,

@@ -266,8 +266,8 @@ class _Backward:
             return list(unit.inputs)
         if isinstance(unit, RecomputeScope):
             return unit.comes_in(self.between)
-        doors = [*unit.enters, *unit.entered.values()]
-        return [t.op.inputs[0] for t in doors if t.op in self.between]
+        entries = [*unit.enters, *unit.entered.values()]
+        return [t.op.inputs[0] for t in entries if t.op in self.between]
 
     def add(self, t: Tensor, grad: Grad) -> None:
         """Adds a partial gradient of a tensor."""

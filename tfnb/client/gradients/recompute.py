@@ -93,7 +93,7 @@ def recompute_grad(
     `use_data_dep` and `tupleize_grads`, hints for the order of execution, have no effect.
     """
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         with recompute():
             return fn(*args, **kwargs)
 

@@ -25,7 +25,7 @@ from tfnb.ir.opdef import Infer
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import ZEROS_LIKE
-from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
+from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "Defun", "function_op", "like_arguments", "make_gradient", "symbolic_gradient"]
 
@@ -77,7 +77,7 @@ class DefinedFunction:
             return self.built([(t, unknown_shape) for t in self.types], get_default_graph()).name
         return self.__name__
 
-    def __call__(self, *args: Any, name: str | None = None) -> Any:
+    def __call__(self, *args: object, name: str | None = None) -> Any:
         """Adds a call, and returns what the Python function returned, or the operation when that was None."""
         graph = graph_of(args)
         if self.types is not None and len(args) != len(self.types):
@@ -196,7 +196,7 @@ def make_gradient(
     made = Function(name, body, kept, make_gradient, description=f"The gradient of {function.name}.")
     known = [g is not None for g in found]
 
-    def gradient(op: Operation, *dys: Any) -> list[Any]:
+    def gradient(op: Operation, *dys: Tensor) -> list[Any]:
         for t, g in zip(op.outputs, dys, strict=True):
             if g is not None and not has_gradient(t):
                 raise UnimplementedError(
@@ -241,7 +241,7 @@ class Defun:
 
     def __init__(
         self,
-        *input_types: Any,
+        *input_types: DTypeLike,
         func_name: str | None = None,
         grad_func: DefinedFunction | None = None,
         python_grad_func: Callable[..., Any] | None = None,

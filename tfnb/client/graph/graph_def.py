@@ -45,8 +45,8 @@ def import_graph_def(
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     name: str | None = None,
-    op_dict: Any = None,
-    producer_op_list: Any = None,
+    op_dict: object = None,
+    producer_op_list: object = None,
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef (this library's or TensorFlow's) to the default graph.
 

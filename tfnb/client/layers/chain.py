@@ -36,7 +36,7 @@ _DEFAULTS: ContextVar[Mapping[str, Any]] = ContextVar("chain_defaults", default=
 
 
 @contextmanager
-def chain_defaults(**options: Any) -> Iterator[None]:
+def chain_defaults(**options: object) -> Iterator[None]:
     """Within the block all links have these options: `activation_fn`, `kernel_regularizer`, `summaries` (True or
     False).
     """
@@ -107,7 +107,7 @@ class Chain:
                 summaries.histogram("activations", y)
         return Chain(y)
 
-    def apply(self, function: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Chain:
+    def apply(self, function: Callable[..., Any], *args: object, name: str | None = None, **kwargs: object) -> Chain:
         """Returns the chain of `function(tensor, *args, **kwargs)`."""
         return self._link(
             getattr(function, "__name__", "apply").strip("<>"),

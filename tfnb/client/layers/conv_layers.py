@@ -174,7 +174,7 @@ class _Transposed(_Conv):
         bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
-        **kw: Any,
+        **kw: object,
     ) -> None:
         super().__init__(
             filters,
@@ -261,7 +261,7 @@ class SeparableConv2D(_Conv):
         bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
-        **kw: Any,
+        **kw: object,
     ) -> None:
         super().__init__(
             filters,
@@ -305,7 +305,9 @@ class SeparableConv2D(_Conv):
         self.pointwise_kernel = self.add_variable("pointwise_kernel", point, None, *self.pointwise_options)
         self._add_bias()
 
-    def _separable(self, x: Tensor, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]) -> Any:
+    def _separable(
+        self, x: Tensor, taps: Tensor, point: Tensor, strides: tuple[int, ...], rate: tuple[int, ...]
+    ) -> Any:
         steps = (1, 1, *strides) if self.channels_first else (1, *strides, 1)
         name = _LAYOUTS[2][self.channels_first]
         return separable_op(x, taps, point, steps, self.padding, rate, data_format=name)

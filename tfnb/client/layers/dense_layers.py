@@ -181,7 +181,7 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
     own = [p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     shown = Signature([inputs, *own, reuse])
 
-    def call(*args: Any, **options: Any) -> Tensor:
+    def call(*args: object, **options: object) -> Tensor:
         given = shown.bind(*args, **options).arguments
         x = given.pop("inputs")
         return layer(_reuse=given.pop("reuse", None), **given)(x)

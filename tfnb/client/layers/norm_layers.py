@@ -14,7 +14,7 @@ from tfnb.client.control_flow.cond import smart_cond, static_value
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.layers.dense_layers import Layer
 from tfnb.client.variables.initializers import Ones, Zeros
-from tfnb.client.variables.scope import get_variable_scope
+from tfnb.client.variables.scope import Reuse, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, size
@@ -221,8 +221,8 @@ def batch_normalization(
     training: TensorLike = False,
     trainable: bool = True,
     name: str | None = None,
-    reuse: bool | None = None,
-    **kw: Any,
+    reuse: Reuse | None = None,
+    **kw: object,
 ) -> Tensor:
     """Normalises each channel of `inputs` over the batch; see `BatchNormalization`.
 

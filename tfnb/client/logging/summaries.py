@@ -118,7 +118,7 @@ def audio(
 def tensor_summary(
     name: str,
     tensor: TensorLike,
-    summary_description: Any = None,
+    summary_description: object = None,
     collections: Sequence[str] | str | None = None,
     summary_metadata: Any = None,
     family: str | None = None,

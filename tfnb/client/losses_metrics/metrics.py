@@ -42,7 +42,7 @@ def counter(name: str, shape: Sequence[int], dtype: DType = float32) -> Variable
 
 
 @contextmanager
-def metric_scope(name: str | None, default: str, *given: Any) -> Iterator[list[Any]]:
+def metric_scope(name: str | None, default: str, *given: TensorLike | None) -> Iterator[list[Any]]:
     """Opens the metric's scope and yields the given values as tensors; None stays None."""
     graph = graph_of([v for v in given if v is not None])
     with graph.as_default(), variable_scope(name, default):
@@ -137,9 +137,9 @@ def accuracy(
 
 def _of_errors(default: str, error: Callable[[Any, Any], Any], then: Callable[[Tensor], Tensor], doc: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -294,7 +294,7 @@ def mean_per_class_accuracy(
 def _swapped(function: Callable[..., Any]) -> Any:
     """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"

@@ -28,7 +28,7 @@ from tfnb.types import float64, int32, int64
 __all__ = ["API"]
 
 
-def _labels(labels: Any, predicted: Any) -> Any:
+def _labels(labels: TensorLike, predicted: Tensor) -> Any:
     """Returns the true classes: a SparseTensor, or int64 with a last dimension of one or more classes per row."""
     if isinstance(labels, (SparseTensor, SparseTensorValue)):
         given = SparseTensor.from_value(labels)
@@ -42,7 +42,7 @@ def _labels(labels: Any, predicted: Any) -> Any:
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
 
-def _counts(outcome: str, y: Tensor, p: Any, class_id: TensorLike | None) -> Any:
+def _counts(outcome: str, y: Tensor, p: Tensor, class_id: TensorLike | None) -> Any:
     """Returns how many classes of each row are true and predicted ("tp"), only predicted ("fp") or only true ("fn")."""
     if class_id is not None:
         dense = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False) if _is_sparse(y) else y
@@ -72,11 +72,11 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
     """Returns the metric tp / (tp + other); it is NaN while both are 0."""
 
     def metric(
-        labels: Tensor,
-        predictions_idx: Any,
+        labels: TensorLike,
+        predictions_idx: TensorLike,
         k: int | None = None,
         class_id: int | None = None,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -101,11 +101,11 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
 
 def _at_k(name: str, top: Callable[..., Pair]) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         k: int,
         class_id: int | None = None,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -172,7 +172,7 @@ def average_precision_at_k(
 def _swapped(function: Callable[..., Any], name: str) -> Any:
     """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = name

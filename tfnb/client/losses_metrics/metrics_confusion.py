@@ -55,9 +55,9 @@ def _yes_or_no(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
 
 def _of_one(outcome: str, doc: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -86,9 +86,9 @@ false_negatives = _of_one(
 
 def _ratio(name: str, other: str, doc: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -143,10 +143,10 @@ def _list_of(outcome: str) -> Any:
     full = f"{outcome}_at_thresholds"
 
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         thresholds: Sequence[float],
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -162,10 +162,10 @@ def _list_of(outcome: str) -> Any:
 
 def _ratios(name: str, other: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         thresholds: Sequence[float],
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -212,7 +212,7 @@ def auc(
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
-    thresholds: Any = None,
+    thresholds: Sequence[float] | None = None,
 ) -> Pair:
     """Returns the area under the ROC curve, or under the precision-recall curve (`curve="PR"`), a scalar.
 
@@ -245,10 +245,10 @@ def auc(
 
 def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], last: bool) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         target: float,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         num_thresholds: int = 200,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
@@ -286,7 +286,7 @@ specificity_at_sensitivity = _one_given_other("specificity_at_sensitivity", _SPE
 def _swapped(function: Callable[..., Any]) -> Any:
     """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"

@@ -26,7 +26,7 @@ def of_rank(t: Tensor, rank: int | None) -> Tensor:
     return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
 
 
-def weighted(values: Any, weights: Any) -> Any:
+def weighted(values: Tensor, weights: Tensor) -> Any:
     """Returns `values * weights`. Raises `ShapeError` for weights that do not fit.
 
     Where the ranks are known only during a run, the step raises `InvalidArgumentError`.

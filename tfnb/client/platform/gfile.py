@@ -137,7 +137,7 @@ class GFile:
         self._open()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[Any]:

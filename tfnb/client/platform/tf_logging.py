@@ -45,37 +45,37 @@ def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
     _logger().log(level, msg, *args, **kwargs)
 
 
-def debug(msg: str, *args: Any, **kwargs: Any) -> None:
+def debug(msg: str, *args: object, **kwargs: object) -> None:
     """Logs `msg % args` at the level DEBUG."""
     log(DEBUG, msg, *args, **kwargs)
 
 
-def info(msg: str, *args: Any, **kwargs: Any) -> None:
+def info(msg: str, *args: object, **kwargs: object) -> None:
     """Logs `msg % args` at the level INFO."""
     log(INFO, msg, *args, **kwargs)
 
 
-def warning(msg: str, *args: Any, **kwargs: Any) -> None:
+def warning(msg: str, *args: object, **kwargs: object) -> None:
     """Logs `msg % args` at the level WARN."""
     log(WARN, msg, *args, **kwargs)
 
 
-def error(msg: str, *args: Any, **kwargs: Any) -> None:
+def error(msg: str, *args: object, **kwargs: object) -> None:
     """Logs `msg % args` at the level ERROR."""
     log(ERROR, msg, *args, **kwargs)
 
 
-def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
+def fatal(msg: str, *args: object, **kwargs: object) -> None:
     """Logs `msg % args` at the level FATAL; the program continues."""
     log(FATAL, msg, *args, **kwargs)
 
 
-def vlog(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+def vlog(level: int, msg: str, *args: object, **kwargs: object) -> None:
     """Logs `msg % args` at a level given as a number."""
     log(level, msg, *args, **kwargs)
 
 
-def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
+def log_first_n(level: int, msg: str, n: int, *args: object) -> None:
     """Logs `msg % args` at a level, the first `n` times that this message is logged."""
     with _lock:
         _counts[msg] = count = _counts.get(msg, 0) + 1
@@ -83,7 +83,7 @@ def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
         log(level, msg, *args)
 
 
-def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
+def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
     """Logs `msg % args` at a level, the first time and then every n-th time that this message is logged."""
     with _lock:
         _counts[msg] = count = _counts.get(msg, 0) + 1
@@ -91,7 +91,7 @@ def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
         log(level, msg, *args)
 
 
-def log_if(level: int, msg: str, condition: bool, *args: Any) -> None:
+def log_if(level: int, msg: str, condition: bool, *args: object) -> None:
     """Logs `msg % args` at a level where `condition` is true."""
     if condition:
         log(level, msg, *args)

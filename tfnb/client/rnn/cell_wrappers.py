@@ -88,7 +88,7 @@ class ResidualWrapper(_Transparent):
     Raises `ShapeError` if inputs and outputs do not have the same shape.
     """
 
-    def __init__(self, cell: CellLike, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: Any) -> None:
+    def __init__(self, cell: CellLike, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: object) -> None:
         super().__init__(cell, **kw)
         self._residual_fn = residual_fn
 
@@ -109,7 +109,7 @@ class ResidualWrapper(_Transparent):
 class DeviceWrapper(_Transparent):
     """A cell whose operations are placed on a device."""
 
-    def __init__(self, cell: CellLike, device: DeviceLike, **kw: Any) -> None:
+    def __init__(self, cell: CellLike, device: DeviceLike, **kw: object) -> None:
         super().__init__(cell, **kw)
         self._device = device
 
@@ -140,7 +140,7 @@ class DropoutWrapper(_Transparent):
         dtype: DTypeLike | None = None,
         seed: int | None = None,
         dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
-        **kw: Any,
+        **kw: object,
     ) -> None:
         super().__init__(cell, **kw)
         keeps: dict[str, Any] = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}

@@ -63,7 +63,7 @@ class CellLike(Protocol):
     @property
     def output_size(self) -> Any: ...
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any: ...
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any: ...
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any: ...
 
@@ -95,7 +95,7 @@ class RNNCell(Layer):
     ) -> None:
         super().__init__(name, trainable, dtype=dtype, _reuse=_reuse)
 
-    def __init_subclass__(cls, **kw: Any) -> None:
+    def __init_subclass__(cls, **kw: object) -> None:
         super().__init_subclass__(**kw)
         cls.default_name = cls.__dict__.get("default_name", snake_case(cls.__name__))
 
@@ -136,7 +136,7 @@ class RNNCell(Layer):
                 self._scope = opened
                 return self._step(x, state, **kwargs)
 
-    def _step(self, inputs: Tensor, state: TensorLike | None, **kwargs: Any) -> Any:
+    def _step(self, inputs: Tensor, state: TensorLike | None, **kwargs: object) -> Any:
         with self._open() as opened:
             self._scope = self._scope or opened
             if self.dtype is None and inputs.dtype.is_floating:

@@ -233,13 +233,15 @@ def bidirectional_dynamic_rnn(
         with variable_scope("fw") as fw:
             ahead, last_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, *rest, scope=fw)
         with variable_scope("bw") as bw:
-            turned = _turned(graph, inputs, sequence_length, time_major)
-            back, last_bw = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw, dtype, *rest, scope=bw)
-        back = _turned(graph, back, sequence_length, time_major)
+            reversed_inputs = _in_reverse(graph, inputs, sequence_length, time_major)
+            back, last_bw = dynamic_rnn(
+                cell_bw, reversed_inputs, sequence_length, initial_state_bw, dtype, *rest, scope=bw
+            )
+        back = _in_reverse(graph, back, sequence_length, time_major)
     return (ahead, back), (last_fw, last_bw)
 
 
-def _turned(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike | None, time_major: bool) -> Any:
+def _in_reverse(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike | None, time_major: bool) -> Any:
     """Returns the sequences in reverse order; with `lengths`, each is reversed up to its length."""
     time, batch = (0, 1) if time_major else (1, 0)
     found = []
@@ -249,9 +251,9 @@ def _turned(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike | No
             lengths_here = zeros(stack([n[batch]]), int32) + n[time]
         else:
             lengths_here = graph.to_tensor(lengths)
-        turned = reverse_sequence(x, lengths_here, seq_axis=time, batch_axis=batch)
-        turned.set_shape(x.shape)
-        found.append(turned)
+        flipped = reverse_sequence(x, lengths_here, seq_axis=time, batch_axis=batch)
+        flipped.set_shape(x.shape)
+        found.append(flipped)
     return pack(structure, found)
 
 

@@ -214,11 +214,11 @@ def embedding_tied_rnn_seq2seq(
         embedding = get_variable("embedding", [num_symbols, embedding_size], dtype or float32)
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols or num_symbols)
-        heard = [embedding_lookup(embedding, x) for x in encoder_inputs]
-        said = [embedding_lookup(embedding, x) for x in decoder_inputs]
+        encoder_rows = [embedding_lookup(embedding, x) for x in encoder_inputs]
+        decoder_rows = [embedding_lookup(embedding, x) for x in decoder_inputs]
         loop = _own_symbols(embedding, output_projection)
         return _decoded(
-            lambda feed: tied_rnn_seq2seq(heard, said, cell, loop if feed else None, dtype or float32),
+            lambda feed: tied_rnn_seq2seq(encoder_rows, decoder_rows, cell, loop if feed else None, dtype or float32),
             feed_previous,
         )
 
@@ -484,11 +484,18 @@ def model_with_buckets(
     graph = graph_of([*encoder_inputs, *decoder_inputs, *targets, *weights])
     loss = sequence_loss_by_example if per_example_loss else sequence_loss
     with graph.as_default(), graph.name_scope(name or "model_with_buckets"):
-        for j, (heard, said) in enumerate(buckets):
+        for j, (encoder_length, decoder_length) in enumerate(buckets):
             with variable_scope(get_variable_scope(), reuse=True if j else None):
-                found, _ = seq2seq(list(encoder_inputs[:heard]), list(decoder_inputs[:said]))
+                found, _ = seq2seq(list(encoder_inputs[:encoder_length]), list(decoder_inputs[:decoder_length]))
                 outputs.append(found)
-                losses.append(loss(found, targets[:said], weights[:said], softmax_loss_function=softmax_loss_function))
+                losses.append(
+                    loss(
+                        found,
+                        targets[:decoder_length],
+                        weights[:decoder_length],
+                        softmax_loss_function=softmax_loss_function,
+                    )
+                )
     return outputs, losses
 
 

@@ -185,7 +185,7 @@ class CriticalSection:
         """The name of the operation that creates the lock."""
         return str(self._handle.op.name)
 
-    def execute(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    def execute(self, fn: Callable[..., Any], *args: object, name: str | None = None, **kwargs: object) -> Any:
         """Returns what `fn(*args, **kwargs)` returns; the operations of `fn` run while the section is locked.
 
         Raises `InvalidArgumentError` when `fn` returns None.

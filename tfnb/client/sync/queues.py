@@ -317,7 +317,7 @@ def _make(
     capacity: int,
     shared: str | None,
     name: str,
-    **attrs: Any,
+    **attrs: object,
 ) -> Tensor:
     made: Tensor = op(
         component_types=types,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.variables.partitioned import PartitionInfo
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, ones, zeros
@@ -31,7 +32,9 @@ class Initializer:
 
     dtype: DType = float32
 
-    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: PartitionInfo | None = None
+    ) -> Tensor:
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         dims = list(as_shape(shape).known())
         return self.make(dims, wanted) if partition_info is None else self.make_part(dims, wanted, partition_info)
@@ -40,7 +43,7 @@ class Initializer:
         """Returns the initial value of a variable, of this shape and dtype. Subclasses implement it."""
         raise InvalidArgumentError(f"{type(self).__name__} does not say how to make a value")
 
-    def make_part(self, shape: list[int], dtype: DType, whole: object) -> Tensor:
+    def make_part(self, shape: list[int], dtype: DType, whole: PartitionInfo) -> Tensor:
         """Returns the initial value of one part of a partitioned variable.
 
         `shape` is that of the part; `whole` is a `PartitionInfo` with the shape of the whole and the part's offset.
@@ -158,7 +161,7 @@ class VarianceScaling(Initializer):
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return self._drawn(shape, dtype, shape)
 
-    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+    def make_part(self, shape: list[int], dtype: DType, whole: PartitionInfo) -> Tensor:
         return self._drawn(shape, dtype, whole.full_shape)
 
     def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
@@ -199,7 +202,7 @@ class UniformUnitScaling(Initializer):
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return self._drawn(shape, dtype, shape)
 
-    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+    def make_part(self, shape: list[int], dtype: DType, whole: PartitionInfo) -> Tensor:
         return self._drawn(shape, dtype, whole.full_shape)
 
     def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:

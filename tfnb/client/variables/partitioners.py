@@ -23,7 +23,7 @@ Partitioner = Callable[..., list[int]]
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """Returns a partitioner for `num_shards` parts along `axis`, or fewer where the dimension has fewer elements."""
 
-    def partition(shape: ShapeLike, **_: Any) -> list[int]:
+    def partition(shape: ShapeLike, **_: object) -> list[int]:
         dims = as_shape(shape).known()
         return _along(axis, min(num_shards, dims[_checked(axis, dims)]), len(dims))
 

@@ -159,7 +159,7 @@ class VariableScope:
         """Returns the global variables of this scope and the scopes in it."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def get_variable(self, name: str, **kwargs: Any) -> Any:
+    def get_variable(self, name: str, **kwargs: object) -> Any:
         """Returns the variable `name` of this scope; `kwargs` are the other arguments of `tf.get_variable`."""
         return create_or_share(self._graph, self._d, name, **kwargs)
 
@@ -347,7 +347,7 @@ def get_variable(
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Does what `get_variable` does, for a variable in LOCAL_VARIABLES that is not trained and in no checkpoint."""
+    """Does what `get_variable` does, for a variable of this process: it is in LOCAL_VARIABLES and not trained."""
     return get_variable(name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs})
 
 

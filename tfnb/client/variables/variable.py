@@ -217,11 +217,11 @@ class Variable(VariableReference):
             self._initializer = ASSIGN(self._ref, value).op
         self._initial = value
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: object = None) -> Any:
         """Returns the value in `session` or in the default session, as a NumPy array."""
         return self._snapshot.eval(session=session)
 
-    def load(self, value: TensorLike, session: Any = None) -> None:
+    def load(self, value: TensorLike, session: object = None) -> None:
         """Sets the variable to `value` in `session` or in the default session, without adding a node to the graph."""
         call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
 
@@ -334,7 +334,7 @@ def initialize_all_variables() -> Operation:
     return variables_initializer(list(dict.fromkeys([*global_variables(), *local_variables()])))
 
 
-def group(*inputs: Any, name: str | None = None) -> Operation:
+def group(*inputs: object, name: str | None = None) -> Operation:
     """Returns an operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
     flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
     graph = graph_of(flat)

@@ -23,7 +23,7 @@ from tfnb.client.argument_types import (
 )
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import default_initializer
-from tfnb.client.variables.partitioned import PartitionedVariable, create_parts, partitions_of
+from tfnb.client.variables.partitioned import PartitionedVariable, PartitionInfo, create_parts, partitions_of
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.builder import GraphBuilder
@@ -122,7 +122,7 @@ def _shared_or_new(
     partitioner: Partitioner | None = None,
     caching_device: DeviceLike | None = None,
     use_resource: bool | None = None,
-    partition_info: Any = None,
+    partition_info: PartitionInfo | None = None,
 ) -> Any:
     full = _full(scope, name)
     store = _store(graph)
@@ -228,7 +228,7 @@ def _partitioned(
     kind = dtype or scope.dtype
     alone = replace(scope, name="", partitioner=None)
 
-    def make(name: str, shape: ShapeLike | None, initializer: InitializerLike | None, info: Any) -> Variable:
+    def make(name: str, shape: ShapeLike | None, initializer: InitializerLike | None, info: PartitionInfo) -> Variable:
         made: Variable = _shared_or_new(graph, alone, name, shape, dtype, initializer, partition_info=info, **rest)
         return made
 
@@ -237,7 +237,7 @@ def _partitioned(
     return made
 
 
-def _checked(found: Any, full: str, shape: ShapeLike, dtype: DType | None) -> Any:
+def _checked(found: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None) -> Any:
     if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
         raise ShapeError(f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}")
     if dtype is not None and dtype is not found.dtype:
@@ -251,7 +251,7 @@ def _initial(
     shape: ShapeLike | None,
     dtype: DType,
     initializer: InitializerLike | None,
-    info: Any,
+    info: PartitionInfo | None,
 ) -> Any:
     """Returns the initial value, or a callable that creates it inside the variable's own name scope."""
     init = initializer if initializer is not None else scope.initializer
@@ -269,7 +269,7 @@ def _initial(
     return lambda: _call_initializer(init, dims.as_list(), dtype, info)
 
 
-def _call_initializer(init: Callable[..., Any], shape: list[Any], dtype: DType, info: Any) -> Any:
+def _call_initializer(init: Callable[..., Any], shape: list[Any], dtype: DType, info: PartitionInfo | None) -> Any:
     try:
         return init(shape, dtype=dtype, partition_info=info)
     except TypeError:
