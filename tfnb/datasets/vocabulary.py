@@ -1,6 +1,6 @@
 """`tf.contrib.learn.preprocessing`: texts as rows of word numbers.
 
-Invariant: number 0 is the unknown word, also the padding; once frozen, a vocabulary gives no new number.
+Invariant: number 0 is the unknown word and also the padding; a frozen vocabulary assigns no new numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = re.compile("|".join([_ACRONYM, _HUMP, r"[\w'-]+"]))
 
 
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "HTTPServer" and "MyName" are two."""
+    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "MyName" gives "My" and "Name"."""
     for text in iterator:
         yield _WORD.findall(text)
 
@@ -78,17 +78,17 @@ class CategoricalVocabulary:
             self._names = list(self._mapping)
 
     def reverse(self, class_id: int) -> Any:
-        """The category of a number. Raises `InvalidArgumentError` without `support_reverse`."""
+        """The category with the number `class_id`. Raises `InvalidArgumentError` without `support_reverse`."""
         if self._names is None:
             raise InvalidArgumentError("this vocabulary was made with support_reverse=False")
         return self._names[class_id]
 
 
 class VocabularyProcessor:
-    """Texts to rows of `max_document_length` word numbers, cut or padded with 0.
+    """Converts texts to rows of `max_document_length` word numbers, truncated or padded with 0.
 
-    min_frequency: words counted no more often than this are unknown after `fit`. vocabulary: one made before.
-    tokenizer_fn: from an iterator of texts to one of lists of words.
+    min_frequency: words that do not occur more often than this are unknown after `fit`. vocabulary: an existing
+    vocabulary. tokenizer_fn: maps an iterator of texts to an iterator of lists of words.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class VocabularyProcessor:
             yield " ".join(str(self.vocabulary_.reverse(int(n))) for n in row)
 
     def save(self, filename: str | PathLike[str]) -> None:
-        """Writes the processor to a file, by pickle."""
+        """Writes the processor to the file `filename` with pickle."""
         with open(filename, "wb") as file:
             pickle.dump(self, file)
 
@@ -150,7 +150,7 @@ class VocabularyProcessor:
 
 
 class ByteProcessor:
-    """Texts to rows of `max_document_length` UTF-8 bytes, cut or padded with 0."""
+    """Converts texts to rows of `max_document_length` UTF-8 bytes, truncated or padded with 0."""
 
     def __init__(self, max_document_length: int) -> None:
         self.max_document_length = max_document_length

@@ -122,7 +122,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner of a QueueRunnerDef message (or bytes), whose nodes are in the default graph below `import_scope`."""
+        """The runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below `import_scope`."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     @property

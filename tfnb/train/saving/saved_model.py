@@ -223,7 +223,7 @@ class SavedModelBuilder:
         write(self._made())
 
     def save(self, as_text: bool = False) -> str:
-        """Writes the message, as text if `as_text` is set, gives the folder its name, and returns the message's path."""
+        """Writes the message, as text if `as_text` is set, gives the folder its name, and returns its path."""
         if not self._message.meta_graphs:
             raise FailedPreconditionError("there is nothing in the SavedModel yet")
         name = _TEXT_FILE if as_text else _FILE

@@ -377,7 +377,7 @@ class Saver:
         self._kept = [(os.fsdecode(p), float(t)) for p, t in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[Any]) -> None:
-        """Sets the list of kept checkpoints to those of `checkpoint_paths` that exist, such as those of an earlier run."""
+        """Sets the list of kept checkpoints to those of `checkpoint_paths` that exist, as after an earlier run."""
         existing = [os.fsdecode(p) for p in checkpoint_paths if is_checkpoint(os.fsdecode(p))]
         self._kept = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
         if self._best is not None and existing:
