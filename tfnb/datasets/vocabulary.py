@@ -104,7 +104,7 @@ class VocabularyProcessor:
         self._words = tokenizer if tokenizer_fn is None else tokenizer_fn
 
     def fit(self, raw_documents: Iterable[str], unused_y: object = None) -> VocabularyProcessor:
-        """Adds the words of the texts to the vocabulary and freezes it; `unused_y` is ignored."""
+        """Adds the words of `raw_documents` to the vocabulary and freezes it; `unused_y` is ignored."""
         for words in self._words(raw_documents):
             for word in words:
                 self.vocabulary_.add(word)
@@ -114,7 +114,7 @@ class VocabularyProcessor:
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """The int64 word numbers of each text, a vector of length `max_document_length`."""
+        """The word numbers of each of `raw_documents`, an int64 vector of length `max_document_length`."""
         for words in self._words(raw_documents):
             row = np.zeros(self.max_document_length, np.int64)
             for i, word in zip(range(self.max_document_length), words, strict=False):
@@ -122,7 +122,7 @@ class VocabularyProcessor:
             yield row
 
     def fit_transform(self, raw_documents: Iterable[str], unused_y: object = None) -> Iterator[np.ndarray]:
-        """`fit`, then `transform`."""
+        """Calls `fit(raw_documents)` and returns `transform(raw_documents)`; `unused_y` is ignored."""
         documents = list(raw_documents)
         return self.fit(documents).transform(documents)
 
@@ -160,7 +160,7 @@ class ByteProcessor:
         return self
 
     def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
-        """The same as `transform`, since there is nothing to fit."""
+        """Returns `transform(x)`, since there is nothing to fit."""
         return self.transform(x)
 
     def transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:

@@ -373,7 +373,10 @@ class Saver:
         self._kept = [(os.fsdecode(p), time.time()) for p in last_checkpoints]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[FilePath, float]]) -> None:
-        """Sets the list of kept checkpoints, the oldest first: pairs of prefix and time in seconds."""
+        """Sets the list of kept checkpoints, the oldest first.
+
+        last_checkpoints_with_time: pairs of a prefix and a time in seconds.
+        """
         self._kept = [(os.fsdecode(p), float(t)) for p, t in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[Any]) -> None:
