@@ -1,6 +1,6 @@
 """`tf.contrib.learn.preprocessing`: texts as rows of word numbers.
 
-Invariant: number 0 is the unknown word, also the padding; once frozen, a vocabulary gives no new number.
+Invariant: number 0 is the unknown word and also the padding; a frozen vocabulary assigns no new numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = re.compile("|".join([_ACRONYM, _HUMP, r"[\w'-]+"]))
 
 
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "HTTPServer" and "MyName" are two."""
+    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "MyName" gives "My" and "Name"."""
     for text in iterator:
         yield _WORD.findall(text)
 
@@ -78,17 +78,17 @@ class CategoricalVocabulary:
             self._names = list(self._mapping)
 
     def reverse(self, class_id: int) -> Any:
-        """The category of a number. Raises `InvalidArgumentError` without `support_reverse`."""
+        """The category with the number `class_id`. Raises `InvalidArgumentError` without `support_reverse`."""
         if self._names is None:
             raise InvalidArgumentError("this vocabulary was made with support_reverse=False")
         return self._names[class_id]
 
 
 class VocabularyProcessor:
-    """Texts to rows of `max_document_length` word numbers, cut or padded with 0.
+    """Converts texts to rows of `max_document_length` word numbers, truncated or padded with 0.
 
-    min_frequency: words counted no more often than this are unknown after `fit`. vocabulary: one made before.
-    tokenizer_fn: from an iterator of texts to one of lists of words.
+    min_frequency: words that do not occur more often than this are unknown after `fit`. vocabulary: an existing
+    vocabulary. tokenizer_fn: maps an iterator of texts to an iterator of lists of words.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class VocabularyProcessor:
         self._words = tokenizer if tokenizer_fn is None else tokenizer_fn
 
     def fit(self, raw_documents: Iterable[str], unused_y: object = None) -> VocabularyProcessor:
-        """Adds the words of the texts to the vocabulary and freezes it; `unused_y` is ignored."""
+        """Adds the words of `raw_documents` to the vocabulary and freezes it; `unused_y` is ignored."""
         for words in self._words(raw_documents):
             for word in words:
                 self.vocabulary_.add(word)
@@ -114,7 +114,7 @@ class VocabularyProcessor:
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """The int64 word numbers of each text, a vector of length `max_document_length`."""
+        """The word numbers of each of `raw_documents`, an int64 vector of length `max_document_length`."""
         for words in self._words(raw_documents):
             row = np.zeros(self.max_document_length, np.int64)
             for i, word in zip(range(self.max_document_length), words, strict=False):
@@ -122,7 +122,7 @@ class VocabularyProcessor:
             yield row
 
     def fit_transform(self, raw_documents: Iterable[str], unused_y: object = None) -> Iterator[np.ndarray]:
-        """`fit`, then `transform`."""
+        """Calls `fit(raw_documents)` and returns `transform(raw_documents)`; `unused_y` is ignored."""
         documents = list(raw_documents)
         return self.fit(documents).transform(documents)
 
@@ -132,7 +132,7 @@ class VocabularyProcessor:
             yield " ".join(str(self.vocabulary_.reverse(int(n))) for n in row)
 
     def save(self, filename: str | PathLike[str]) -> None:
-        """Writes the processor to a file, by pickle."""
+        """Writes the processor to the file `filename` with pickle."""
         with open(filename, "wb") as file:
             pickle.dump(self, file)
 
@@ -150,7 +150,7 @@ class VocabularyProcessor:
 
 
 class ByteProcessor:
-    """Texts to rows of `max_document_length` UTF-8 bytes, cut or padded with 0."""
+    """Converts texts to rows of `max_document_length` UTF-8 bytes, truncated or padded with 0."""
 
     def __init__(self, max_document_length: int) -> None:
         self.max_document_length = max_document_length
@@ -160,7 +160,7 @@ class ByteProcessor:
         return self
 
     def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
-        """The same as `transform`, since there is nothing to fit."""
+        """Returns `transform(x)`, since there is nothing to fit."""
         return self.transform(x)
 
     def transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:

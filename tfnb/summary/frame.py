@@ -1,6 +1,6 @@
-"""The scalars of a folder of runs as one table.
+"""The scalars of all runs below a folder as one table.
 
-Invariant: all columns have one length; rows are sorted by run and tag, and stand in the files' order within.
+Invariant: all columns have one length; rows are sorted by run and tag, and then by their order in the files.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _COLUMNS = ("run", "tag", "step", "wall_time", "value")
 
 
 class EventTable:
-    """Scalars of many runs: the columns run, tag (str), step (int64), wall_time, value (float64), as NumPy arrays.
+    """The scalars of several runs, with the columns run, tag (str), step (int64), wall_time and value (float64).
 
-    `table["value"]` is a column, `table.series(run, tag)` one curve, `table.to_pandas()` a DataFrame. `runs` holds all
-    else that was found: `table.runs[name].items`.
+    `table["value"]` is a column as a NumPy array, `table.series(run, tag)` one curve, `table.to_pandas()` a DataFrame.
+    `table.runs[name].items` has the contents of a run that are not scalars.
     """
 
     columns = _COLUMNS
@@ -63,11 +63,11 @@ class EventTable:
 
     @property
     def skipped(self) -> int:
-        """How many damaged records were skipped."""
+        """The number of damaged records that were skipped."""
         return sum(r.skipped for r in self.runs.values())
 
     def series(self, run: str, tag: str) -> dict[str, np.ndarray]:
-        """step, wall_time and value of one curve. Raises `NotFoundError`."""
+        """A dict of the arrays step, wall_time and value of one curve. Raises `NotFoundError` for an unknown one."""
         found = self.runs.get(run)
         if found is None or tag not in found.scalars:
             raise NotFoundError(f"there is no scalar {tag!r} in a run {run!r}")
@@ -75,7 +75,7 @@ class EventTable:
         return {"step": s.step, "wall_time": s.wall_time, "value": s.value}
 
     def to_pandas(self) -> Any:
-        """A DataFrame; run and tag are categories. Raises `InvalidArgumentError` where pandas is not installed."""
+        """The table as a DataFrame with categorical runs and tags. Raises `InvalidArgumentError` without pandas."""
         try:
             pandas = importlib.import_module("pandas")
         except ImportError:
@@ -108,7 +108,7 @@ def summary_iterator(path: str | bytes | os.PathLike[str]) -> Iterator[Any]:
     with os_errors(path), open(path, "rb") as file:
         data = file.read()
     for offset, length in records(data):
-        with contextlib.suppress(DataLossError):  # a good checksum, but no Event
+        with contextlib.suppress(DataLossError):  # the checksum is right, but the data is not an Event
             yield as_message("event", "Event", data[offset : offset + length])
 
 

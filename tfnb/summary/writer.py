@@ -149,7 +149,7 @@ class FileWriter:
         self._add(global_step, graph_def=given.SerializeToString())
 
     def add_meta_graph(self, meta_graph_def: Message, global_step: Step = None) -> None:
-        """Adds a MetaGraphDef. Raises `InvalidArgumentError` for anything else."""
+        """Adds the MetaGraphDef `meta_graph_def`. Raises `InvalidArgumentError` for anything else."""
         if not hasattr(meta_graph_def, "SerializeToString"):
             raise InvalidArgumentError(f"add_meta_graph needs a MetaGraphDef, got {type(meta_graph_def).__name__}")
         self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())

@@ -104,14 +104,14 @@ class FixedLengthRecordDataset(Dataset):
 
 
 def batch_and_drop_remainder(batch_size: TensorLike) -> Transformation:
-    """Like `Dataset.batch`, but a last batch with fewer elements is dropped."""
+    """Like `Dataset.batch` with `batch_size`, but a last batch with fewer elements is dropped."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def shuffle_and_repeat(
     buffer_size: TensorLike, count: TensorLike | None = None, seed: int | None = None
 ) -> Transformation:
-    """`Dataset.shuffle`, then `Dataset.repeat`."""
+    """`Dataset.shuffle` with `buffer_size` and `seed`, then `Dataset.repeat` with `count`."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
@@ -122,7 +122,7 @@ def map_and_batch(
     drop_remainder: bool = False,
     num_parallel_calls: int | None = None,
 ) -> Transformation:
-    """`Dataset.map`, then `Dataset.batch`.
+    """`Dataset.map` with `map_func`, then `Dataset.batch` with `batch_size` and `drop_remainder`.
 
     num_parallel_batches, num_parallel_calls: how many batches or elements are computed at once. Raises
     `InvalidArgumentError` when both are given.
@@ -143,7 +143,10 @@ def parallel_interleave(
     buffer_output_elements: TensorLike | None = None,
     prefetch_input_elements: TensorLike | None = None,
 ) -> Transformation:
-    """`Dataset.interleave`, always in the same order; `sloppy` and the numbers of buffered elements have no effect."""
+    """`Dataset.interleave` with `map_func`, `cycle_length` and `block_length`, always in the same order.
+
+    `sloppy` and the numbers of buffered elements have no effect.
+    """
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
 
@@ -158,17 +161,20 @@ def unbatch() -> Transformation:
 
 
 def prefetch_to_device(device: object, buffer_size: TensorLike | None = None) -> Transformation:
-    """`Dataset.prefetch`; a step copies elements to the device that needs them, so `device` has no effect."""
+    """`Dataset.prefetch` with `buffer_size`, by default 1.
+
+    A step copies elements to the device that needs them, so `device` has no effect.
+    """
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 
 
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:
-    """`dataset.make_one_shot_iterator()`."""
+    """Returns `dataset.make_one_shot_iterator()`."""
     return dataset.make_one_shot_iterator()
 
 
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
-    """`dataset.make_initializable_iterator(shared_name)`."""
+    """Returns `dataset.make_initializable_iterator(shared_name)`."""
     return dataset.make_initializable_iterator(shared_name)
 
 

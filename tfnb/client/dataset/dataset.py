@@ -120,9 +120,9 @@ class Dataset(Transformations["Dataset"], ElementSequence):
 
     @staticmethod
     def zip(datasets: object) -> Dataset:
-        """Elements with the structure of `datasets`, a nested tuple or dict of data sets, and one element of each.
+        """Elements with the structure of `datasets`, a nested tuple or dict of data sets, with one element of each.
 
-        There are as many as the shortest data set has. Raises `DTypeError` for anything else than data sets.
+        There are as many as the shortest data set has. Raises `DTypeError` for anything other than data sets.
         """
         flat = flatten(datasets)
         if isinstance(datasets, list) or not all(isinstance(d, Dataset) for d in flat):

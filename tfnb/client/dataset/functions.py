@@ -52,6 +52,7 @@ class FunctionGraph(GraphBuilder):
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
+        """Like `GraphBuilder.create_op`, for inputs of which some may belong to the outer graph."""
         return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 
 

@@ -62,9 +62,9 @@ class Iterator:
     ) -> Iterator:
         """The iterator that a string scalar identifies, the value of another iterator's `string_handle()`.
 
-        Feeding the string chooses an iterator for each step. The other arguments are those of `from_structure`.
-        A step raises `NotFoundError` when the session has no such iterator, and `InvalidArgumentError` when its
-        elements have other types.
+        Feeding the string chooses an iterator for each step. output_types, output_shapes, output_classes: as in
+        `from_structure`. A step raises `NotFoundError` when the session has no such iterator, and
+        `InvalidArgumentError` when its elements have other types.
         """
         spec = ElementSpec.declared(output_types, output_shapes, output_classes)
         text = get_default_graph().to_tensor(string_handle, string)

@@ -26,7 +26,7 @@ FILES = (
 )
 CLASSES = 10
 _SOURCES = ("yann.lecun.com", "cvdf-datasets/mnist")  # where the digits are published
-# TensorFlow keeps 5,000 of 60,000 digits; of the 8,500 shipped ones, 500 leave 8,000 to train on.
+# TensorFlow reserves 5,000 of 60,000 digits; 500 of the 8,500 in the package leave 8,000 for training.
 VALIDATION_SIZE = 500
 
 
@@ -42,18 +42,16 @@ def read_data_sets(
 ) -> Datasets:
     """Reads the digits and divides them into `train`, `validation` and `test`.
 
-    A `train_dir` that holds the four files of the MNIST database is read; without it, or where it
-    holds none of them (TensorFlow would fill it by a download), the shipped digits are served. The
-    first `validation_size` training digits become `validation` (default 500; give 5000 for
-    TensorFlow's division of the full database).
+    If `train_dir` contains the four files of the MNIST database, they are read. If it is not given or contains none of
+    them, where TensorFlow would download them, the digits of the package are returned. The first `validation_size`
+    training digits become `validation`; the default is 500, and TensorFlow's division of the full database is 5000.
 
-    Images are `float32 [n, 784]` from 0 to 1, or `[n, 28, 28, 1]` without `reshape`, or bytes with
-    `dtype=tf.uint8`; labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` fixes the
-    order of shuffling.
+    Images are `float32 [n, 784]` from 0 to 1; or `[n, 28, 28, 1]` without `reshape`; or bytes with `dtype=tf.uint8`.
+    Labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` makes shuffling repeatable.
 
-    Raises `InvalidArgumentError` for an impossible `validation_size`, and for a `source_url` of other data than the
-    digits where `train_dir` does not hold the files, since nothing is downloaded; `NotFoundError` for a folder
-    with only some of the files, `DataLossError` for damaged ones.
+    Raises `InvalidArgumentError` for an impossible `validation_size`, and for a `source_url` of other data if
+    `train_dir` does not contain the files, since nothing is downloaded. Raises `NotFoundError` for a folder with only
+    some of the files, and `DataLossError` for damaged ones.
     """
     if fake_data:
         nothing = np.zeros((0,), np.uint8)
@@ -79,7 +77,7 @@ def read_data_sets(
 
 
 def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` gives them.
+    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` returns them.
 
     Images are uint8 [n, 28, 28], labels uint8 [n]. They are the digits of the package, fewer than the 60,000 of the
     full data. `path`, the name under which Keras stores its download, is not used.

@@ -1,6 +1,6 @@
-"""Ready estimators: linear models and networks of dense layers, for classes and for numbers (`tf.estimator`).
+"""Ready-made estimators: linear models and networks of dense layers, for classification and regression.
 
-Invariant: each is an `Estimator` over one model function; they differ in hidden layers and head only.
+Invariant: each one is an `Estimator` with the same model function; they differ only in hidden layers and head.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Column: TypeAlias = NumericColumn | BucketizedColumn
 
 
 class _Canned(Estimator):
-    """A network over feature columns; `n_classes` None estimates `label_dimension` numbers."""
+    """A network over feature columns; if `n_classes` is None it estimates `label_dimension` numbers."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Canned(Estimator):
         return self._trained(mode, predictions, loss, metric)
 
     def _label_ids(self, labels: Tensor) -> Any:
-        """The numbers of the labels' classes. A label that `label_vocabulary` does not hold fails the step."""
+        """The class numbers of the labels. The step fails for a label that is not in `label_vocabulary`."""
         if self._vocabulary is None:
             return RESHAPE(cast(labels, int64), [-1])
         equal = EQUAL(RESHAPE(labels, [-1, 1]), constant([list(self._vocabulary)]))
@@ -147,7 +147,13 @@ class _Canned(Estimator):
 
 
 class DNNClassifier(_Canned):
-    """Dense layers of `hidden_units` and a softmax over `n_classes`; labels are class numbers."""
+    """Dense layers of `hidden_units` and a softmax over `n_classes` classes.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. label_vocabulary: the labels in the order of their class numbers, by default labels are class numbers.
+    activation_fn, dropout: of hidden layers. Raises `InvalidArgumentError` for fewer than 2 classes, a vocabulary of
+    another size or an unknown optimizer.
+    """
 
     def __init__(
         self,
@@ -180,7 +186,11 @@ class DNNClassifier(_Canned):
 
 
 class DNNRegressor(_Canned):
-    """Dense layers of `hidden_units` and `label_dimension` numbers, by their squared error."""
+    """Dense layers of `hidden_units` that estimate `label_dimension` numbers; the loss is the squared error.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. activation_fn, dropout: of hidden layers. Raises `InvalidArgumentError` for an unknown optimizer.
+    """
 
     def __init__(
         self,
@@ -212,7 +222,12 @@ class DNNRegressor(_Canned):
 
 
 class LinearClassifier(_Canned):
-    """A softmax over `n_classes` of a linear function of the columns."""
+    """A softmax over `n_classes` linear functions of the feature columns.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. label_vocabulary: the labels in the order of their class numbers, by default labels are class numbers.
+    Raises `InvalidArgumentError` for fewer than 2 classes, a vocabulary of another size or an unknown optimizer.
+    """
 
     def __init__(
         self,
@@ -242,7 +257,11 @@ class LinearClassifier(_Canned):
 
 
 class LinearRegressor(_Canned):
-    """`label_dimension` linear functions of the columns, by their squared error."""
+    """`label_dimension` linear functions of the feature columns; the loss is the squared error.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. Raises `InvalidArgumentError` for an unknown optimizer.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
-"""A model to fit, evaluate and ask, as TFLearn's (Goldsborough, "A Tour of TensorFlow", section on wrappers).
+"""`tf.Model`: a model with fit, evaluate and predict, like TFLearn's (Goldsborough, "A Tour of TensorFlow", wrappers).
 
-`tf.Model(inputs, outputs, ...)` adds labels, loss, metric and training op to the graph that made the outputs, and
-keeps a session. Invariant: everything it does is a run of that graph; `model.session` and `model.graph` are the
-user's as well.
+`tf.Model(inputs, outputs, ...)` adds labels, loss, metric and training operation to the graph of the outputs, and has a
+session. Invariant: every method runs that graph; `model.session` and `model.graph` can also be used directly.
 """
 
 from __future__ import annotations
@@ -37,11 +36,12 @@ LOSSES = ("categorical_crossentropy", "binary_crossentropy", "mean_square")
 
 
 class Model:
-    """Trains what leads from the placeholder `inputs` to `outputs` (of a chain, or any tensor).
+    """Trains the computation from the placeholder `inputs` to the tensor `outputs`.
 
-    `loss`: "categorical_crossentropy" (outputs are logits [batch, classes]; labels are classes or one-hot rows),
-    "binary_crossentropy" (logits and labels of one shape) or "mean_square". `optimizer`: a name such as "Adam", or an
-    optimizer. `log_dir`: where event files go. Raises `InvalidArgumentError` for an unknown loss or optimizer.
+    loss: "categorical_crossentropy" (outputs are logits [batch, classes], labels are class numbers or one-hot rows),
+    "binary_crossentropy" (logits and labels have one shape) or "mean_square". optimizer: a name such as "Adam", or an
+    optimizer. log_dir: the folder of event files. feeds: further feeds of every step. Raises `InvalidArgumentError` for
+    an unknown loss or optimizer.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Model:
     def _build(self, loss: str, optimizer: str | Optimizer, learning_rate: float) -> None:
         y = self.outputs
         sparse = loss == "categorical_crossentropy"
-        # classes come as numbers; what is fed as one-hot rows is turned into numbers first
+        # labels are class numbers; one-hot rows are converted to numbers before they are fed
         self.labels = PLACEHOLDER(
             dtype=int64 if sparse else float32, shape=y.shape[:-1] if sparse else y.shape, name="labels"
         )
@@ -116,7 +116,12 @@ class Model:
         shuffle: bool = True,
         seed: int | None = None,
     ) -> list[dict[str, float]]:
-        """Trains over the data `n_epoch` times; what each epoch came to: loss, and with a validation set its values."""
+        """Trains on the examples `x` with the labels `y`, `n_epoch` times over.
+
+        validation_set: a pair of examples and labels that are evaluated after each epoch. shuffle, seed: the order of
+        the examples. Returns a dict for each epoch with the mean "loss", and the values of the evaluation. Raises
+        `InvalidArgumentError` when the numbers of examples and labels differ or are zero.
+        """
         x, y = np.asarray(x), np.asarray(y)
         if len(x) != len(y) or not len(x):
             raise InvalidArgumentError(f"fit: {len(x)} inputs and {len(y)} labels; needed equally many, at least one")
@@ -143,7 +148,7 @@ class Model:
         return float(loss)
 
     def evaluate(self, x: TensorLike, y: TensorLike, batch_size: int = 256) -> dict[str, float]:
-        """The loss over the data and, of classifiers, the accuracy."""
+        """The mean loss on the examples `x` with the labels `y`, and for a classifier the accuracy, as a dict."""
         x, y = np.asarray(x), np.asarray(y)
         wanted = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
         sums = dict.fromkeys(wanted, 0.0)
@@ -153,21 +158,21 @@ class Model:
         return {k: v / max(len(x), 1) for k, v in sums.items()}
 
     def predict(self, x: TensorLike, batch_size: int = 256) -> np.ndarray:
-        """Probabilities of a classifier, else the outputs."""
+        """The probabilities of a classifier for the examples `x`, or else the outputs."""
         x = np.asarray(x)
         parts = [self.session.run(self.prediction, self._fed(x[at])) for at in _batches(np.arange(len(x)), batch_size)]
         return np.concatenate(parts)
 
     def predict_label(self, x: TensorLike) -> np.ndarray:
-        """The most likely class of each row."""
+        """The most likely class of each example of `x`, an array of ints."""
         return self.predict(x).argmax(-1)
 
     def save(self, path: str) -> str:
-        """Writes a checkpoint; gives its path."""
+        """Writes a checkpoint with the prefix `path`, and returns its prefix."""
         return str(self._saver.save(self.session, path))
 
     def load(self, path: str) -> None:
-        """Restores a checkpoint written by `save`."""
+        """Restores the checkpoint with the prefix `path` that `save` wrote."""
         self._saver.restore(self.session, path)
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Batches through queues: `tf.train.batch` and its kin (white paper, section 4.6).
+"""Batches through queues: `tf.train.batch` and related functions (white paper, section 4.6).
 
-A queue of single examples, filled by as many threads as asked for, from which whole batches are taken; prefetching
-comes for free. Invariant: every example that enters the queue is in exactly one batch, save what is left when fewer
-than a batch remain and `allow_smaller_final_batch` is false.
+Threads fill a queue with single examples, from which whole batches are dequeued, so examples are prefetched. Invariant:
+each example that enters the queue is in exactly one batch. An exception is the last partial batch, which is dropped
+unless `allow_smaller_final_batch` is set.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
 
 
 def components(tensors: object) -> Any:
-    """`tensors` with every list or tuple among them packed into one tensor, as wherever a tensor is wanted."""
+    """`tensors` in which every list or tuple is packed into one tensor, as in other places that take a tensor."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}
     if isinstance(tensors, SparseTensorValue):
@@ -44,7 +44,7 @@ def _component(value: Tensor) -> Any:
 
 
 def flat_tensors(tensors: object) -> list[Any]:
-    """The tensors of a list or dict (or one tensor), flat."""
+    """The tensors of a list or dict, or one tensor, as a flat list. Raises `InvalidArgumentError` if there is none."""
     if not isinstance(tensors, (Mapping, list, tuple)):
         tensors = [tensors]
     leaves = flatten(tensors)
@@ -57,7 +57,11 @@ def flat_tensors(tensors: object) -> list[Any]:
 def static_shapes(
     tensor_lists: Sequence[Sequence[Any]], shapes: Sequence[Any], enqueue_many: bool, open_dims: bool
 ) -> list[Shape] | None:
-    """The shape of one example's components: as given, else what all lists agree on; None if a rank is unknown."""
+    """The static shapes of the components of one example.
+
+    They are `shapes` if given, or else what all lists of tensors have in common. Raises `InvalidArgumentError` for an
+    unknown rank, and for an unknown dimension unless `open_dims` is set.
+    """
     if shapes is not None:
         return [as_shape(s) for s in shapes]
     found = []
@@ -112,7 +116,7 @@ def _batched(
     min_after: int | None = None,
     seed: int | None = None,
 ) -> Any:
-    """The batches of one or several lists of tensors, one enqueuing thread per list."""
+    """The batches of one or several lists of tensors, with one enqueuing thread for each list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
     parts = [stored(components(tensors), enqueue_many) for tensors in lists]
@@ -157,12 +161,13 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of `batch_size` examples, in order when `num_threads` is 1, through a queue that a runner fills.
+    """Batches of `batch_size` examples, through a queue that a queue runner fills; in order if `num_threads` is 1.
 
-    tensors: one example, a list or dict of tensors, sparse ones too (with `enqueue_many` their rows are examples).
-    capacity: of the queue. shapes: of one example's components where the tensors do not tell. dynamic_pad: pads
-    components with zeros to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end.
-    The result has the structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
+    tensors: one example, as a list or dict of tensors, which may be sparse; with `enqueue_many` their rows are
+    examples. num_threads: the number of threads that fill the queue. capacity: of the queue. shapes: the shapes of the
+    components of one example, if they are not known statically. dynamic_pad: pad components with zeros to the largest
+    one of the batch. allow_smaller_final_batch: also return the examples that are left at the end. The result has the
+    structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
     """
     return _batched(
         [tensors] * num_threads,
@@ -192,7 +197,7 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of the examples for which the bool `keep_input` (a vector with `enqueue_many`) is true."""
+    """Like `batch`, for the examples for which `keep_input`, a bool scalar (or vector with `enqueue_many`), is true."""
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -219,7 +224,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
+    """Like `batch`, with a thread for each list or dict of tensors in `tensors_list`."""
     return _batched(
         list(tensors_list),
         None,
@@ -247,7 +252,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch_join`, of the examples for which `keep_input` is true."""
+    """Like `batch_join`, for the examples for which `keep_input` is true."""
     return _batched(
         list(tensors_list),
         keep_input,
@@ -276,7 +281,11 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of examples chosen at random among at least `min_after_dequeue` (until the input ends)."""
+    """Like `batch`, with examples in random order.
+
+    Each is drawn from at least `min_after_dequeue` examples in the queue, until the input ends. `seed` makes the order
+    repeatable.
+    """
     return _batched(
         [tensors] * num_threads,
         None,
@@ -308,7 +317,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of the examples for which `keep_input` is true."""
+    """Like `shuffle_batch`, for the examples for which `keep_input` is true."""
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -338,7 +347,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
+    """Like `shuffle_batch`, with a thread for each list or dict of tensors in `tensors_list`."""
     return _batched(
         list(tensors_list),
         None,
@@ -369,7 +378,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch_join`, of the examples for which `keep_input` is true."""
+    """Like `shuffle_batch_join`, for the examples for which `keep_input` is true."""
     return _batched(
         list(tensors_list),
         keep_input,

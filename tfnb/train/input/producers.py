@@ -1,7 +1,7 @@
-"""Producers: the elements of a tensor, or numbers, in a queue, epoch after epoch (white paper, section 4.6).
+"""Producers: queues of the elements of a tensor, or of numbers, for several epochs (white paper, section 4.6).
 
-A producer is a queue, an operation that fills it, and a queue runner in the graph's collection. Invariant: without
-`num_epochs` a producer never ends; with it the queue is closed after as many passes.
+A producer consists of a queue, an operation that fills it, and a queue runner in a collection of the graph. Invariant:
+without `num_epochs` a producer never ends; with it the queue is closed after that number of epochs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ __all__ = ["API", "add_fill_summary", "input_producer", "limit_epochs"]
 
 
 def add_fill_summary(queue: QueueBase, name: str, capacity: int, after: int = 0) -> None:
-    """A scalar summary of how full a queue is: of the elements beyond `after`, the fraction of the room for them."""
+    """Adds a scalar summary of the fraction to which a queue is filled.
+
+    Only elements beyond the first `after` count, relative to `capacity - after`.
+    """
     level = cast(queue.size() - after if after else queue.size(), float32)
     if after:
         level = (level + abs(level)) * 0.5
@@ -42,9 +45,9 @@ def add_fill_summary(queue: QueueBase, name: str, capacity: int, after: int = 0)
 
 
 def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """`tensor`, `num_epochs` times; then running it raises `OutOfRangeError`. None: for ever.
+    """`tensor` for `num_epochs` steps, after which a step raises `OutOfRangeError`; None means without end.
 
-    It counts in a local variable, `epochs` (`tf.local_variables_initializer`).
+    The steps are counted in a local variable called `epochs` (see `tf.local_variables_initializer`).
     """
     if num_epochs is None:
         return tensor
@@ -69,10 +72,12 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> Any:
-    """A queue of the rows of `input_tensor`, epoch after epoch, shuffled within each; a queue runner fills it.
+    """A queue of the rows of `input_tensor`, which a queue runner fills.
 
-    element_shape: of a row, where `input_tensor`'s shape does not tell. num_epochs: counted in a local variable.
-    summary_name: with it, a summary of how full the queue is. Raises `ShapeError` when the shape stays unknown.
+    shuffle, seed: shuffle the rows of each epoch. num_epochs: the number of epochs, which a local variable counts; None
+    means without end. element_shape: the shape of a row, if it is not known statically. capacity, shared_name: of the
+    queue. summary_name: adds a summary of the fraction to which the queue is filled. cancel_op: the operation that
+    cancels pending enqueues. Raises `ShapeError` when the shape of a row is unknown.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = graph_of([input_tensor]).to_tensor(input_tensor)
@@ -103,9 +108,10 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> Any:
-    """A queue of strings (file names), epoch after epoch, shuffled within each; a queue runner fills it.
+    """A queue of strings, such as file names, which a queue runner fills.
 
-    Raises `InvalidArgumentError` for an empty list; an empty tensor fails when it is run.
+    The arguments are those of `input_producer`. Raises `InvalidArgumentError` for an empty list; for an empty tensor a
+    step raises it.
     """
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
         raise InvalidArgumentError("string_input_producer requires a non-null input tensor")
@@ -139,7 +145,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """A queue of the integers 0 to limit - 1, epoch after epoch, shuffled within each; a queue runner fills it."""
+    """A queue of the integers from 0 to limit - 1; the other arguments are those of `input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = range_(limit) if hasattr(limit, "dtype") else graph_of([]).to_tensor(np.arange(limit, dtype=np.int32))
         return input_producer(
@@ -156,9 +162,10 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """One row of each tensor in `tensor_list`, the same row of all, epoch after epoch; a queue runner chooses.
+    """A list with one row of each tensor in `tensor_list`, at the same position in all of them.
 
-    All have the same first dimension. Raises `InvalidArgumentError` for an empty list.
+    The tensors have the same first dimension; the other arguments are those of `input_producer`. Raises
+    `InvalidArgumentError` for an empty list.
     """
     if not tensor_list:
         raise InvalidArgumentError("slice_input_producer needed at least one tensor, got an empty list")
