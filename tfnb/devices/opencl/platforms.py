@@ -146,8 +146,8 @@ def _all(cache: str) -> tuple[Unit, ...]:
             continue  # the driver has no devices, or does not start
     if not found:
         names = ", ".join(p.name for p in _platforms()) or "none"
-        told = os.environ.get("POCL_DEVICES")
-        note = f" POCL_DEVICES is {told!r}." if told is not None else ""
+        selected = os.environ.get("POCL_DEVICES")
+        note = f" POCL_DEVICES is {selected!r}." if selected is not None else ""
         raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}")
     return tuple(found)
 
