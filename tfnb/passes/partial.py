@@ -33,7 +33,7 @@ class Exchange:
         self._lines: dict[int, Lines] = {}
         self._fed: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
-        self._bells: list[SimpleQueue[None]] = []  # one for each thread that waits
+        self._wake_queues: list[SimpleQueue[None]] = []  # one for each thread that waits
         self._found: dict[int, Any] = {}
         self._error: BaseException | None = None
 
@@ -61,30 +61,30 @@ class Exchange:
 
     def hand_out(self, key: int, value: np.ndarray | None) -> None:
         self._found[key] = value
-        self._ring()
+        self._wake_all()
 
     def fail(self, error: BaseException) -> None:
         self._error = error
-        self._ring()
+        self._wake_all()
 
-    def _ring(self) -> None:
-        for bell in list(self._bells):
-            bell.put(None)
+    def _wake_all(self) -> None:
+        for wake_queue in list(self._wake_queues):
+            wake_queue.put(None)
 
     def wait(self, key: int) -> Any:
         """Waits for the value of a fetch and returns it. Raises the error of the step."""
-        bell: SimpleQueue[None] = SimpleQueue()
-        with HeldInterrupts(lambda: bell.put(None)) as held:
-            self._bells.append(bell)
+        wake_queue: SimpleQueue[None] = SimpleQueue()
+        with HeldInterrupts(lambda: wake_queue.put(None)) as held:
+            self._wake_queues.append(wake_queue)
             try:
                 while key not in self._found:
                     if self._error is not None:
                         raise self._error
                     held.check()
-                    bell.get()
+                    wake_queue.get()
                 return self._found[key]
             finally:
-                self._bells.remove(bell)
+                self._wake_queues.remove(wake_queue)
 
 
 @dataclass(frozen=True, eq=False)

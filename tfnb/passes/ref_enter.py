@@ -29,9 +29,9 @@ def open_ref_enters(graph: Graph) -> Graph:
         node = edit.nodes[i]
         source, makers = _variable(edit, node.refs[0])
         edit.redirect(Edge(i, 0), source)
-        door = first.get(node.attrs.frame_name)
-        if door is not None:
-            door.control = tuple(dict.fromkeys((*door.control, *node.control, *makers)))
+        enter = first.get(node.attrs.frame_name)
+        if enter is not None:
+            enter.control = tuple(dict.fromkeys((*enter.control, *node.control, *makers)))
         node.control = ()
     edit.remove(found)
     return edit.freeze()

@@ -109,16 +109,16 @@ class _Splitter:
 
     def split(self) -> tuple[Partition, ...]:
         graph = self.graph
-        home = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
-        homes = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
+        requested = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
+        device_of = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
         loops = find_loops(graph)
-        for device in dict.fromkeys((*home, *homes.values())):
+        for device in dict.fromkeys((*requested, *device_of.values())):
             self.parts[device] = _Part(device)
             self.loops[device] = ControlLoops(graph, loops, device, self._adder(device), self._bringer(device))
-        for i in homes:
-            self._take(graph.nodes[i], self.parts[homes[i]])
+        for i in device_of:
+            self._take(graph.nodes[i], self.parts[device_of[i]])
         for i in dict.fromkeys((*(e.id for e in graph.fetches), *graph.targets)):
-            if i not in homes:
+            if i not in device_of:
                 self._copy(i, self.parts[graph.nodes[i].device])
         self._drive_loops()
         return tuple(self._freeze(p) for p in self.parts.values())
@@ -205,7 +205,7 @@ class _Splitter:
             came = (self._arrived.get((part.device, Edge(i, p))) for p in ports)
             found = next((c for c in came if c is not None), None)
         if found is None:
-            home = self.parts[source.device]
+            sender = self.parts[source.device]
             token = Node(
                 self._id(),
                 f"^{source.name}",
@@ -215,21 +215,21 @@ class _Splitter:
                 CONST.attrs(value=np.zeros((), np.int32)),
                 {"dtype": int32},
                 (TensorSpec(int32, scalar),),
-                home.device,
+                sender.device,
                 source.origin,
             )
-            home.nodes[token.id] = token
+            sender.nodes[token.id] = token
             recv = self._pair(source, Edge(token.id, 0), token.name, token.specs[0], part)
             found = self._arrived[part.device, i] = Edge(recv, 0)
         return found.id
 
     def _pair(self, source: Node, e: Edge, name: str, spec: TensorSpec, part: _Part) -> int:
-        home = self.parts[source.device]
+        sender = self.parts[source.device]
         truncate = self.truncate and spec.dtype is float32
-        attrs = TransferAttrs(name, home.device, part.device, truncate, spec.shape)
-        here, there = (p.device.rpartition("device:")[2] for p in (home, part))
+        attrs = TransferAttrs(name, sender.device, part.device, truncate, spec.shape)
+        here, there = (p.device.rpartition("device:")[2] for p in (sender, part))
         send = Node(
-            self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), home.device, source.origin
+            self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), sender.device, source.origin
         )
         recv = Node(
             self._id(),
@@ -243,7 +243,7 @@ class _Splitter:
             part.device,
             source.origin,
         )
-        home.nodes[send.id] = send
+        sender.nodes[send.id] = send
         part.nodes[recv.id] = recv
         part.recvs.append((recv.id, self.frames.outside[source.id]))
         return recv.id

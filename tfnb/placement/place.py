@@ -175,7 +175,7 @@ def _groups(graph: Graph, rules: Rules) -> list[Group]:
 def _group(
     graph: Graph, root: str, nodes: list[Node], state: list[str], known: dict[str, DeviceSpec], rules: Rules
 ) -> Group:
-    wish, wisher, by = DeviceSpec(), nodes[0], nodes[0].name
+    wish, requester, by = DeviceSpec(), nodes[0], nodes[0].name
     pinned = _pinned(nodes, state, rules)
     for other in state:
         if other in rules.state.wish and not pinned:
@@ -191,19 +191,19 @@ def _group(
                 continue  # as "/job:worker" of a device function for an Assign, which must be with its variable
             raise InvalidArgumentError(
                 f"it asks for {node.device!r} and must share a device with {by!r}, which asks for "
-                f"{wish.to_string()!r}{_made(wisher, by)}; the devices are {list(known)}",
+                f"{wish.to_string()!r}{_made(requester, by)}; the devices are {list(known)}",
                 node,
             )
         if wish == DeviceSpec():
-            wisher, by = node, node.name
+            requester, by = node, node.name
         wish = wish.merged(spec)
-    feasible, why = _feasible(nodes, wish, wisher, known, rules)
+    feasible, why = _feasible(nodes, wish, requester, known, rules)
     if wish != DeviceSpec() and wish.to_string():
         why = f"{by} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
     if pinned and pinned not in feasible:
         if not rules.soft:
             there = f"its state is on {pinned} since an earlier step"
-            raise _refusal(wisher, wish, rules, f"{there}; {why}" if why else there, feasible)
+            raise _refusal(requester, wish, rules, f"{there}; {why}" if why else there, feasible)
         feasible = (pinned, *feasible)
     return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else why, pinned, root)
 
@@ -230,7 +230,7 @@ def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
 
 
 def _feasible(
-    nodes: Sequence[Node], wish: DeviceSpec, wisher: Node, known: dict[str, DeviceSpec], rules: Rules
+    nodes: Sequence[Node], wish: DeviceSpec, requester: Node, known: dict[str, DeviceSpec], rules: Rules
 ) -> tuple[tuple[str, ...], str]:
     """The feasible devices of a group, and in words what excludes the others. Raises `InvalidArgumentError` if there
     are none."""
@@ -253,7 +253,7 @@ def _feasible(
             if found:
                 return found, f"{wish.to_string()} cannot take it (soft placement)" + (f"; {why}" if why else "")
     there = any(wish.matches(s) for s in known.values())
-    raise _refusal(wisher, wish, rules, why if there else "there is no such device", tuple(able))
+    raise _refusal(requester, wish, rules, why if there else "there is no such device", tuple(able))
 
 
 def _has_kernel(node: Node, kind: str) -> bool:

@@ -97,7 +97,7 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
         lane = lanes.setdefault((t.device, t.lane), sum(d == t.device for d, _ in lanes))
         device.thread_names[lane] = t.lane
         nodes = list(dict.fromkeys(_users_node(n) for n in t.nodes)) or [t.name]
-        told = {
+        own = {
             "name": t.name,
             "op": t.op,
             "kind": t.kind,
@@ -107,7 +107,7 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
             "woken_by": t.woken_by,
             "nanos": _nanos(t),
         }
-        more = json.dumps({k: v for k, v in told.items() if v}, ensure_ascii=False)
+        more = json.dumps({k: v for k, v in own.items() if v}, ensure_ascii=False)
         for name in nodes:
             label = f"{name} = {t.op}() {_OURS}{more}"
             when = _times(t.start_us, _nanos(t) // len(nodes))
@@ -176,10 +176,10 @@ def _fields(device: DeviceStepStatsMessage, s: NodeExecStatsMessage) -> dict[str
         "end_us": (start + took) / 1e3,
         "lane": device.thread_names.get(s.thread_id, f"thread {s.thread_id}"),
     }
-    _, marked, told = s.timeline_label.partition(f"() {_OURS}{{")
+    _, marked, own = s.timeline_label.partition(f"() {_OURS}{{")
     if marked:
         try:
-            return fields | _told(json.loads("{" + told), s.node_name, start)
+            return fields | _own_fields(json.loads("{" + own), s.node_name, start)
         except (ValueError, TypeError, OverflowError):
             pass  # a label of another program that looks like one of tfnb
     op = s.timeline_label.partition(" = ")[2].partition("(")[0].strip()
@@ -188,17 +188,17 @@ def _fields(device: DeviceStepStatsMessage, s: NodeExecStatsMessage) -> dict[str
     return fields | {"name": s.node_name, "op": op, "kind": kind, "nodes": (s.node_name,), "nbytes": nbytes}
 
 
-def _told(told: Mapping[str, Any], node: str, start: int) -> dict[str, Any]:
-    if told.get("part"):
+def _own_fields(own: Mapping[str, Any], node: str, start: int) -> dict[str, Any]:
+    if own.get("part"):
         return {"ours": True, "part": True}
-    texts = {k: str(told.get(k, "")) for k in ("op", "kind", "detail", "woken_by")}
-    nodes = told.get("nodes", [])
+    texts = {k: str(own.get(k, "")) for k in ("op", "kind", "detail", "woken_by")}
+    nodes = own.get("nodes", [])
     if not isinstance(nodes, list):
         raise TypeError("nodes must be a list")
     return texts | {
-        "name": str(told.get("name", node)),
-        "nbytes": int(told.get("nbytes", 0)),
+        "name": str(own.get("name", node)),
+        "nbytes": int(own.get("nbytes", 0)),
         "nodes": tuple(map(str, nodes)),
-        "end_us": (start + int(told.get("nanos", 0))) / 1e3,
+        "end_us": (start + int(own.get("nanos", 0))) / 1e3,
         "ours": True,
     }

@@ -1,6 +1,6 @@
-"""How a device's clock reads in the host's time (OpenCL gives event times by a clock of its own).
+"""Conversion of device times to host times; OpenCL measures the times of events with a clock of the device.
 
-Each batch of launches bounds the difference from both sides; bounds of before stay good but for the clocks' drift.
+Each batch of launches gives a lower and an upper bound of the difference. Earlier bounds stay valid up to the drift.
 Invariant: a time is never mapped outside the bounds of its own batch.
 """
 
@@ -13,20 +13,20 @@ import pyopencl as cl
 
 __all__ = ["DeviceClock", "RunEvent", "SeenEvent"]
 
-_DRIFT = 1e-4  # the two clocks run apart by less than this
+_DRIFT = 1e-4  # the largest relative drift of the two clocks
 
 
 class DeviceClock:
-    """Times are microseconds."""
+    """The difference between the clocks of a device and of the host. All times are microseconds."""
 
     def __init__(self) -> None:
         self._low, self._high, self._when = float("-inf"), float("inf"), 0.0
 
     def zero(self, before: float, first: float, last: float, after: float, most: float = float("inf")) -> float:
-        """What to add to the device's times to have the host's.
+        """The number to add to a time of the device to get the time of the host.
 
-        The first launch was queued at `first` on the device, after `before` on the host; the last one at `last`,
-        which was before `after`. `most` is another upper bound.
+        The first launch was queued at the device's time `first`, which was after the host's time `before`; the last one
+        at the device's time `last`, which was before the host's time `after`. `most` is another upper bound.
         """
         low, high = before - first, min(after - last, most)
         drift = _DRIFT * abs(after - self._when)
@@ -39,8 +39,8 @@ class DeviceClock:
 
 
 class SeenEvent:
-    """The last event of a traced run. `seen`: when the first who waited for it went on, by `time.perf_counter`; what
-    that one did afterwards comes after the run."""
+    """The last event of a traced run. `seen` is the time, by `time.perf_counter`, at which the first thread that waited
+    for the event continued, so the run ended before it."""
 
     __slots__ = ("_event", "seen")
 
@@ -58,4 +58,4 @@ class SeenEvent:
 
 
 RunEvent = cl.Event | SeenEvent
-"""What a run ends with: the event of its last launch, or that of a traced run."""
+"""The event at the end of a run: that of the last launch, or that of a traced run."""
