@@ -25,7 +25,7 @@ from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import Tensor, TensorLike, call_operator
+from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.where_partition import boolean_mask
 from tfnb.ops.control_flow.switch_merge import NO_OP
@@ -217,7 +217,7 @@ class Variable(VariableReference):
             self._initializer = ASSIGN(self._ref, value).op
         self._initial = value
 
-    def eval(self, session: object = None) -> Any:
+    def eval(self, session: Runner | None = None) -> Any:
         """Returns the value in `session` or in the default session, as a NumPy array."""
         return self._snapshot.eval(session=session)
 
