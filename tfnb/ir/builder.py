@@ -51,7 +51,7 @@ __all__ = [
 
 
 def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
-    """dtype and static shape of every output."""
+    """The dtype and static shape of every output. Raises the errors of the op's shape function."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
         if a.type_list:
@@ -77,7 +77,7 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
 
 
 def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
-    """What a call of the op returns: the Operation, one Tensor, or a list."""
+    """The result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
     if not opdef.output_args:
         return op
     single = len(opdef.output_args) == 1
@@ -92,7 +92,7 @@ class GraphBuilder(Elements, Collections):
     Use `with graph.as_default():` to build into it. Thread-safe: each thread has its own scopes.
     """
 
-    captures = False  # a function's body takes tensors of the graph around it
+    captures = False  # only the body of a function captures tensors of the graph around it
 
     def __init__(self) -> None:
         Elements.__init__(self)
@@ -101,7 +101,7 @@ class GraphBuilder(Elements, Collections):
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
-        self.client_state: dict[str, Any] = {}  # what client packages keep per graph (variable scopes, ...)
+        self.client_state: dict[str, Any] = {}  # state that client packages have for each graph (variable scopes, ...)
 
     # building
 
@@ -153,14 +153,14 @@ class GraphBuilder(Elements, Collections):
         return op
 
     def _full_name(self, name: str) -> str:
-        if name.endswith("/"):  # "scope/" reopens exactly that name
+        if name.endswith("/"):  # a name that ends in "/" is complete: no scope is put in front of it
             full = name[:-1]
             return full if full not in self._by_name else self._names.unique(full)
         check_name(name, self.scopes.name)
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
     def _contained(self, attrs: Attrs) -> Attrs:
-        """State made inside `tf.container` lives there unless its own attributes say another container."""
+        """The attributes with the container of `tf.container`, unless they name a container themselves."""
         containers = self.scopes.containers
         if not containers or not containers[-1] or getattr(attrs, "container", None) != "":
             return attrs
@@ -174,7 +174,7 @@ class GraphBuilder(Elements, Collections):
         return [c for c in found if c not in behind]
 
     def _place(self, op: Operation) -> None:
-        """Applies the device scopes from the innermost out; an outer scope fills only what is left open."""
+        """Applies the device scopes, the innermost first; an outer scope only fills parts that are still open."""
         found = DeviceSpec()
         for spec in reversed(self.scopes.devices):
             if spec is None:
@@ -210,7 +210,7 @@ class GraphBuilder(Elements, Collections):
     def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor:
         """A Const node that holds `array` (copied, so that later changes do not show).
 
-        dtype: if it is not the array's own, as for quantised numbers, which are held as integers.
+        `dtype` is given if it is not the array's own: quantised numbers are stored as plain integers.
         """
         array = np.array(array)
         array.flags.writeable = False
@@ -220,12 +220,12 @@ class GraphBuilder(Elements, Collections):
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a GraphDef message: all operations, or those added after `version` was `from_version`.
 
-        With `add_shapes`, static shapes stand in the attributes "_output_shapes".
+        With `add_shapes`, the attributes "_output_shapes" hold the static shapes.
         """
         return as_graph_def(self, from_version, add_shapes)
 
     def finalize(self) -> None:
-        """No operation can be added afterwards."""
+        """Makes every later addition of an operation an error, `FinalizedGraphError`."""
         self.finalized = True
 
     def as_default(self) -> AbstractContextManager[Any]:
@@ -236,7 +236,10 @@ class GraphBuilder(Elements, Collections):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Any:
-        """Names made inside begin with `name/`; a name that ends in '/' reopens that scope; None or '' is the root."""
+        """Operations made inside have names that begin with `name/`.
+
+        A name that ends in '/' opens that very scope again; None or '' is the root. The value of the `with` block is
+        the scope with a '/' at its end."""
         if not name:
             scope = ""
         elif name.endswith("/"):
@@ -250,7 +253,7 @@ class GraphBuilder(Elements, Collections):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
-        """Operations made inside run after `control_inputs`; None drops the outer dependencies."""
+        """Operations made inside the block run after `control_inputs`; None clears the dependencies of outer blocks."""
         if control_inputs is None:
             before = self.scopes.control_flow
             with self.scopes.pushed(self.scopes.control, None):
@@ -268,14 +271,16 @@ class GraphBuilder(Elements, Collections):
             yield
 
     def device(self, spec: object) -> AbstractContextManager[None]:
-        """Operations made inside get this (partial) device, unless an inner scope gave one. None clears."""
+        """Operations made inside the block get this device, unless an inner block gives another one.
+
+        `spec` may be partial, or a function of the operation. None clears the devices of outer blocks."""
         return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
 
     @contextmanager
     def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
-        """Operations made inside live on the device of `op`; device scopes around the block do not count.
+        """Operations made inside the block are placed on the device of `op`, whatever device blocks are around it.
 
-        `ignore_existing` drops what the block's surroundings colocate with; `op` may be None then.
+        With `ignore_existing` the colocation of outer blocks is cleared, and `op` may be None.
         """
         if op is None and not ignore_existing:
             raise InvalidArgumentError("colocate_with(None) needs ignore_existing=True")
@@ -295,11 +300,11 @@ class GraphBuilder(Elements, Collections):
             scopes.colocate = before
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
-        """Ops made inside take the gradient registered under another name: `{"Square": "MySquareGrad"}`."""
+        """Ops made inside the block use gradients registered under other names: `{"Square": "MySquareGrad"}`."""
         return self.scopes.pushed(self.scopes.gradients, dict(op_type_map))
 
     def container(self, name: str) -> AbstractContextManager[None]:
-        """State made inside lives in the named container."""
+        """State made inside the block is put into the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -311,7 +316,7 @@ class GraphBuilder(Elements, Collections):
 
 @contextmanager
 def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
-    """What is added inside stays only if the block ends without an error; other threads wait meanwhile."""
+    """Operations added inside the block are removed again if it ends with an error; other threads wait meanwhile."""
     with graph._lock:
         before, names = graph.version, graph._names.copy()
         try:
@@ -327,7 +332,7 @@ def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
 
 
 def claim_name(graph: GraphBuilder, name: str) -> None:
-    """Takes exactly this full name. Raises `GraphError` when an operation has it."""
+    """Reserves exactly this full name. Raises `GraphError` when an operation has it."""
     with graph._lock:
         if name in graph._by_name:
             raise GraphError(f"the graph has an operation {name!r} already")
@@ -335,13 +340,13 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
 
 
 def claim_frame(graph: GraphBuilder, name: str) -> str:
-    """The name itself for a loop's frame that was read from a file, or another when the graph has that one."""
+    """A unique name for the frame of a loop that was read from a file: `name` itself if it is free."""
     with graph._lock:
         return graph._names.unique(name)
 
 
 def replace_input(op: Operation, index: int, value: Tensor) -> None:
-    """Makes `value` input `index` of `op`: the edge that closes a loop cannot be there when its Merge is made."""
+    """Makes `value` input `index` of `op`. The edge that closes a loop does not exist yet when its Merge is made."""
     graph = op.graph
     with graph._lock:
         old = op.inputs[index]
@@ -351,7 +356,7 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
 
 
 def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> None:
-    """Makes `op` an operation of another type that gives the same values; its name and its readers stay."""
+    """Makes `op` an operation of another type that computes the same values; its name and its readers stay."""
     graph = op.graph
     with graph._lock:
         for t in op.inputs:

@@ -1,4 +1,4 @@
-"""Collections: named lists that a graph carries, and what may not be fed or fetched.
+"""Collections: named lists of a graph, and the tensors and operations that may not be fed or fetched.
 
 Invariant: a collection is created by its first member; `get_collection` gives a copy, `_ref` the list itself.
 """
@@ -16,7 +16,7 @@ __all__ = ["Collections"]
 
 
 class Collections:
-    """The part of a graph that holds things by name rather than by edges."""
+    """The part of a graph that holds objects in named lists."""
 
     def __init__(self) -> None:
         self.collections: dict[str, list[Any]] = {}

@@ -28,7 +28,7 @@ class DeviceSpec:
 
     @staticmethod
     def from_string(text: str) -> DeviceSpec:
-        """Raises `InvalidArgumentError` for a text that is no device name."""
+        """The spec of a text. Raises `InvalidArgumentError` if the text is not a device name."""
         found: dict[str, Any] = {}
         for part in filter(None, text.split("/")):
             match = _PART.fullmatch(part)
@@ -44,7 +44,7 @@ class DeviceSpec:
         return DeviceSpec(**found)
 
     def matches(self, full: DeviceSpec) -> bool:
-        """Does the complete name `full` satisfy this spec?"""
+        """Whether the complete name `full` agrees with this spec."""
         pairs = (
             (self.job, full.job),
             (self.replica, full.replica),

@@ -1,9 +1,9 @@
-"""Functions: a subgraph under a name, which other graphs call like an op (TensorFlow's FunctionDef).
+"""Functions: graphs with a name that other graphs call like ops (TensorFlow's FunctionDef).
 
-The body is a graph of its own with `_Arg` nodes for the arguments; a call is one node whose op carries the body, and
-the compiler puts the body in its place. Tensors of outside that the body reads become further arguments; a variable
-that it changes is an argument from the beginning. Invariant: a body holds no variable and never calls itself, so it can
-be copied anywhere, and what all copies together hold is bounded.
+The body is a graph of its own with `_Arg` nodes for the arguments. A call is one node whose op has the body, and the
+compiler replaces the node by the body. Tensors of the graph outside that the body reads become further arguments; a
+variable that it changes is an argument from the beginning. Invariant: a body holds no variable and never calls itself,
+so it can be copied anywhere, and the number of nodes of all copies together is bounded.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
 __all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
 
-MAX_NODES = 1_000_000  # of a function with the functions that it calls put in place
+MAX_NODES = 1_000_000  # of a function in which all calls of functions are replaced by their bodies
 
 
 @dataclass(frozen=True, slots=True)
 class ArgAttrs:
-    """`index`: which argument; `shape`: its static shape."""
+    """`index` is the number of the argument, `shape` its static shape."""
 
     index: int = 0
     shape: Shape = unknown_shape
@@ -72,7 +72,7 @@ class FunctionBuilder(GraphBuilder):
             self.seed = outside.seed
 
     def add_arg(self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg", ref: bool = False) -> Tensor:
-        """The next argument, with `ref` a variable; the name gets the form that TensorFlow asks of arguments."""
+        """Adds an argument, with `ref` a variable. The name is changed to the form of TensorFlow's arguments."""
         name = re.sub(r"[^a-z0-9_]", "_", name.lower())
         name = name if name[:1].isalpha() else f"arg_{name}"
         attrs = ArgAttrs(len(self.args), shape)
@@ -85,7 +85,9 @@ class FunctionBuilder(GraphBuilder):
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:
-        """The tensor as the body sees it. Raises `GraphError` for a reference, or a tensor of a graph elsewhere."""
+        """The tensor inside the body: `t` itself, or the argument that captures it.
+
+        Raises `GraphError` for a reference, and for a tensor that is not of the graph around the body."""
         if t.graph is self:
             return t
         if t.spec.ref:
@@ -111,8 +113,8 @@ class FunctionBuilder(GraphBuilder):
 class Function:
     """A finished body: `args` and `results` are its tensors; `opdef` is the op that calls it.
 
-    gradient(function) gives the op's gradient function, made when it is first wanted. `captured` are the tensors
-    of outside that a call passes behind its own arguments.
+    `gradient(function)` makes the op's gradient function when it is first needed. `captured` are the tensors of the
+    graph outside that a call passes after its own arguments.
     """
 
     def __init__(
@@ -131,8 +133,10 @@ class Function:
         self.results = tuple(results)
         self.captured = tuple(body.captured)
         self.gradient_function: Callable[[], Function] | None = None
-        self.passed: dict[int, int] = {}  # result -> the argument, a variable's handle, that it hands back
-        # arguments' shapes -> the function for these, where its own shapes are less known
+        self.passed: dict[
+            int, int
+        ] = {}  # number of a result -> number of the argument, a handle of a variable, that is returned unchanged
+        # the function for certain shapes of arguments, if this one has less known shapes
         self.refined: Callable[[tuple[Shape, ...]], Function] | None = None
         self._gradient = gradient
         self._shapes = shapes
@@ -162,13 +166,13 @@ class Function:
 
     @cached_property
     def writes(self) -> bool:
-        """Does it, or a function that it calls, change a variable?"""
+        """Whether the body, or a function that it calls, changes a variable."""
         called = (op.opdef.body for op in self.body.get_operations() if op.opdef.body is not None)
         return any(op.opdef.writes for op in self.body.get_operations()) or any(f.writes for f in called)
 
     @property
     def effects(self) -> list[Operation]:
-        """The body's operations that do something though nothing reads them."""
+        """The operations of the body that have an effect although nothing reads them."""
         return [op for op in self.body.get_operations() if op.opdef not in _ARGS and _has_effect(op)]
 
     def _infer(self, c: Infer) -> tuple[Shape, ...]:
@@ -196,7 +200,7 @@ class Function:
 
     @staticmethod
     def unique_name(name: str, body: GraphBuilder) -> str:
-        """`name` with digits that tell the body from others."""
+        """`name` with digits that identify the body."""
         nodes = (f"{op.type} {[t.name for t in op.inputs]} {op.attrs!r} {op.types}" for op in body.get_operations())
         text = "\n".join(nodes)
         return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -224,7 +228,7 @@ class NodeMaker(Protocol):
 def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
     """Copies a body's nodes into `target`, a builder or a pass's edit, with `args` in place of its arguments.
 
-    Gives the table of the body's tensors and their copies. Loops get frames of the name `frame` before their own.
+    Returns the table from the body's tensors to their copies. `frame` is put in front of the names of loops' frames.
     """
     if len(args) != len(function.args):
         raise InvalidArgumentError(f"{function.name} takes {len(function.args)} arguments, got {len(args)}")
@@ -241,7 +245,7 @@ def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], fra
             attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
         inputs: list[Any] = [first if t is None else t for t in known]
         copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
-        if None in known:  # a loop's Merge, which its NextIteration follows
+        if None in known:  # the Merge of a loop, which reads a NextIteration that comes later
             copied.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
             late.extend((copied, i, op.inputs[i]) for i, t in enumerate(known) if t is None)
         copied.origin = op.origin
@@ -260,7 +264,7 @@ def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], fra
 
 
 def in_order(ops: Sequence[Operation]) -> list[Operation]:
-    """Operations of a body, each behind its inputs: one that was redefined may read later ones."""
+    """The operations of a body, each after its inputs: an operation that was redefined may read later ones."""
     by_id = {op.id: op for op in ops}
     return [by_id[i] for i in graph_from_operations(ops).order]
 

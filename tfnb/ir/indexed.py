@@ -1,5 +1,4 @@
-"""IndexedSlices: a tensor that is zero but for some rows (OSDI'16, section 4.2: sparse gradients of
-embeddings).
+"""IndexedSlices: a tensor that is zero except for some rows (OSDI'16, section 4.2: sparse gradients of embeddings).
 
 The gradient of a gather is one; optimizers apply it row by row. Invariant: it stands for the sum, over i, of
 `values[i]` at row `indices[i]`, and can be used wherever a tensor can (rows are then summed into a dense one).

@@ -21,8 +21,8 @@ __all__ = ["Operation"]
 class Operation:
     """A node of the user's graph.
 
-    `inputs` are tensors, `control_inputs` operations that run before; `attrs` the typed attributes,
-    `types` the type variables; `specs` dtype and static shape of each output; `origin` the user's line.
+    `inputs` are tensors, `control_inputs` the operations that run before it, `attrs` an object of the op's attrs class,
+    `types` the type variables, `specs` the dtype and static shape of each output, `origin` the user's line.
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Operation:
 
     @property
     def x(self) -> Tensor:
-        """The first input: gradients read well with it."""
+        """The first input. Gradient functions are easier to read with this short name."""
         return self.inputs[0]
 
     @property

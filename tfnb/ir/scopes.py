@@ -33,7 +33,7 @@ class Names:
         return found
 
     def unique(self, name: str, mark: bool = True) -> str:
-        """`name`, or `name_k` with the first k that is free. With `mark` the name is taken from now on."""
+        """`name`, or `name_k` with the first k that is free. With `mark` the name is in use from now on."""
         count = self._used.get(name)
         if count is None:
             if mark:
@@ -50,11 +50,11 @@ class Names:
 
 
 class Scopes(threading.local):
-    """What surrounds a node being made, per thread."""
+    """The scopes in which a node is made; each thread has its own."""
 
     def __init__(self) -> None:
         self.name = ""  # "" or "outer/inner"
-        self.control: list[tuple[Any, ...] | None] = []  # None clears what is outside
+        self.control: list[tuple[Any, ...] | None] = []  # None clears the outer entries
         self.devices: list[str | Callable[[Any], str] | None] = []
         self.colocate: list[Any] = []
         self.gradients: list[dict[str, str]] = []

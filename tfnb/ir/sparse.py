@@ -1,7 +1,7 @@
-"""SparseTensor: the elements of a tensor that are not zero, and where they stand (OSDI'16, section 3.1).
+"""SparseTensor: the elements of a tensor that are not zero, and their places (OSDI'16, section 3.1).
 
-Sparse data is three dense tensors, so devices, feeds and gradients need not know of it. Invariant: row i of `indices`
-is the place of `values[i]` in a tensor of shape `dense_shape`; ops that say so need the rows in row-major order.
+A sparse tensor is three dense tensors, so devices, feeds and gradients treat it as these. Invariant: row i of `indices`
+is the place of `values[i]` in a tensor of shape `dense_shape`. Some ops need the rows in row-major order; they say so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of"
 
 
 class SparseTensorValue(NamedTuple):
-    """The value of a `SparseTensor`: what a fetch of one gives, and what may be fed for one."""
+    """The value of a `SparseTensor`, which a fetch returns and which may be fed."""
 
     indices: Any
     values: Any
@@ -37,7 +37,10 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class SparseTensor:
-    """A tensor of shape `dense_shape` (rank,) that is zero but for `values` (n,) at the rows of `indices` (n, rank).
+    """A tensor that is zero except for some elements.
+
+    Row i of `indices` (n, rank) is the place of element i of `values` (n,); `dense_shape` (rank,) is its
+    shape.
 
     `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
     three do not fit each other and `DTypeError` for indices or a shape of another dtype.
@@ -164,12 +167,12 @@ def _as_int64(graph: GraphBuilder, value: TensorLike, what: str) -> Tensor:
 
 
 def parts_of(composite: SparseTensor | IndexedSlices) -> tuple[Any, ...]:
-    """Its tensors, in the order of the fields of its `value_type`; the shape of indexed slices may be None."""
+    """The tensors of a composite, in the order of the fields of its `value_type`; a dense shape may be None."""
     if isinstance(composite, SparseTensor):
         return composite.indices, composite.values, composite.dense_shape
     return composite.values, composite.indices, composite.dense_shape
 
 
 def value_type(composite: SparseTensor | IndexedSlices) -> type[tuple[Any, ...]]:
-    """The named tuple that its value is."""
+    """The class of a composite's value, a named tuple."""
     return SparseTensorValue if isinstance(composite, SparseTensor) else IndexedSlicesValue

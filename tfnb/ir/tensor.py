@@ -1,7 +1,7 @@
 """Tensor: the symbolic handle `name:port` of one output of an operation (white paper, section 2).
 
-A handle belongs to a graph under construction: the user's builder, or a compiler pass's edit. It knows its
-static spec, never a value. Invariant: two handles of one output compare equal and hash alike.
+A handle belongs to a graph under construction: the user's builder, or the edit of a compiler pass. It has a dtype and a
+static shape, never a value. Invariant: two handles of one output compare equal and hash alike.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def call_operator(name: str, *args: object) -> Any:
 
 
 class TensorSource(Protocol):
-    """What has tensors as its outputs: an Operation, or a node of a pass's edit."""
+    """A producer of tensors: an Operation, or a node of a pass's edit."""
 
     specs: list[TensorSpec]
 
@@ -39,7 +39,7 @@ class TensorSource(Protocol):
 
 
 class Runner(Protocol):
-    """What computes tensors and runs operations: a session."""
+    """An object that computes tensors and runs operations: a session."""
 
     def run(self, fetches: object, /) -> Any:
         """The values of `fetches`."""
@@ -52,7 +52,7 @@ class Tensor:
     """
 
     __slots__ = ("graph", "index", "op")
-    __array_priority__ = 100  # NumPy arrays hand `array + tensor` over to us
+    __array_priority__ = 100  # so that NumPy leaves `array + tensor` to the operators of this class
 
     def __init__(self, graph: object, op: TensorSource, index: int) -> None:
         self.graph: Any = graph
@@ -94,7 +94,7 @@ class Tensor:
         return self.shape
 
     def set_shape(self, shape: object) -> None:
-        """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
+        """Merges `shape` into the static shape. Raises `ShapeError` if the two contradict each other."""
         spec = self.spec
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
@@ -145,7 +145,7 @@ class Tensor:
         return _OPERATORS["getitem"](self, key)
 
     if TYPE_CHECKING:
-        # The loop below this class makes these operators; a type checker has to be told of them.
+        # The loop below this class makes these operators; these declarations are for type checkers.
         def __add__(self, other: TensorLike) -> Tensor: ...
         def __radd__(self, other: TensorLike) -> Tensor: ...
         def __sub__(self, other: TensorLike) -> Tensor: ...
@@ -178,12 +178,12 @@ class Tensor:
 
 
 class SupportsTensor(Protocol):
-    """What stands for a tensor: a variable, or indexed slices."""
+    """An object that can be used as a tensor: a variable, or indexed slices."""
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor: ...
 
 
-# What an op takes as an input: a tensor, what stands for one, or a value that becomes a constant.
+# An input of an op: a tensor, an object that can be used as one, or a value that becomes a constant.
 TensorLike: TypeAlias = (
     Tensor | SupportsTensor | np.ndarray | np.generic | complex | str | bytes | Sequence[Any] | Shape
 )
@@ -213,5 +213,5 @@ for _name in ("neg", "abs", "invert"):
 
 
 def is_tensor_like(value: object) -> bool:
-    """Is it a tensor, or something that stands for one (a variable, indexed slices)?"""
+    """Whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
     return isinstance(value, Tensor) or hasattr(value, "__tensor__")

@@ -1,7 +1,7 @@
 """Index arithmetic: affine normal forms and bounds of integer expressions over loop variables.
 
-Inlining a reshape or a slice into its consumer composes index maps; here the composition is made simple again,
-so that loads stay contiguous. Invariant: a simplified expression has the same value for every point of the
+Inlining a reshape or a slice into its consumer composes index maps. This module simplifies the composition, so that
+loads stay contiguous. Invariant: a simplified expression has the same value for every point of the
 domain given by `extents`.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["Affine", "Index", "Indexing", "index_vars", "row_major"]
 INTS = (int32, int64)
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 Bounds = tuple[int, int] | None
-Index = Expr | int  # one number of an index tuple
+Index = Expr | int  # an element of an index tuple
 
 
 class Affine:
@@ -63,8 +63,9 @@ def index_vars(rank: int, dtype: DType = int32) -> tuple[Expr, ...]:
 
 
 class Indexing:
-    """Simplifies expressions over loop variables whose ranges are 0 .. extents[name] - 1, or what
-    `ranges` says."""
+    """Simplifies expressions over loop variables.
+
+    The range of a variable is 0 .. extents[name] - 1, unless `ranges` gives another one."""
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class Indexing:
         return tuple(out)
 
     def simplify(self, root: Expr) -> Expr:
-        """`root` with its index arithmetic in normal form and what bounds decide, decided."""
+        """`root` with its index arithmetic in normal form; what the bounds decide is replaced by its outcome."""
         done: dict[Expr, Expr] = {}
         for e in walk(root):
             args = tuple(done[a] for a in e.args)
@@ -112,7 +113,7 @@ class Indexing:
         return s.cast(e, dtype)
 
     def pure(self, e: Expr) -> bool:
-        """Is it made of loop variables and constants only?"""
+        """Whether the expression is made of loop variables and constants only."""
         found = self._pure.get(e)
         if found is None:
             if e.op in ("const", "index"):
@@ -157,7 +158,7 @@ class Indexing:
         return self._opaque(e)
 
     def _stays_within(self, a: Affine, dtype: DType) -> bool:
-        """Sums and products may be rearranged though they wrap, not what is divided then."""
+        """Whether the form stays within its type. Sums that wrap may be rearranged, but not be divided afterwards."""
         single = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
         return single or _within(self._range(a), dtype) is not None
 
@@ -205,7 +206,7 @@ class Indexing:
         return a
 
     def build(self, a: Affine, dtype: DType | None = None) -> Expr:
-        """The expression of an affine form; loop variables first, by name. `dtype`: of a constant."""
+        """The expression of an affine form; loop variables come first. `dtype` is for a form without variables."""
         atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
         atoms += [t for t in a.terms if t.op != "index"]
         total: Expr | None = None
@@ -219,7 +220,7 @@ class Indexing:
     # bounds
 
     def bounds(self, e: Expr) -> Bounds:
-        """The least and greatest value over the domain, or None when data decide, or it wraps."""
+        """The least and the greatest value over the domain; None if the value depends on data, or may wrap."""
         if e not in self._bounds:
             self._bounds[e] = _within(self._find_bounds(e), e.dtype)
         return self._bounds[e]
@@ -258,7 +259,7 @@ class Indexing:
         return _combined(e.op, args)  # type: ignore[arg-type]
 
     def _clamped(self, e: Expr) -> Bounds:
-        """max and min bound even what is not bounded itself, once both are there: max(min(x, n), 0)."""
+        """The bounds of max or min. Those of max(min(x, n), 0) exist even if those of x are not known."""
         a, b = (self.bounds(x) for x in e.args)
         if a is not None and b is not None:
             pick = max if e.op == "max" else min
@@ -272,7 +273,7 @@ class Indexing:
         return None
 
     def _decided(self, e: Expr) -> Expr:
-        """`e`, or what it must be given the bounds of its operands."""
+        """`e`, or a simpler expression with the same value if the bounds of the operands decide it."""
         if e.op == "where" and e.args[0].op == "const":
             return e.args[1] if e.args[0].value else e.args[2]
         if e.op == "where" and e.args[1] is e.args[2]:
@@ -289,12 +290,12 @@ class Indexing:
 
 
 def _within(bounds: Bounds, dtype: DType) -> Bounds:
-    """`bounds`, or None where the type does not reach so far."""
+    """`bounds`, or None if they exceed those of the type."""
     return bounds if bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max else None
 
 
 def rebuild_any(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """`rebuild`, with int32 and int64 operands brought together for `where`."""
+    """As `rebuild`; for `where`, operands of int32 and int64 are both made int64."""
     if args == e.args:
         return e
     if e.op == "where" and args[1].dtype is not args[2].dtype:

@@ -1,4 +1,4 @@
-"""Scalar expressions printed as OpenCL C: the text of an expression, and the declarations of what it is made of.
+"""Printer of scalar expressions: the text of an expression in OpenCL C, and declarations of the locals in it.
 
 Every expression is computed once, at the outermost loop level where its operands are known; at the innermost
 level it is a vector over the innermost loop. Invariant: a printed name is defined in a scope that encloses its use.
@@ -20,10 +20,10 @@ from tfnb.types import DType, float32, float64, int32
 __all__ = ["Printer"]
 
 INNER = 9  # the level of the innermost, vectorised loop
-# Integers in these are mostly shapes, with this role.
+# Integer constants in these operations are mostly sizes, which get names with this role.
 _SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fromkeys(("add", "sub"), "n_offset")
 _SIZED["mul"] = "n_factor"
-# What locals are called that are not called as their operation is.
+# The names of locals whose names are not those of their operations.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
 
@@ -32,7 +32,7 @@ class Printer:
     """Prints the expressions of one kernel.
 
     `levels` gives the loop level of each index variable and local (0: outside all loops); `lanes` is 1 for scalar
-    code. `open_inner` starts a new body of the innermost loop.
+    code. `Body.open_inner` begins a new body of the innermost loop.
     """
 
     def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int) -> None:
@@ -40,7 +40,7 @@ class Printer:
         self.writer = PrimitiveWriter(kernel, nest.indexing, lanes)
         self.strides = {nest.kept_at: nest.kept_strides(), nest.at: nest.strides()}
         self.scopes: dict[int, Block] = {}
-        # By expression; four random words by what they are made of.
+        # The names by level and expression; those of four random words by their operands.
         self.names: dict[int, dict[object, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
@@ -48,7 +48,7 @@ class Printer:
         self.inner = ""
 
     def count(self, roots: Iterable[Expr]) -> None:
-        """Notes how often each expression is used, so that what is used once can stand inside its user."""
+        """Counts the uses of each expression, so that one that is used once can be written inside its user."""
         roots = list(roots)
         for e in roots:
             self.counts[e] = self.counts.get(e, 0) + 1
@@ -74,7 +74,7 @@ class Printer:
         return found[e]
 
     def forget(self, name: object, level: int) -> None:
-        """A local becomes known at `level`; expressions seen before are looked at again."""
+        """Makes a local known at `level`; the levels of expressions are computed anew."""
         self.levels[name] = level
         self._level.clear()
 
@@ -141,7 +141,7 @@ class Printer:
         return self.writer.text(primitive, e, args, vector)
 
     def _operand(self, k: int, primitive: Primitive, e: Expr, level: int, vector: bool) -> str:
-        """C text of an operand: a scalar stands beside vectors as it is where C's operators take it so."""
+        """C text of an operand. A scalar among vectors becomes a vector, unless C's operator accepts a scalar."""
         a = e.args[k]
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
             text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
@@ -241,7 +241,7 @@ def _wrapped(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without one enclosing pair of parentheses."""
+    """The text without one enclosing pair of parentheses."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

@@ -1,6 +1,6 @@
 """Scalar primitives written as OpenCL C: the text of one operation, given the texts of its operands.
 
-The form of each primitive stands in the table of `ir/scalar/primitives.py`; here is what depends on types and widths.
+The table of `ir/scalar/primitives.py` has the form of each primitive; this module adapts it to types and widths.
 Invariant: the value is that of the primitive's host function up to rounding; integers wrap at the ends of their type.
 """
 
@@ -15,9 +15,9 @@ from tfnb.types import DType, float64
 
 __all__ = ["PrimitiveWriter"]
 
-# The order of bools. In vectors true is -1, which is less than false.
+# Comparisons that order their operands. In vectors the bool true is -1, which would be less than false.
 _ORDERS = frozenset(("lt", "le", "gt", "ge"))
-# C's own operator for the quotient and the remainder of integers, where the divisor is known to be harmless.
+# C's own operators for quotients and remainders of integers, for divisors with which C defines the value.
 _DIVISIONS = {"div": "/", "floordiv": "/", "truncmod": "%", "floormod": "%"}
 _SHIFTS = {"shl": "<<", "shr": ">>"}
 
@@ -82,7 +82,7 @@ class PrimitiveWriter:
         return primitive.vectors or form if vector and dtype.size < 8 else form
 
     def _by_constant(self, primitive: Primitive, e: Expr) -> str | None:
-        """The form for floats whose second operand is the constant that it is, if there is one."""
+        """The special form for this constant as the second operand of floats, if there is one."""
         second = e.args[-1]
         if not primitive.by_constant or second.op != "const" or second.value != second.value:
             return None

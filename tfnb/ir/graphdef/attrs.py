@@ -1,7 +1,7 @@
 """Attributes of nodes as AttrValue messages, and back.
 
-The op's definition says what an attribute is: a type variable, a number of inputs, or a field of its attrs class,
-whose annotation gives the kind. Invariant: an attribute of another kind than declared is refused.
+By the op's definition an attribute is a type variable, a number of inputs, or a field of the attrs class, whose
+annotation gives the kind. Invariant: an attribute of another kind than the declared one is refused.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OURS = "_"
 
 
 class Form(typing.NamedTuple):
-    """How an attribute stands in an AttrValue: in the field `kind`, as a list, as bytes that need not be text."""
+    """The form of an attribute in an AttrValue: its field `kind`, or a list of these. `raw` bytes need not be text."""
 
     kind: str
     listed: bool = False
@@ -57,10 +57,10 @@ _NUMBER = Form("i")
 
 @remembered("fields of attributes", 2048)
 def _fields(attrs: type) -> Mapping[str, Form]:
-    """The attributes of an attrs class that stand in a GraphDef, by their names there; the annotation says how.
+    """The attributes of an attrs class that are written to a GraphDef, by their names there, with their forms.
 
-    What TensorFlow lacks has a "_" before its name.
-    Python objects (functions, graphs) have no form there: they live in this process only.
+    Attributes that TensorFlow's op does not have begin with "_". Python objects (functions, graphs) are not written,
+    because they belong to this process.
     """
     hints = typing.get_type_hints(attrs)
     forms = ((f, _form(hints[f.name])) for f in dataclasses.fields(attrs) if not f.metadata.get("local"))
@@ -83,14 +83,14 @@ def _form(hint: object) -> Form | None:
 
 
 def is_sendable(attrs: Attrs) -> bool:
-    """Does all that the attributes hold stand in a GraphDef, but for what every node makes anew?"""
+    """Whether a GraphDef holds all of the attributes, except those that every node creates anew."""
     known = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
     own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
     return all(getattr(attrs, f.name) is f.default for f in own)
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:
-    """The attributes that say how many tensors an argument has: "N" of "N*T"."""
+    """The names of the attributes that are lengths of arguments: "N" of "N*T"."""
     args = (*opdef.input_args, *opdef.output_args)
     return tuple(dict.fromkeys(a.number for a in args if a.number is not None))
 
@@ -101,7 +101,7 @@ def type_lists_of(opdef: OpDef) -> frozenset[str]:
 
 
 def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Output name -> (number of its first tensor, how many there are)."""
+    """For each output by name the number of its first tensor, and the number of its tensors."""
     found, start = {}, 0
     for a in opdef.output_args:
         count = len(attrs.get(a.type, ())) if a.type_list else attrs.get(a.number, 0) if a.number else 1
@@ -115,7 +115,7 @@ def encode_value(
 ) -> AttrValue:
     """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given.
 
-    declared: the dtype of a tensor, where its array does not say it.
+    `declared` is the dtype of a tensor if it is not that of the array.
     """
     found: AttrValue = proto("attr_value").AttrValue() if into is None else into
     if listed:
@@ -172,7 +172,7 @@ def default_attrs(opdef: OpDef) -> dict[str, Any]:
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]:
-    """Keyword arguments for `bind` from the map `attr` of a NodeDef; others' names with a "_" are not looked at.
+    """Keyword arguments for `bind` from the map `attr` of a NodeDef. Unknown names that begin with "_" are ignored.
 
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
@@ -244,7 +244,9 @@ def _decoded(form: Form, value: object) -> Any:
 
 
 def _check_unknown(opdef: OpDef, name: str, value: AttrValue) -> None:
-    """An attribute that the op lacks must have no effect: the one value served, or nothing (0, false, empty)."""
+    """Raises `InvalidArgumentError` for an attribute that the op does not have, unless the value has no effect.
+
+    No effect have 0, false and empty values, and the one value that `OpDef.defaults` accepts."""
     which = value.WhichOneof("value")
     if which is None or (which in "bifs" and not getattr(value, which)):
         return

@@ -1,7 +1,7 @@
 """Graphs as GraphDef messages.
 
 Node names, inputs ("x", "x:1", "^x"), attributes and devices are TensorFlow's. Invariant: a graph of standard ops
-loads in TensorFlow; attributes that live in this process only are left out.
+loads in TensorFlow; attributes that are objects of this process are left out.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class WrittenFunction(Protocol):
 
 
 def input_name(tensor: Tensor) -> str:
-    """A tensor as NodeDefs name it: the first output goes without a number."""
+    """The name of a tensor in NodeDefs, in which the first output has no number."""
     return tensor.op.name if tensor.index == 0 else f"{tensor.op.name}:{tensor.index}"
 
 
 def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None) -> NodeDef:
     """The NodeDef of an operation, written into the empty message `into` if given.
 
-    With `add_shapes` the static shapes stand in its attribute "_output_shapes".
+    With `add_shapes` its attribute "_output_shapes" holds the static shapes.
     """
     found: NodeDef = proto("node_def").NodeDef() if into is None else into
     found.name, found.op, found.device = op.name, op.type, op.device

@@ -1,8 +1,9 @@
 """Functions of a GraphDef's library: FunctionDef messages become `Function`s.
 
-In a body a tensor is "argument" or "node:output:number". Only functions that the graph reaches are built, each behind
-those it calls; one that takes variables' handles is built for their dtypes. `If`, `While` and `Case` are functions made
-of those they name. Invariant: no function calls itself, directly or through others, and nesting has a limit.
+In a body the name of a tensor is "argument" or "node:output:number". Only functions that the graph reaches are built,
+each after those that it calls. A function whose arguments are handles of variables is built for their dtypes. `If`,
+`While` and `Case` become functions that are composed of those that they name. Invariant: no function calls itself,
+directly or through others, and nesting has a limit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tfnb.types import DType, bool_, resource, variant
 
 __all__ = ["MAX_DEPTH", "Forms", "Library"]
 
-MAX_DEPTH = 64  # of functions that call functions
+MAX_DEPTH = 64  # the most functions that call each other in a row
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 _BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase")
 _GRADIENT = "SymbolicGradient"
@@ -36,8 +37,11 @@ _INPUT = re.compile(r"(\^?)([^:^]+)(?::([^:]+)(?::(\d{1,9}))?)?\Z")
 
 
 class _Call(NamedTuple):
-    """A call of functions by their names: the op ("" for a function's own), the condition's dtype, which arguments are
-    handles of variables (numbers of dtypes, 0 for others)."""
+    """A call of functions by their names.
+
+    `op` is the calling op ("" if that is the function itself), `dtype` that of the condition. `handles` has for each
+    argument the number of the variable's dtype, or 0 if the argument is not the handle of a variable.
+    """
 
     op: str
     functions: tuple[str, ...]
@@ -53,7 +57,7 @@ def _condition(node: NodeDef) -> DType | None:
 
 
 def _of_variants(node: NodeDef) -> NodeDef | None:
-    """An op on variants that has a name of its own here, None for any other node."""
+    """The node with the name that its op on variants has here; None for any other node."""
     if node.op not in _OF_VARIANTS or node.attr["T"].type != variant.enum:
         return None
     found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
@@ -64,7 +68,7 @@ def _of_variants(node: NodeDef) -> NodeDef | None:
 
 
 class Forms(Protocol):
-    """How functions are made of functions."""
+    """Makes functions of functions."""
 
     def gradient(self, function: Function) -> Callable[..., Any]:
         """The gradient function of calls of `function`."""
@@ -83,7 +87,7 @@ class Forms(Protocol):
 
 
 class Library:
-    """The functions of a GraphDef by name, built when the graph wants them. find_op: the catalogue."""
+    """The functions of a GraphDef by name, built when the graph needs them. `find_op` looks in the catalogue."""
 
     def __init__(self, message: FunctionDefLibrary, find_op: Callable[[str], OpDef], forms: Forms) -> None:
         self.find_op = find_op
@@ -120,7 +124,8 @@ class Library:
     def plain(self, nodes: Repeated[NodeDef], handles: Handles) -> list[NodeDef]:
         """NodeDefs in the form that is read here.
 
-        One that calls functions by attributes has a name for that call as its op; resource variables become references.
+        A node that calls functions by attributes gets a name for this call as its op. Resource variables become
+        reference variables.
         """
         found = []
         for n in nodes:
@@ -158,7 +163,7 @@ class Library:
         return found
 
     def _named(self, node: NodeDef, *attrs: str) -> list[str]:
-        """The functions that attributes name; one attribute several times is a list."""
+        """The functions that attributes name. An attribute that is given several times is a list."""
         found = []
         for k, attr in enumerate(attrs):
             value = node.attr.get(attr, None)
@@ -174,7 +179,7 @@ class Library:
         return found
 
     def _function(self, name: str, handles: tuple[int, ...] = ()) -> Function:
-        """The function, whose arguments with a dtype's number in `handles` are variables."""
+        """The function. Arguments for which `handles` has the number of a dtype are variables."""
         order = self._order(name)
         if any(handles):
             key = f"{name} for {handles}"
@@ -248,7 +253,7 @@ class Library:
                     raise GraphError(f"nothing is returned for the output {out.name[:80]!r}")
                 returned[out.name] = message.ret[out.name]
                 handle = known.resolve(returned[out.name])
-                if handle is not None:  # what calls this never reads it
+                if handle is not None:  # callers use the handle itself, and never read this result
                     passed[len(returned) - 1] = handle.source
                     read = proto("node_def").NodeDef(name=f"{out.name}/handle", op="Identity", input=[handle.source])
                     nodes.append(read)
@@ -271,7 +276,7 @@ class Library:
     def _arguments(
         self, body: FunctionBuilder, signature: OpSignature, nodes: Sequence[NodeDef], handles: Mapping[str, int]
     ) -> dict[Link, Any]:
-        """Makes the arguments; names in the body -> argument."""
+        """Adds the arguments to the body. Returns them by their names in the body."""
         found: dict[Link, Any] = {}
         taken = {n.name for n in nodes}
         for a in signature.input_arg:
@@ -307,7 +312,7 @@ class Library:
 
 
 class _Flat:
-    """From a body's way to name tensors ("node:output:number") to a graph's ("node:number")."""
+    """Converts names of tensors in a body ("node:output:number") to names in a graph ("node:number")."""
 
     def __init__(self, args: set[str], nodes: list[NodeDef], find: Callable[[str], OpDef]) -> None:
         self.args = args
@@ -316,7 +321,7 @@ class _Flat:
             try:
                 opdef = find(n.op)
                 self.places[n.name] = output_places(opdef, decode_attrs(opdef, n.attr))
-                if opdef.body is not None:  # called by an attribute: all results are "output"
+                if opdef.body is not None:  # a function that is called by an attribute: all its results are "output"
                     self.places[n.name] = {"output": (0, len(opdef.output_args)), **self.places[n.name]}
             except OpError as e:
                 raise blamed(n.name, e) from None

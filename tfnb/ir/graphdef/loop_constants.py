@@ -1,8 +1,9 @@
 """Constants of loops in GraphDefs, as TensorFlow wants them (white paper, section 4.4).
 
-Here a constant has no frame: who reads it has one. In TensorFlow a node is in a loop's frame only by its inputs, so a
-constant of a loop waits for the loop's pivot, which is alive in each iteration, and a loop that reads a constant from
-outside gets a copy of it. Invariant: in what is written, both ends of an edge from a constant are in one frame.
+In tfnb a constant has no frame, and can be read in any frame. In TensorFlow a node is in the frame of a loop only by
+its inputs. So a constant inside a loop is written with a control edge from the loop's pivot, which is alive in each
+iteration, and a loop that reads a constant from outside gets a copy of it. Invariant: in the GraphDef, both ends of an
+edge from a constant are in the same frame.
 """
 
 from __future__ import annotations
@@ -65,15 +66,15 @@ class LoopConstants:
 
     @staticmethod
     def pivot(op: Written) -> Written | None:
-        """What a constant inside a loop waits for where it waits for nothing else; else None."""
+        """The pivot for which a constant inside a loop must wait, if it waits for nothing else; else None."""
         if op.opdef.kind is not Kind.CONST or op.control_inputs or _loop(op) is None:
             return None
         return op.extra.get(PIVOT)
 
     def copies(self, op: Written) -> dict[str, Copy]:
-        """Name of a constant from outside that an operation in a loop reads -> (name of its copy, constant, pivot).
+        """The copies of the constants from outside that an operation in a loop reads, by the names of the constants.
 
-        The pivot is None where the copy was given before.
+        The pivot of a copy that was returned before is None.
         """
         loop = _loop(op)
         if loop is None:
@@ -99,7 +100,7 @@ class LoopConstants:
 
 
 def _loop(op: Written) -> Any:
-    """The innermost loop around an operation."""
+    """The innermost loop around an operation, or None."""
     context = op.extra.get(CONTEXT)
     while context is not None and not context.is_loop:
         context = context.outer

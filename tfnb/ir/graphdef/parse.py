@@ -1,8 +1,8 @@
 """Reading NodeDefs: names, inputs and attributes are checked before a graph sees them.
 
 Invariant: a `ParsedNode` names an op of the catalogue, has attributes of the declared kinds, as many inputs as its
-signature asks for, and inputs that exist in the file. What all nodes make in memory together is in proportion to the
-file.
+signature asks for, and inputs that exist in the file. The memory of all nodes together is proportional to the size of
+the file.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = [
     "parse_nodes",
 ]
 
-MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not make tensors without end
-# Outputs of all nodes of a graph together: these, and some for each node.
+MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not create any number of tensors
+# The most outputs of all nodes of a graph together: a fixed number, and a few for each node.
 MAX_OUTPUTS_IN_ALL, OUTPUTS_PER_NODE = 1 << 18, 4
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
@@ -73,14 +73,14 @@ class ParsedNode:
 
 
 def blamed(name: str, error: OpError) -> OpError:
-    """The error, saying which node of the file is to blame."""
+    """The error, with the name of the node of the file that is to blame."""
     error.message = f"GraphDef node {name[:200]!r}: {error.message}"
     error.args = (error.message,)
     return error
 
 
 def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
-    """Name -> node, in the file's order. Raises `GraphError` and its like, naming the node and what is wrong."""
+    """The nodes by name, in the file's order. Raises `OpError`s that say which node is wrong, and how."""
     found: dict[str, ParsedNode] = {}
     most = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
     outputs = repeated = 0
@@ -211,7 +211,7 @@ def _text(node: NodeDef, name: str) -> str | None:
 
 
 def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[ParsedNode]:
-    """The nodes, each behind what it reads, else in the file's order; a loop's NextIteration does not count.
+    """The nodes, each after its inputs, else in the file's order; the edges that close loops do not count.
 
     `outside` says which links the caller supplies. Raises `GraphError` for an input that does not exist or a cycle
     that does not go through NextIteration -> Merge.

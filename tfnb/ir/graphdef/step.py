@@ -1,7 +1,7 @@
 """A step's graph, or a partition of it, as a GraphDef for the task that will run it (white paper, section 3.3).
 
-Nodes go by their ids, with the shapes that were found; passes may have made any of them. Invariant: what comes out is
-what went in; a node that holds an object of its process is refused.
+The names of nodes are their ids, and the shapes that were inferred are written, since passes may have made any of the
+nodes. Invariant: decoding gives the graph that was encoded; a node that holds an object of its process is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["decode_step_graph", "encode_step_graph"]
 def encode_step_graph(graph: Graph) -> GraphDef:
     """The GraphDef of a step's graph. Fetches, feeds and targets are not in it.
 
-    Raises `UnimplementedError` that names a node which lives in this process only.
+    Raises `UnimplementedError` with the name of a node that holds an object of this process.
     """
     found: GraphDef = proto("graph").GraphDef()
     for i in graph.order:
@@ -58,7 +58,7 @@ def _encode(node: Node, into: NodeDef) -> None:
 def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
     """The nodes of a GraphDef made by `encode_step_graph`; `find` gives the definition of an op's type.
 
-    Raises `InvalidArgumentError` for a message that no step's graph makes.
+    Raises `InvalidArgumentError` for a message that is not the encoding of a step's graph.
     """
     nodes: dict[int, Node] = {}
     for given in message.node:
@@ -73,7 +73,7 @@ def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
         if not nodes.keys() >= set(node.control):
             raise InvalidArgumentError(f"it waits for nodes {node.control}, which are not in the graph", node)
     graph = Graph(nodes)
-    graph.order  # noqa: B018  refuses cycles
+    graph.order  # noqa: B018  computing the order raises an error for cycles
     return graph
 
 
@@ -100,4 +100,6 @@ def _split(opdef: OpDef, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any
     kinds = {*opdef.types, *numbers_of(opdef), *type_lists_of(opdef)}
     types = {name: v for name, v in values.items() if name in kinds}
     fields = {f.name for f in dataclasses.fields(opdef.attrs)}
-    return types, opdef.attrs(**{name: v for name, v in values.items() if name in fields})  # a number may be both
+    return types, opdef.attrs(
+        **{name: v for name, v in values.items() if name in fields}
+    )  # the length of an argument may also be a field of the attrs class

@@ -1,6 +1,6 @@
 """TensorProto: a tensor's value as a protobuf message.
 
-A value stands in `tensor_content` as bytes, or in a list of its dtype's field, where missing elements repeat the last.
+A value is written as bytes in `tensor_content`, or as a list in its dtype's field; missing elements repeat the last.
 Invariant: decoding allocates what the message itself holds and at most `MAX_REPEATED` bytes of repeated elements more;
 a constant of one repeated element is a view of stride 0.
 """
@@ -59,7 +59,7 @@ _FIELDS = {
 
 
 def decode_dtype(enum: int) -> DType:
-    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for one not served."""
+    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for an unknown number."""
     base = enum - 100 if enum > 100 else enum
     try:
         return as_dtype(base)
@@ -68,7 +68,7 @@ def decode_dtype(enum: int) -> DType:
 
 
 def _held(dtype: DType) -> DType:
-    """The dtype of the array that holds a tensor: quantised numbers are held as plain integers."""
+    """The dtype of the array that holds a tensor: quantised numbers are stored as plain integers."""
     return as_dtype(dtype.np) if dtype.is_quantized else dtype
 
 
@@ -84,7 +84,7 @@ def encode_shape(shape: Shape) -> TensorShapeProto:
 
 
 def decode_shape(message: TensorShapeProto) -> Shape:
-    """The static shape. Raises `ShapeError` for a dimension below -1 or more dimensions than can be."""
+    """The static shape. Raises `ShapeError` for a dimension below -1, or more than `MAX_RANK` dimensions."""
     if message.unknown_rank:
         return Shape(None)
     if len(message.dim) > MAX_RANK:
@@ -98,8 +98,8 @@ def decode_shape(message: TensorShapeProto) -> Shape:
 def encode_array(array: np.ndarray, into: TensorProto | None = None, declared: DType | None = None) -> TensorProto:
     """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes.
 
-    Written into the message `into` if given: large values are copied once. declared: the quantised dtype that the
-    array's integers have, which NumPy does not know.
+    It is written into the message `into` if that is given, so that large values are copied only once. `declared` is the
+    quantised dtype of the array's integers, which NumPy does not know.
     """
     dtype = as_dtype(array.dtype)
     found: TensorProto = proto("tensor").TensorProto() if into is None else into
@@ -199,7 +199,7 @@ def make_tensor_proto(
 ) -> TensorProto:
     """The TensorProto of a Python or NumPy value, converted as for `tf.constant`.
 
-    shape: if given, the elements are laid out in it; when they are too few the last is repeated, unless
+    If `shape` is given, the elements are laid out in it, and the last one is repeated if there are too few, unless
     `verify_shape`. Raises `DTypeError` for a value not of `dtype`, `ShapeError` for more elements than the shape has.
     """
     message_class: Any = proto("tensor").TensorProto
@@ -219,5 +219,5 @@ def make_tensor_proto(
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:
-    """The array of a TensorProto, of the caller's own. Raises as `decode_array`."""
+    """The array of a TensorProto, which the caller may change. Raises the errors of `decode_array`."""
     return np.array(decode_array(tensor))

@@ -216,7 +216,7 @@ _UNIQUE: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
 
 def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: object | None = None) -> Expr:
     """The unique expression with these parts."""
-    # repr keeps 0.0 and -0.0, 1 and True, and NaNs apart
+    # equal keys must mean equal constants: repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaNs equal
     key = (op, args, dtype, repr(value) if op == "const" else value)
     found = _UNIQUE.get(key)
     if found is None:
@@ -228,22 +228,22 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
 
 
 def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
-    """A constant of `dtype`."""
+    """A constant: `value` converted to `dtype`. A value of a string is bytes."""
     return make("const", (), dtype, dtype.np.type(value).item() if not dtype.is_string else value)
 
 
 def wrapped(value: int, dtype: DType) -> Expr:
-    """The constant of a signed integer type that `value` wraps to."""
+    """The constant of the signed integer type `dtype` that `value` becomes when it wraps."""
     return const((value - dtype.min) % (1 << 8 * dtype.size) + dtype.min, dtype)
 
 
 def arg(i: int, dtype: DType) -> Expr:
-    """The element of the op's input `i`."""
+    """The element of the op's input number `i`."""
     return make("arg", (), dtype, i)
 
 
 def index(name: str, dtype: DType = int32) -> Expr:
-    """A loop variable."""
+    """The loop variable `name`."""
     return make("index", (), dtype, name)
 
 
@@ -262,12 +262,15 @@ def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
     elif not isinstance(b, Expr):
         b = const(b, a.dtype)
     if a.dtype is not b.dtype:
-        if a.dtype in (int32, int64) and b.dtype in (int32, int64):  # index arithmetic widens
+        if a.dtype in (int32, int64) and b.dtype in (
+            int32,
+            int64,
+        ):  # in index arithmetic the narrower operand becomes an int64
             a, b = cast(a, int64), cast(b, int64)
         else:
             raise InternalError(f"scalar {op} of {a.dtype.name} and {b.dtype.name}")
     if primitive.commutes and a.op == "const" and b.op != "const":
-        a, b = b, a  # constants stand right, so equal sums are one expression
+        a, b = b, a  # constants are on the right, so that equal sums are one expression
     folded = _fold_index(op, a, b)
     if folded is not None:
         return folded
@@ -275,7 +278,7 @@ def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
 
 
 def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
-    """Integer identities, so that index arithmetic stays small."""
+    """The simpler form of an integer expression, if there is one, so that index arithmetic stays small."""
     if a.dtype not in (int32, int64) or b.op != "const":
         return None
     v = b.value
@@ -291,7 +294,7 @@ def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
 
 
 def cast(x: Expr, dtype: DType) -> Expr:
-    """Value conversion as C's (float to int truncates; to bool: != 0)."""
+    """The value converted as in C: a float to an integer is truncated, and a bool says whether the value is not 0."""
     if x.dtype is dtype:
         return x
     if x.op == "const" and x.dtype in (int32, int64) and dtype in (int32, int64):
@@ -300,7 +303,7 @@ def cast(x: Expr, dtype: DType) -> Expr:
 
 
 def position(x: Expr, size: int) -> Expr:
-    """The integer `x` as an index into `size` elements: an int, or a long where an int does not hold all of them."""
+    """The integer `x` as an index into `size` elements: an int32, or an int64 if the indices need one."""
     return cast(x, int32 if size <= 2**31 - 1 else int64)
 
 
@@ -321,12 +324,12 @@ def where(condition: Expr, a: Operand, b: Operand) -> Expr:
 
 
 def rng(node: int, word: int) -> Expr:
-    """Word 0..3 of the runtime state of a random node: key0, key1, call number, 0 (uint32)."""
+    """A word of the runtime state of a random node, uint32: key0, key1, the number of the call, or 0."""
     return make("rng", (), uint32, (node, word))
 
 
 def philox(key0: Expr, key1: Expr, ctr0: Expr, ctr1: Expr, word: int) -> Expr:
-    """Word 0..3 of Philox-4x32-10 at counter (ctr0, ctr1, 0, 0); all uint32."""
+    """Word `word` (0 to 3) of Philox-4x32-10 at the counter (ctr0, ctr1, 0, 0); all are uint32."""
     return make("philox", (key0, key1, ctr0, ctr1), uint32, word)
 
 
@@ -349,7 +352,7 @@ def walk(*roots: Expr) -> list[Expr]:
 
 
 def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """`e` over other operands; index arithmetic is simplified on the way."""
+    """`e` with other operands; index arithmetic is simplified again."""
     if args == e.args:
         return e
     primitive = PRIMITIVES.get(e.op)
@@ -361,7 +364,7 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
 
 
 def substitute(root: Expr, table: dict[Expr, Expr]) -> Expr:
-    """`root` with every key of `table` replaced by its value."""
+    """`root`, in which every key of `table` is replaced by its value."""
     done: dict[Expr, Expr] = dict(table)
     for e in walk(root):
         if e not in done:

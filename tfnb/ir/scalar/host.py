@@ -1,7 +1,6 @@
-"""Scalar expressions evaluated by NumPy: the host reference of every elementwise op.
+"""Evaluation of scalar expressions by NumPy: the host kernel of every elementwise op.
 
-Invariant: what the code generator prints for an expression has the value computed here, up to rounding.
-Division by zero of integers gives 0 on both sides (TensorFlow raises; a kernel cannot).
+Invariant: the generated OpenCL code of an expression computes the same value, up to rounding.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
                 v = leaf(e)
             else:
                 v = PRIMITIVES[e.op].host(*xs)
-            if e.dtype.is_string:  # a single one is bytes, whose last zero bytes NumPy would lose
+            if e.dtype.is_string:  # an array of dtype object keeps zero bytes at the end of a text
                 values[e] = np.asarray(v, object)
             else:
                 values[e] = np.asarray(v).astype(e.dtype.np, copy=False)

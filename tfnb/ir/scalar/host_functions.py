@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def _int_div(a: Array, b: Array) -> Array:
-    """C's division: towards zero; 0 for a zero divisor."""
+    """The quotient of C, rounded towards zero; 0 for the divisor 0."""
     safe = np.where(b == 0, 1, b).astype(b.dtype)
     q = np.floor_divide(a, safe)
     if a.dtype.kind == "i":
@@ -63,7 +63,7 @@ def power(a: Array, b: Array) -> Array:
 
 
 def special(name: str) -> Callable[[Array], Array]:
-    """A function of scipy.special, imported when first called: it takes longer to import than all of tfnb."""
+    """A function of scipy.special, which is imported by the first call: its import takes longer than that of tfnb."""
     return lambda x: getattr(import_module("scipy.special"), name)(x)
 
 

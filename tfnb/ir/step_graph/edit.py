@@ -26,7 +26,7 @@ __all__ = ["EditNode", "GraphEdit"]
 
 
 class EditNode:
-    """A node during an edit; looks like an Operation to gradient, expansion and shape functions."""
+    """A node during an edit. Gradient, expansion and shape functions can use it like an Operation."""
 
     __slots__ = (
         "attrs",
@@ -101,7 +101,7 @@ class EditNode:
 
 
 class GraphEdit:
-    """Edits of one graph. `at(node)` sets the node on whose behalf new nodes are made (name, device, origin)."""
+    """Edits of one graph. `at(node)` sets the node from which new nodes take their name, device and origin."""
 
     def __init__(self, graph: Graph) -> None:
         self.base = graph
@@ -173,11 +173,11 @@ class GraphEdit:
         return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]
 
     def redirect(self, old: Edge, new: Edge) -> None:
-        """Everything that read `old` reads `new`."""
+        """Makes all readers of `old` read `new`."""
         self.redirect_all({old: new})
 
     def redirect_all(self, table: dict[Edge, Edge]) -> None:
-        """Redirects many edges at once; chains are followed."""
+        """Redirects many edges at once. If a new edge is itself redirected, readers get the last one."""
 
         def final(e: Edge) -> Edge:
             while e in table:
@@ -190,7 +190,7 @@ class GraphEdit:
         self.fetches = [final(e) for e in self.fetches]
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Removes nodes; control edges on them pass to what they waited for."""
+        """Removes nodes. Nodes that waited for them wait for the inputs and control inputs of the removed ones."""
         gone = set(ids)
         for node in list(self.nodes.values()):
             if node.id not in gone and any(c in gone for c in node.control):
