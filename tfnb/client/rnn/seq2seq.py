@@ -15,6 +15,7 @@ from tfnb.client.control_flow.cond import cond
 from tfnb.client.graph import nest
 from tfnb.client.rnn.cell_wrappers import EmbeddingWrapper, OutputProjectionWrapper
 from tfnb.client.rnn.cells import CellLike, RNNCell
+from tfnb.client.rnn.sequence_losses import Steps, sequence_loss, sequence_loss_by_example
 from tfnb.client.rnn.static_rnn import static_rnn
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.client.variables.initializers import Zeros
@@ -26,17 +27,13 @@ from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import zeros
 from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of
 from tfnb.ops.linalg.matmul import matmul
-from tfnb.ops.math.binary import add_n
-from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import argmax, reduce_sum
 from tfnb.ops.math.unary import TANH
 from tfnb.ops.nn.bias_dropout_moments import bias_add, xw_plus_b
-from tfnb.ops.nn.losses import softmax, sparse_softmax_cross_entropy_with_logits
+from tfnb.ops.nn.losses import softmax
 from tfnb.types import DTypeLike, float32
 
-__all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder", "sequence_loss"]
-
-Steps = Sequence[Any]
+__all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder"]
 
 
 def rnn_decoder(
@@ -390,68 +387,6 @@ def embedding_attention_seq2seq(
             ),
             feed_previous,
         )
-
-
-def sequence_loss_by_example(
-    logits: Steps,
-    targets: Steps,
-    weights: Steps,
-    average_across_timesteps: bool = True,
-    softmax_loss_function: Callable[..., Any] | None = None,
-    name: str | None = None,
-) -> Any:
-    """Returns the weighted cross entropy of each sequence, [batch]: the mean over its steps, or their sum.
-
-    logits: a list of [batch, symbols]. targets: a list of integers [batch]. weights: a list of floats [batch].
-    `softmax_loss_function(labels=..., logits=...)` replaces the cross entropy. Raises `InvalidArgumentError` unless the
-    lists have the same length.
-    """
-    if not len(logits) == len(targets) == len(weights):
-        raise InvalidArgumentError(
-            f"sequence_loss: {len(logits)} logits, {len(targets)} targets, {len(weights)} weights; needed equally many"
-        )
-    graph = graph_of([*logits, *targets, *weights])
-    with graph.as_default(), graph.name_scope(name or "sequence_loss_by_example"):
-        losses = []
-        for logit, target, weight in zip(logits, targets, weights, strict=True):
-            if softmax_loss_function is None:
-                flat = RESHAPE(graph.to_tensor(target), [-1])
-                loss = sparse_softmax_cross_entropy_with_logits(labels=flat, logits=logit)
-            else:
-                loss = _called(softmax_loss_function, logit, target)
-            losses.append(loss * weight)
-        total = add_n(losses)
-        if average_across_timesteps:
-            # a row whose weights are all zero has no loss
-            total = total / (add_n([graph.to_tensor(w) for w in weights]) + 1e-12)
-        return total
-
-
-def _called(function: Callable[..., Any], logits: Tensor, labels: Tensor) -> Any:
-    """Calls a loss function with the keywords of 1.x, or with the arguments (inputs, labels) of 0.x."""
-    try:
-        return function(labels=labels, logits=logits)
-    except TypeError as error:
-        if "argument" not in str(error):
-            raise
-        return function(logits, labels)
-
-
-def sequence_loss(
-    logits: Steps,
-    targets: Steps,
-    weights: Steps,
-    average_across_timesteps: bool = True,
-    average_across_batch: bool = True,
-    softmax_loss_function: Callable[..., Any] | None = None,
-    name: str | None = None,
-) -> Any:
-    """Returns the sum of `sequence_loss_by_example` over the batch, or its mean: a scalar."""
-    graph = graph_of([*logits, *targets, *weights])
-    with graph.as_default(), graph.name_scope(name or "sequence_loss"):
-        each = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
-        cost = reduce_sum(each)
-        return cost / cast(shape_of(graph.to_tensor(targets[0]))[0], cost.dtype) if average_across_batch else cost
 
 
 def model_with_buckets(
