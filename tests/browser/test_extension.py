@@ -131,6 +131,7 @@ def test_a_folder_of_runs_grows(notebook, logs):
     assert viewer.locator(".tfnb-card h4").all_inner_texts() == ["accuracy", "loss"]
     write_run(logs / "later", 40.0, range(0, 200, 2))
     viewer.get_by_role("checkbox", name="later", exact=True).wait_for(timeout=20_000)
+    viewer.locator(".tfnb-chart[aria-label*='later']").nth(1).wait_for(timeout=30_000)  # its curves are drawn
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         notebook.wait_until_still(".tfnb-served")
