@@ -67,7 +67,7 @@ IMAGE, INPUT_GRAD, FILTER_GRAD = (
 )
 
 
-def _made(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
+def _output_shape(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
     """The output shape for an input of shape `x` and a filter of shape `w`, as far as it is known."""
     xs, ws = x.as_list(), w.as_list()
     counts = [
@@ -86,13 +86,13 @@ def infer_conv(c: Infer) -> Shape:
         raise ShapeError(
             f"{c.op_name}: the input has {channels} channels (shape {c.shapes[0]}), the filter {wanted} ({c.shapes[1]})"
         )
-    return _made(c.attrs, x, w)
+    return _output_shape(c.attrs, x, w)
 
 
 def _check_grad(c: Infer, x: Shape, w: Shape, dy: Shape) -> None:
     """Raises `ShapeError` unless an input `x` and a filter `w` give an output of shape `dy`."""
     channels, wanted = x.as_list()[-1], w.as_list()[-2]
-    made = _made(c.attrs, x, w)
+    made = _output_shape(c.attrs, x, w)
     bad_channels = channels is not None and wanted is not None and channels != wanted
     if bad_channels or not made.is_compatible_with(dy):
         raise ShapeError(

@@ -84,7 +84,7 @@ def _flat(x: np.ndarray) -> np.ndarray:
 @VOLUME.host
 def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     az = _depth(call.attrs, x.shape[1], w.shape[0])
-    shape = _made(x, w, call.attrs, az)
+    shape = _output_shape(x, w, call.attrs, az)
     out = np.zeros(shape, x.dtype)
     if not out.size:
         return out
@@ -95,7 +95,7 @@ def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return out
 
 
-def _made(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tuple[int, ...]:
+def _output_shape(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tuple[int, ...]:
     """The shape of the output for an input and a filter."""
     ay, ax = (Axis.of(x.shape[i], w.shape[i - 1], a.strides[i], a.dilations[i], a.padding) for i in (2, 3))
     return (x.shape[0], az.count, ay.count, ax.count, w.shape[4])

@@ -47,7 +47,7 @@ def spread(values: int | Sequence[int] | np.ndarray | None, axes: int, first: bo
     return [1, 1, *inner] if first else [1, *inner, 1]
 
 
-def _given(what: str, **named: Any) -> None:
+def _require(what: str, **named: Any) -> None:
     missing = [name for name, value in named.items() if value is None]
     if missing:
         raise InvalidArgumentError(f"{what} needs {' and '.join(missing)}")
@@ -71,7 +71,7 @@ def conv2d(
     four pairs of pixel counts. Raises `ShapeError` when the numbers of channels differ, `InvalidArgumentError` for
     invalid strides or padding.
     """
-    _given("conv2d", strides=strides, padding=padding)
+    _require("conv2d", strides=strides, padding=padding)
     if isinstance(dilations, str):  # before 1.6: (..., data_format, name)
         dilations, name = None, dilations
     first = channels_first(data_format)
@@ -102,7 +102,7 @@ def conv3d(
     input: (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out). strides,
     dilations: five integers in the order of data_format. Raises `ShapeError` when the numbers of channels differ.
     """
-    _given("conv3d", strides=strides, padding=padding)
+    _require("conv3d", strides=strides, padding=padding)
     first = channels_first(data_format, 5)
     return CONV3D(
         input,
@@ -138,7 +138,7 @@ def conv2d_transpose(
     dimensions of the result, a list or an integer tensor. strides: one, two or four integers. Raises `ShapeError` when
     a convolution of `output_shape` would not have `value`'s shape.
     """
-    _given("conv2d_transpose", output_shape=output_shape, strides=strides)
+    _require("conv2d_transpose", output_shape=output_shape, strides=strides)
     first = channels_first(data_format)
     images = input if value is None else value
     return CONV2D_BACKPROP_INPUT(
@@ -166,7 +166,7 @@ def conv3d_transpose(
     dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
 ) -> Any:
     """The transpose of `conv3d`; the arguments are those of `conv2d_transpose` with one more dimension."""
-    _given("conv3d_transpose", output_shape=output_shape, strides=strides)
+    _require("conv3d_transpose", output_shape=output_shape, strides=strides)
     first = channels_first(data_format, 5)
     volumes = input if value is None else value
     return CONV3D_BACKPROP_INPUT_V2(
@@ -208,7 +208,7 @@ def conv1d(
     value: (batch, width, in), or (batch, in, width) for "NCW". filters: (fw, in, out). Returns (batch, columns, out) or
     (batch, out, columns). Raises `InvalidArgumentError` for an unknown data_format.
     """
-    _given("conv1d", stride=stride, padding=padding)
+    _require("conv1d", stride=stride, padding=padding)
     first, layout, axis = _line(data_format)
     x = input if value is None else value
     with scope(name, "conv1d", x, filters):
@@ -249,7 +249,7 @@ def conv1d_transpose(
     of input.
     """
     step = stride if strides is None else strides
-    _given("conv1d_transpose", output_shape=output_shape, strides=step)
+    _require("conv1d_transpose", output_shape=output_shape, strides=step)
     first, layout, axis = _line(data_format)
     x = value if input is None else input
     w = filter if filters is None else filters
@@ -371,7 +371,7 @@ def conv2d_backprop_input(
     filters: TensorLike | None = None,
 ) -> Any:
     """The gradient of `conv2d` with respect to its input, of shape `input_sizes`; see the op Conv2DBackpropInput."""
-    _given("conv2d_backprop_input", strides=strides, padding=padding)
+    _require("conv2d_backprop_input", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     w = filters if filter is None else filter
     return CONV2D_BACKPROP_INPUT(_sizes(input_sizes, out_backprop), w, out_backprop, name=name, **_options(options))
@@ -389,7 +389,7 @@ def conv2d_backprop_filter(
     name: str | None = None,
 ) -> Any:
     """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see Conv2DBackpropFilter."""
-    _given("conv2d_backprop_filter", strides=strides, padding=padding)
+    _require("conv2d_backprop_filter", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     sizes = _sizes(filter_sizes, out_backprop)
     return CONV2D_BACKPROP_FILTER(input, sizes, out_backprop, name=name, **_options(options))

@@ -62,7 +62,7 @@ class DepthwiseAttrs:
         settle(self)
 
 
-def _made(c: Infer, x: Shape, w: Shape) -> Shape:
+def _output_shape(c: Infer, x: Shape, w: Shape) -> Shape:
     """The output shape for an input and a filter. Raises `ShapeError` when their numbers of channels differ."""
     a = c.attrs
     n, h, wide, channels = x.as_list()
@@ -78,11 +78,11 @@ def _made(c: Infer, x: Shape, w: Shape) -> Shape:
 
 @IMAGE.infer
 def _infer(c: Infer) -> Shape:
-    return _made(c, with_rank(c, 0, 4), with_rank(c, 1, 4))
+    return _output_shape(c, with_rank(c, 0, 4), with_rank(c, 1, 4))
 
 
 def _checked(c: Infer, x: Shape, w: Shape) -> None:
-    made, dy = _made(c, x, w), with_rank(c, 2, 4)
+    made, dy = _output_shape(c, x, w), with_rank(c, 2, 4)
     if not made.is_compatible_with(dy):
         raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {made}, but out_backprop has shape {dy}")
 

@@ -48,7 +48,7 @@ class DilationAttrs:
 IMAGE = ImageArgs((0,))
 
 
-def _made(c: Infer) -> Shape:
+def _output_shape(c: Infer) -> Shape:
     x, w, a = with_rank(c, 0, 4).as_list(), with_rank(c, 1, 3).as_list(), c.attrs
     if x[3] is not None and w[2] is not None and x[3] != w[2]:
         raise ShapeError(
@@ -61,7 +61,7 @@ def _made(c: Infer) -> Shape:
 
 def _infer_grad(which: int) -> Any:
     def infer(c: Infer) -> Shape:
-        made = _made(c)
+        made = _output_shape(c)
         if not made.is_compatible_with(c.shapes[2]):
             raise ShapeError(
                 f"{c.op_name}: input {c.shapes[0]} and filter {c.shapes[1]} make {made}, but out_backprop has shape "
@@ -156,7 +156,7 @@ DILATION2D = OpDef(
     Conv2D. Errors: the numbers of channels differ, or a rank is wrong.""",
     types={"T": FLOATS},
     attrs=DilationAttrs,
-    infer=_made,
+    infer=_output_shape,
     host=_host,
     lower=_lower,
     grad=_grad,

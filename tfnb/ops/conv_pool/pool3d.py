@@ -126,23 +126,23 @@ def _counts(axes: Axes, dtype: np.dtype[Any]) -> np.ndarray:
     return (z[:, None, None] * y[:, None] * x)[..., None].astype(dtype)
 
 
-def _made(x: np.ndarray, axes: Axes) -> tuple[int, ...]:
+def _output_shape(x: np.ndarray, axes: Axes) -> tuple[int, ...]:
     return (x.shape[0], *(a.count for a in axes), x.shape[4])
 
 
 @VOLUME.host
 def _host_max(call: HostCall, x: np.ndarray) -> np.ndarray:
     axes = pool3d_axes(x.shape, call.attrs)
-    if 0 in _made(x, axes):
-        return np.zeros(_made(x, axes), x.dtype)
+    if 0 in _output_shape(x, axes):
+        return np.zeros(_output_shape(x, axes), x.dtype)
     return np.maximum.reduce(_taps(_padded(x, axes, -np.inf), axes))
 
 
 @VOLUME.host
 def _host_avg(call: HostCall, x: np.ndarray) -> np.ndarray:
     axes = pool3d_axes(x.shape, call.attrs)
-    if 0 in _made(x, axes):
-        return np.zeros(_made(x, axes), x.dtype)
+    if 0 in _output_shape(x, axes):
+        return np.zeros(_output_shape(x, axes), x.dtype)
     return np.add.reduce(_taps(_padded(x, axes, 0), axes)) / _counts(axes, x.dtype)
 
 

@@ -69,7 +69,7 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     axes = tuple(range(-rank, 0))
     over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
 
-    def made(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
+    def define(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
         return OpDef(
             name,
             inputs="input: Tcomplex",
@@ -90,8 +90,8 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     def grad_inverse(op: Operation, dy: Tensor) -> Any:
         return forward(dy) / _points(dy, rank)
 
-    forward = made(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
-    inverse = made(f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse)
+    forward = define(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
+    inverse = define(f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse)
     return forward, inverse
 
 

@@ -215,7 +215,7 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
 )
 
 
-def _given(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
+def _inputs(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     graph = graph_of((inputs, sequence_length))
     given = None if hasattr(sequence_length, "dtype") else int32
     return graph.to_tensor(inputs), graph.to_tensor(sequence_length, given)
@@ -233,7 +233,7 @@ def ctc_greedy_decoder(
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCGreedyDecoder.
     """
     found = CTC_GREEDY_DECODER(
-        *_given(inputs, sequence_length),
+        *_inputs(inputs, sequence_length),
         merge_repeated=merge_repeated,
         blank_index=-1 if blank_index is None else blank_index,
         name=name,
@@ -255,7 +255,7 @@ def ctc_beam_search_decoder(
     `InvalidArgumentError` when top_paths exceeds beam_width.
     """
     found = CTC_BEAM_SEARCH_DECODER(
-        *_given(inputs, sequence_length),
+        *_inputs(inputs, sequence_length),
         beam_width=beam_width,
         top_paths=top_paths,
         merge_repeated=merge_repeated,
