@@ -23,7 +23,7 @@ globalThis.figures = (() => {
     const search = document.querySelector(".tfnb-graph-view input");
     search.value = path;
     search.dispatchEvent(new Event("input"));
-    const found = [...document.querySelectorAll(".tfnb-graph-view .found button")];
+    const found = [...document.querySelectorAll(".tfnb-graph-view .matches button")];
     found.find((b) => b.firstChild.textContent === path).click();
     const title = () => document.querySelector(".tfnb-graph-view .card h3")?.textContent;
     while (title() !== path) await frame();

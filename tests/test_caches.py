@@ -54,6 +54,26 @@ def test_a_function_is_remembered_until_the_caches_are_cleared():
     assert square(1) == 1 and calls[-1] == 1 and len(calls) == 5
 
 
+def test_caches_of_one_name_are_cleared_alone():
+    calls = []
+
+    @remembered("cubes of a test", 2)
+    def cube(x):
+        calls.append(x)
+        return x**3
+
+    cache, other = Cache("of one name", 2), Cache("of another name", 2)
+    for one in (cache, other):
+        one.put(1, 1)
+    cube(1)
+    clear_caches("of one name")
+    assert not cache and other and cube(1) == 1 and calls == [1]
+    clear_caches("cubes of a test")
+    assert other and cube(1) == 1 and calls == [1, 1]
+    clear_caches("of no cache")
+    assert other
+
+
 def test_caches_of_one_name_are_one_line_and_go_with_their_owners():
     a, b = Cache("of two", 3), Cache("of two", 3)
     a.put(1, 1)

@@ -27,6 +27,8 @@ TREES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.p
 # that users call; the rest of the packages has no functions that users call.
 PACKAGES = ("client", "train", "session", "summary", "datasets", "ir")
 
+# A part of a class -> the class that users see, by whose name its methods are known.
+PARTS = {"Transformations": "Dataset"}
 # function -> why it does not read a parameter
 INTERNAL = {
     "IndexedSlices.__tensor__(as_ref)": "the protocol of what becomes a tensor; there is no reference",
@@ -143,7 +145,7 @@ def unread(tree: ast.AST, path: str, only: set[str] | None = None) -> Iterator[F
                 if only is None or (owner is None and child.name in only):
                     yield from of_function(child, prefix, owner)
             elif isinstance(child, ast.ClassDef) and only is None:
-                yield from visit(child, f"{prefix}{child.name}.", child)
+                yield from visit(child, f"{prefix}{PARTS.get(child.name, child.name)}.", child)
             elif isinstance(child, (ast.If, ast.Try, ast.With)):
                 yield from visit(child, prefix, owner)
 

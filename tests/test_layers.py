@@ -1,6 +1,7 @@
 """Who may import whom (docs/architecture.md), read from the syntax tree.
 
-An import inside a function, under TYPE_CHECKING or by `import_module` counts like any other.
+An import inside a function, under TYPE_CHECKING or by `import_module` counts like any other, and so does a family of
+operations that `FAMILIES` of a folder names, which `tfnb/ops/catalog.py` imports by that name.
 """
 
 from __future__ import annotations
@@ -92,6 +93,9 @@ def imported(module: str, path: Path, known: dict[str, Path]) -> list[tuple[str,
             name = ast.unparse(node.func).rpartition(".")[2]
             if name in ("import_module", "__import__") and isinstance(node.args[0].value, str):
                 targets = [node.args[0].value]
+        elif isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["FAMILIES"]:
+            strings = (n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant))
+            targets = [f"{package}.{name}" for name in strings if isinstance(name, str)]
         found += [(target, node.lineno, id(node) in deferred) for target in dict.fromkeys(targets)]
     return found
 
@@ -123,6 +127,8 @@ def breaks(root: Path) -> list[str]:
                 out.append(f"{where} imports {target}, which only {ONLY_IN[top]} may")
             if top != "tfnb":
                 continue
+            if target not in known:
+                out.append(f"{where} imports {target}, which does not exist")
             there = package_of(target)
             if not there:
                 out.append(f"{where} imports the package's edge, tfnb")
@@ -203,6 +209,7 @@ def plant(root: Path, files: dict[str, str]) -> None:
         ("session/local", "from dask.distributed import Client", "only tfnb.session.dask may"),
         ("train/plot", "from bokeh.plotting import figure", "only tfnb.notebook may"),
         ("extra/thing", "", "not in the table"),
+        ("ops/nn/__init__", "FAMILIES = ('missing',)", "tfnb.ops.nn.missing, which does not exist"),
     ],
 )
 def test_planted_breaks_are_found(tmp_path, name, text, message):
@@ -220,6 +227,7 @@ def test_allowed_imports_pass(tmp_path):
             "errors": "",
             "types": "",
             "devices/opencl/build": "import pyopencl",
+            "session/__init__": "",
             "notebook/chart": "import bokeh\nfrom tfnb.session import Session",
         },
     )
@@ -237,3 +245,21 @@ def test_planted_cycles_are_found(tmp_path):
         },
     )
     assert cycles(tmp_path) == ["tfnb.ir.a -> tfnb.ir.b -> tfnb.ir.c -> tfnb.ir.a"]
+
+
+def test_a_cycle_through_a_family_that_is_named_by_a_string_is_found(tmp_path):
+    plant(
+        tmp_path,
+        {
+            "ops/__init__": "from tfnb.ops import nn",
+            "ops/nn/__init__": "FAMILIES = ('softmax',)",
+            "ops/nn/softmax": "import tfnb.ops",
+        },
+    )
+    assert cycles(tmp_path) == ["tfnb.ops -> tfnb.ops.nn -> tfnb.ops.nn.softmax -> tfnb.ops"]
+
+
+def test_the_families_of_operations_are_seen():
+    known = modules(ROOT)
+    named = {t for m, path in known.items() if path.name == "__init__.py" for t, _, _ in imported(m, path, known)}
+    assert {"tfnb.ops.nn.softmax", "tfnb.ops.math.unary", "tfnb.ops.state.variables"} <= named

@@ -40,5 +40,5 @@ def test_what_an_entry_says():
     assert "`transpose_a = False`" in made.entry(CATALOG["MatMul"])
     assert "library kernels" in made.kernels(CATALOG["MatMul"])
     assert made.kernels(CATALOG["PyFunc"]) == "host only"
-    assert "turns" not in made.entry(CATALOG["Print"])
+    assert "`turns" not in made.entry(CATALOG["Print"])
     assert "switch" in made.kernels(CATALOG["Switch"])

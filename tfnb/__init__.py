@@ -82,7 +82,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: _Any) -> None:
-    """`%load_ext tfnb`: the magics %tfnb and %%tfnb_profile."""
+    """Adds the magics %tfnb and %%tfnb_profile to the `shell`, for `%load_ext tfnb`."""
     _import_module("tfnb.notebook.magics").register(shell)
 
 

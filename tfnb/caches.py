@@ -1,8 +1,8 @@
-"""What is computed once and kept in memory: every such cache has a name and a bound, and one call empties them all.
+"""Caches in memory, with a registry: every cache has a name and a bound, and one call empties them all.
 
 A `Cache` is a dictionary that drops its oldest entry when it is full; `remembered` keeps the results of a function. The
-registry holds a cache as long as somebody uses it, as a session does. Invariant: an entry can be computed again, so
-emptying a cache at any time changes how long the next call takes, and nothing else.
+registry refers to caches weakly, so a cache ends with its owner, for example a session. Invariant: an entry can be
+computed again, so emptying a cache at any time changes the duration of the next call and nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 __all__ = ["Cache", "CacheInfo", "Caches", "clear_caches", "forget_results", "list_caches", "remembered"]
 
@@ -19,15 +19,15 @@ K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
 
-_lock = threading.RLock()  # around changes of the registry
+_lock = threading.RLock()  # held while the registry changes
 _functions: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # remembered function -> name
 
 
 class Cache(dict[K, V]):
-    """At most `limit` values by key; the one that was put first goes first.
+    """A dictionary of at most `limit` values, which drops the oldest entry first.
 
-    Reading is a dictionary's own `get`, without a lock and uncounted, since some are read in every step. `put`, `renew`
-    and `clear` may be called from any thread.
+    Values are read with the dictionary's own `get`, without a lock and without being counted, because some caches are
+    read in every step. `put`, `renew`, `remove` and `clear` may be called from any thread.
     """
 
     __slots__ = ("__weakref__", "_changing", "dropped", "limit", "name", "puts")
@@ -40,15 +40,15 @@ class Cache(dict[K, V]):
         with _lock:
             _caches.add(self)
 
-    # The registry is a set of caches, two of which are never the same, whatever they hold.
+    # The registry is a set of caches, so they are hashed and compared by identity and not by content.
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
     def put(self, key: K, value: V) -> V:
-        """Keeps the value, unless another thread has put one for this key: the value that is kept."""
-        old = None  # an entry is destroyed after the lock is given back, since that may run any code
+        """Stores the value unless another thread has stored one for this key; returns the stored value."""
+        old = None  # entries are destroyed after the lock is released, because their destructors may run any code
         with self._changing:
             kept = self.setdefault(key, value)
             if kept is value:
@@ -60,7 +60,7 @@ class Cache(dict[K, V]):
         return kept
 
     def renew(self, key: K) -> V | None:
-        """The value of the key, which now counts as the newest; None if there is none."""
+        """The value of the key, which becomes the newest entry; None if there is none."""
         with self._changing:
             if key not in self:
                 return None
@@ -68,13 +68,13 @@ class Cache(dict[K, V]):
             return value
 
     def remove(self, unwanted: Callable[[V], bool]) -> None:
-        """Forgets the values of which `unwanted` is true."""
+        """Removes the entries for whose value `unwanted` is true."""
         with self._changing:
             old = [self.pop(key) for key, value in list(self.items()) if unwanted(value)]
         del old
 
     def clear(self) -> None:
-        """Forgets all values."""
+        """Removes all entries."""
         with self._changing:
             old = list(self.values())
             super().clear()
@@ -85,7 +85,7 @@ _caches: weakref.WeakSet[Cache[Any, Any]] = weakref.WeakSet()
 
 
 def remembered(name: str, limit: int) -> Callable[[F], F]:
-    """A decorator for a function of hashable arguments: its latest `limit` results are kept (`functools.lru_cache`)."""
+    """A decorator that keeps the `limit` latest results of a function of hashable arguments (`functools.lru_cache`)."""
 
     def decorate(function: F) -> F:
         wrapped: Any = functools.lru_cache(maxsize=limit)(function)
@@ -97,16 +97,17 @@ def remembered(name: str, limit: int) -> Callable[[F], F]:
     return decorate
 
 
-def forget_results(function: Any) -> None:
+def forget_results(function: Callable[..., object]) -> None:
     """Empties the cache of a `remembered` function."""
-    function.cache_clear()
+    cast("functools._lru_cache_wrapper[object]", function).cache_clear()
 
 
 class CacheInfo(NamedTuple):
-    """All caches of one name together.
+    """The sums over all caches of one name.
 
-    `caches`: how many there are. `entries`: how many values they hold. `limit`: how many they may hold.
-    `misses`: how many values were computed. `hits`: how many were found; None where they are not counted.
+    `caches`: the number of caches. `entries`: the number of values in them. `limit`: the largest possible number.
+    `misses`: the number of values that were computed. `hits`: the number of values that were found in a cache; None if
+    they are not counted.
     """
 
     name: str
@@ -118,7 +119,7 @@ class CacheInfo(NamedTuple):
 
 
 class Caches(tuple[CacheInfo, ...]):
-    """The caches of a process by name; printed as a table."""
+    """The caches of a process by name, which are printed as a table."""
 
     __slots__ = ()
 
@@ -130,9 +131,9 @@ class Caches(tuple[CacheInfo, ...]):
 
 
 def list_caches() -> Caches:
-    """What this process keeps in memory to be quick, by name: compiled steps, programs, results of functions.
+    """The caches in the memory of this process, by name: compiled steps, programs, results of functions.
 
-    Compiled kernels on disk are not among them; see `TFNB_CACHE_DIR`.
+    The compiled kernels on disk are not included; see `TFNB_CACHE_DIR`.
     """
     objects, functions = _registered()
     found = [CacheInfo(c.name, 1, len(c), c.limit, c.puts, None) for c in objects]
@@ -146,16 +147,19 @@ def list_caches() -> Caches:
     return Caches(by_name[name] for name in sorted(by_name))
 
 
-def clear_caches() -> None:
-    """Empties every cache of `list_caches()`, in all sessions: the next step of each is compiled again.
+def clear_caches(name: str | None = None) -> None:
+    """Empties every cache of `list_caches()`, in all sessions, or only the caches of the given name.
 
-    What runs is not disturbed. Compiled kernels stay on disk.
+    The next step of each session is compiled again. Steps that are running are not disturbed, and compiled kernels stay
+    on disk. A name that no cache has, perhaps no longer because its session was closed, changes nothing.
     """
     objects, functions = _registered()
     for cache in objects:
-        cache.clear()
-    for function, _ in functions:
-        function.cache_clear()
+        if name is None or cache.name == name:
+            cache.clear()
+    for function, its_name in functions:
+        if name is None or its_name == name:
+            cast("functools._lru_cache_wrapper[object]", function).cache_clear()
 
 
 def _registered() -> tuple[list[Cache[Any, Any]], list[tuple[Any, str]]]:

@@ -1,15 +1,15 @@
-"""One class per failure (the canonical codes of the TensorFlow papers' implementation).
+"""The errors of tfnb: one class for each kind of failure, with TensorFlow's error codes.
 
-Every error that reaches a user says what came, what was needed and, where a node is to blame, which line
-of the user's own code made it. Construction errors are also Python's `ValueError`/`TypeError`, so programs
-written for TensorFlow catch them as before.
+Invariant: the message of every error that reaches a user says which value was given and which was needed. Where a node
+causes the error, the message also names the line of the user's code that created the node. Errors of construction are
+subclasses of Python's `ValueError` and `TypeError` too, so programs written for TensorFlow catch them as before.
 """
 
 from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 __all__ = [
     "ABORTED",
@@ -63,7 +63,8 @@ __all__ = [
 
 
 class Origin(NamedTuple):
-    """The user's line that made a node. `filename` is the one that Python compiled the line under."""
+    """The line of the user's program that created a node. `filename` is the name under which Python compiled the
+    line."""
 
     filename: str
     lineno: int
@@ -75,7 +76,7 @@ class Origin(NamedTuple):
 
     @property
     def cell(self) -> str | None:
-        """The notebook cell that the line stands in, as `cell [2]`, or None where the line is in a file."""
+        """The notebook cell that contains the line, as `cell [2]`; None if the line is in a file."""
         return None if _cell_of is None else _cell_of(self.filename)
 
     def __str__(self) -> str:
@@ -95,16 +96,29 @@ _cell_of: Callable[[str], str | None] | None = None
 def name_cells(cell_of: Callable[[str], str | None]) -> None:
     """Sets how errors name notebook cells.
 
-    `cell_of` is given the file name that a cell was compiled under, and returns the name its user knows it by, such as
-    `cell [2]`, or None for what is no cell. IPython compiles each cell under the name of a temporary file, which says
-    nothing to the reader of a notebook.
+    `cell_of` takes the file name under which a cell was compiled and returns the name that the notebook shows, such as
+    `cell [2]`, or None if the file is no cell. IPython compiles each cell under the name of a temporary file, which the
+    reader of a notebook does not know.
     """
     global _cell_of
     _cell_of = cell_of
 
 
+class Blamed(Protocol):
+    """What an error uses of the operation or node that it names."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin | None: ...
+
+
 class BlamedNode(NamedTuple):
-    """What an error says of a node that is not in this process, or no longer: its name, type and line."""
+    """The name, type and source line of a node that is not in this process, or no longer exists."""
 
     name: str
     type: str
@@ -114,34 +128,35 @@ class BlamedNode(NamedTuple):
 class OpError(Exception):
     """Base of all errors of tfnb.
 
-    `op` is the user's `Operation` (or a step's `Node`) to blame, or None; `message` the bare text; `node_def` the
-    NodeDef of the operation, or None; `error_code` one of the constants of `tf.errors`.
+    `op` is the user's `Operation` or the step's `Node` that caused the error, or None. `message` is the text without
+    the operation, `node_def` the NodeDef of the operation or None, and `error_code` one of the constants of
+    `tf.errors`.
 
-    There are two ways to make one. Code of tfnb writes `SomeError(message, op)`. Programs for TensorFlow write
-    `SomeError(node_def, op, message)`, and `OpError(node_def, op, message, error_code)`: three or more arguments, or
-    `message` by its name.
+    There are two forms of the constructor. Code of tfnb writes `SomeError(message, op)`. Programs for TensorFlow write
+    `SomeError(node_def, op, message)` or `OpError(node_def, op, message, error_code)`; the constructor recognises this
+    form by three or more arguments, or by `message` as a keyword. Raises `TypeError` for other arguments.
     """
 
     code = 2
 
     def __init__(
         self,
-        *args: Any,
-        node_def: Any = None,
-        op: Any = None,
+        *args: object,
+        node_def: object = None,
+        op: Blamed | None = None,
         message: str | None = None,
         error_code: int | None = None,
     ) -> None:
         names = ("message", "op") if len(args) <= 2 and message is None else _TENSORFLOW
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__}() takes at most {len(names)} arguments, got {len(args)}")
-        given = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
+        given: dict[str, Any] = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
         given.update(zip(names, args, strict=False))
         if given["message"] is None:
             raise TypeError(f"{type(self).__name__}() needs a message: (message, op) or (node_def, op, message)")
         self.message = str(given["message"])
         super().__init__(self.message)
-        self.op = given["op"]
+        self.op: Any = given["op"]
         self._node_def = given["node_def"]
         self._error_code = given["error_code"]
 
@@ -151,23 +166,23 @@ class OpError(Exception):
 
     @property
     def error_code(self) -> int:
-        """The number of the error's kind: `tf.errors.INVALID_ARGUMENT` and the like."""
+        """The error's code, one of the constants such as `tf.errors.INVALID_ARGUMENT`."""
         return self.code if self._error_code is None else int(self._error_code)
 
     @property
     def node_def(self) -> Any:
-        """The NodeDef of the operation to blame, or None."""
+        """The NodeDef of the operation that caused the error, or None."""
         return self._node_def if self._node_def is not None else getattr(self.op, "node_def", None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied without the graph: of the operation its name, type and line are kept."""
+        """Pickles and copies the error without the graph; the name, type and line of the operation are kept."""
         op, state = self.op, dict(self.__dict__)
         if op is not None:
             state["op"] = BlamedNode(str(op.name), str(op.type), getattr(op, "origin", None))
         return type(self), (self.message,), state
 
-    def with_op(self, op: Any) -> OpError:
-        """This error, blamed on `op` unless a node is blamed already."""
+    def with_op(self, op: Blamed | None) -> OpError:
+        """Sets `op` unless the error has one already; returns the error."""
         if self.op is None:
             self.op = op
         return self
@@ -179,9 +194,9 @@ class OpError(Exception):
         origin = self.op.origin
         if origin is None:
             return node
-        # A notebook shows the code around the failing line as well, so the node and its line share one line there.
+        # A notebook also shows the code around the failing line, so there the node and its source are on one line.
         between = ", " if origin.cell else "\n  "
-        return f"{node}{between}made at {origin}"
+        return f"{node}{between}source: {origin}"
 
 
 _TENSORFLOW = ("node_def", "op", "message", "error_code")
@@ -194,7 +209,7 @@ class CancelledError(OpError):
 
 
 class UnknownError(OpError):
-    """A kernel raised an exception that is not ours; it is the `__cause__`."""
+    """A kernel raised an exception that is not of tfnb; that exception is the `__cause__`."""
 
     code = 2
 
@@ -210,7 +225,7 @@ class ShapeError(InvalidArgumentError):
 
 
 class DTypeError(InvalidArgumentError, TypeError):
-    """A dtype is not what the operation needs, or a value cannot be held in it."""
+    """A dtype is not what the operation needs, or it cannot represent a value."""
 
 
 class GraphError(InvalidArgumentError):
@@ -218,7 +233,7 @@ class GraphError(InvalidArgumentError):
 
 
 class FinalizedGraphError(GraphError, RuntimeError):
-    """The graph is finalized and takes no more nodes."""
+    """The graph is finalized, so no node can be added."""
 
 
 class InvalidFetchError(InvalidArgumentError, TypeError):
@@ -232,7 +247,7 @@ class DeadlineExceededError(OpError):
 
 
 class NotFoundError(OpError, LookupError):
-    """Something named was not found."""
+    """Something that was requested by name was not found."""
 
     code = 5
 
@@ -242,19 +257,19 @@ class DeviceNotFoundError(NotFoundError):
 
 
 class AlreadyExistsError(OpError):
-    """Something with that name exists already."""
+    """Something with the requested name exists already."""
 
     code = 6
 
 
 class PermissionDeniedError(OpError):
-    """Not allowed."""
+    """The caller is not allowed to do this."""
 
     code = 7
 
 
 class ResourceExhaustedError(OpError, MemoryError):
-    """A device or the host has not enough memory."""
+    """A device or the host does not have enough memory or disk space."""
 
     code = 8
 
@@ -282,13 +297,13 @@ class OutOfRangeError(OpError):
 
 
 class UnimplementedError(OpError):
-    """No kernel serves this operation on this device with these types."""
+    """There is no kernel for this operation on this device with these types."""
 
     code = 12
 
 
 class InternalError(OpError):
-    """An invariant of tfnb broke: please report it."""
+    """An invariant of tfnb was violated. This is a bug; please report it."""
 
     code = 13
 
@@ -296,14 +311,23 @@ class InternalError(OpError):
 class KernelBuildError(InternalError):
     """An OpenCL program failed to build.
 
-    `log` is the compiler's text, `source_path` the file the source was kept in, `nodes` the ids of the graph nodes
-    that the program computes, if known.
+    `log` is the output of the compiler, `source_path` the file in which the source was kept, and `nodes` the ids of the
+    graph nodes that the program computes, if they are known.
     """
 
     nodes: tuple[int, ...] = ()
 
-    def __init__(self, *args: Any, log: str = "", source_path: str = "", **named: Any) -> None:
-        super().__init__(*args, **named)
+    def __init__(
+        self,
+        *args: object,
+        log: str = "",
+        source_path: str = "",
+        node_def: object = None,
+        op: Blamed | None = None,
+        message: str | None = None,
+        error_code: int | None = None,
+    ) -> None:
+        super().__init__(*args, node_def=node_def, op=op, message=message, error_code=error_code)
         self.log = log
         self.source_path = source_path
 
@@ -321,7 +345,7 @@ class DataLossError(OpError):
 
 
 class UnauthenticatedError(OpError):
-    """The request does not say who makes it."""
+    """The request does not prove the identity of the caller."""
 
     code = 16
 
@@ -368,20 +392,20 @@ _BY_CODE: dict[int, type[OpError]] = {
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class of errors of a kind. Raises `KeyError` for an unknown number."""
+    """The class of errors with this code. Raises `KeyError` for an unknown code."""
     return _BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """The number of a class of errors; of a class that is finer than TensorFlow's, that of its kind."""
+    """The code of a class of errors. A class that TensorFlow does not have has the code of its base class."""
     return cls.code
 
 
 def refuse_given(who: str, why: str, **given: object) -> None:
     """Raises `InvalidArgumentError` for the first of these parameters that is neither None nor False.
 
-    For parameters of TensorFlow's that would change a result or a file, and that tfnb does not have: what is asked
-    for is refused, never ignored. `why` says what to do instead.
+    It is for parameters that TensorFlow has, that change a result or a file, and that tfnb does not implement. They are
+    refused and never ignored. `why` says what to do instead.
     """
     for name, value in given.items():
         if value is not None and value is not False:

@@ -1,4 +1,4 @@
-"""DType, Shape, TensorSpec: what is known of a tensor before it has a value (white paper, section 2).
+"""DType, Shape and TensorSpec: the static properties of a tensor, known before it has a value (white paper, section 2).
 
 Invariant: all are immutable and hashable; a `Shape` with `dims is None` has unknown rank, and a
 dimension of None is unknown.
@@ -6,12 +6,13 @@ dimension of None is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, SupportsInt, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 
@@ -32,15 +33,15 @@ __all__ = [
 class DType:
     """The type of a tensor's elements.
 
-    `np` is the NumPy dtype, `cl` the OpenCL C scalar type ("" where a device cannot hold it),
-    `enum` the number TensorFlow's protobufs use.
+    `np` is the NumPy dtype, `cl` the OpenCL C scalar type ("" if tensors of this type exist on the host only), and
+    `enum` the number of the type in TensorFlow's protobufs.
     """
 
     __slots__ = ("cl", "enum", "kind", "name", "np", "size")
 
-    def __init__(self, name: str, np_type: Any, cl: str, enum: int, kind: str) -> None:
+    def __init__(self, name: str, np_type: npt.DTypeLike, cl: str, enum: int, kind: str) -> None:
         self.name = name
-        self.np = np.dtype(np_type)
+        self.np: np.dtype[Any] = np.dtype(np_type)
         self.cl = cl
         self.enum = enum
         self.kind = kind
@@ -48,64 +49,78 @@ class DType:
 
     @property
     def is_floating(self) -> bool:
+        """Whether the elements are floats, of 16, 32 or 64 bits."""
         return self.kind == "f"
 
     @property
     def is_integer(self) -> bool:
+        """Whether the elements are integers, but not quantised ones."""
         return self.kind in "iu"
 
     @property
     def is_unsigned(self) -> bool:
+        """Whether the elements are unsigned integers."""
         return self.kind == "u"
 
     @property
     def is_bool(self) -> bool:
+        """Whether the elements are bools."""
         return self.kind == "b"
 
     @property
     def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
         return self.kind == "c"
 
     @property
     def is_string(self) -> bool:
+        """Whether the elements are strings."""
         return self.kind == "s"
 
     @property
     def is_quantized(self) -> bool:
+        """Whether the elements are integers that represent quantised floats."""
         return self.kind == "q"
 
     @property
     def as_numpy_dtype(self) -> Any:
+        """The NumPy scalar type of the elements, such as `numpy.float32`."""
         return self.np.type
 
     @property
     def as_datatype_enum(self) -> int:
+        """The number of the type in TensorFlow's protobufs."""
         return self.enum
 
     @property
     def base_dtype(self) -> DType:
+        """The dtype itself; in TensorFlow, the dtype without the mark of a reference."""
         return self
 
     @property
     def real_dtype(self) -> DType:
+        """The dtype of the real part of complex numbers; else the dtype itself."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     @property
     def min(self) -> Any:
+        """The smallest value. Raises `DTypeError` unless it is an integer or a float."""
         return self._limits().min
 
     @property
     def max(self) -> Any:
+        """The largest value. Raises `DTypeError` unless it is an integer or a float."""
         return self._limits().max
 
     def _limits(self) -> Any:
         if self.is_integer:
             return np.iinfo(self.np)
         if self.is_floating:
-            return ml_dtypes.finfo(self.np)
+            finfo: Any = ml_dtypes.finfo  # has no annotations
+            return finfo(self.np)
         raise DTypeError(f"{self.name} has no smallest and largest value")
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         return as_dtype(other) is self
 
     def __eq__(self, other: object) -> bool:
@@ -143,13 +158,13 @@ bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "ushort", 14, "f")
 uint16 = DType("uint16", np.uint16, "ushort", 17, "u")
 complex128 = DType("complex128", np.complex128, "", 18, "c")
 float16 = DType("float16", np.float16, "half", 19, "f")
-# small integers that stand for floats of a range; held and fetched as plain integers
+# integers that represent quantized floats; stored and fetched as plain integers
 qint8 = DType("qint8", np.int8, "", 11, "q")
 quint8 = DType("quint8", np.uint8, "", 12, "q")
 qint32 = DType("qint32", np.int32, "", 13, "q")
 qint16 = DType("qint16", np.int16, "", 15, "q")
 quint16 = DType("quint16", np.uint16, "", 16, "q")
-resource = DType("resource", np.object_, "", 20, "r")  # a handle: the queue, reader, ... itself, in a scalar
+resource = DType("resource", np.object_, "", 20, "r")  # a scalar that holds the queue, reader, ... itself
 variant = DType("variant", np.object_, "", 21, "r")  # any other Python object (a lock, a data set)
 uint32 = DType("uint32", np.uint32, "uint", 22, "u")
 uint64 = DType("uint64", np.uint64, "ulong", 23, "u")
@@ -173,7 +188,7 @@ ALL = (
     uint64,
 )
 QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
-ANY = (*ALL, *QUANTIZED, resource, variant)  # what is only passed on
+ANY = (*ALL, *QUANTIZED, resource, variant)  # types whose values are passed from node to node and not computed with
 FLOATS = (float32, float64, float16, bfloat16)
 COMPLEX = (complex64, complex128)
 SIGNED_INTS = (int32, int64, int16, int8)
@@ -182,7 +197,7 @@ REALS = (*FLOATS, *INTS)
 NUMBERS = (*REALS, *COMPLEX)
 INDEX = (int32, int64)
 FIXED_SIZE = (*NUMBERS, bool_)
-# arithmetic of these is done by OpenCL kernels; 16-bit floats are for storage: computed in float32
+# types that OpenCL kernels compute with; 16-bit floats are stored as such and computed in float32
 DEVICE_FLOATS = (float32, float64)
 
 _OLD = {"half": float16, "float": float32, "double": float64, "str": string}
@@ -192,12 +207,13 @@ _BY_ENUM = {d.enum: d for d in ANY}
 _PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
 
 
-# What names a dtype: a `DType`, its name, a NumPy dtype, a Python type, or the number of TensorFlow's protobufs.
+# A specification of a dtype: a `DType`, its name, a NumPy dtype, a Python type, or its number in protobufs.
 DTypeLike: TypeAlias = DType | str | int | type | np.dtype[Any]
 
 
 def as_dtype(value: object) -> DType:
-    """The `DType` of a DType, name, NumPy dtype, Python type or protobuf number."""
+    """The `DType` that a DType, name, NumPy dtype, Python type or protobuf number specifies. Raises `DTypeError` for
+    others."""
     if isinstance(value, DType):
         return value
     found: DType | None = None
@@ -207,7 +223,7 @@ def as_dtype(value: object) -> DType:
         found = _BY_ENUM.get(value % 100)
     elif isinstance(value, type) and value in _PYTHON:
         found = _PYTHON[value]
-    if found is None and value is not None:  # of which NumPy makes float64
+    if found is None and value is not None:  # which NumPy would convert to float64
         try:
             np_type = np.dtype(value)  # type: ignore[call-overload]
         except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one
@@ -220,11 +236,11 @@ def as_dtype(value: object) -> DType:
 
 
 class Dimension:
-    """One dimension of a static shape, as TensorFlow's users know it: `.value` is an int or None."""
+    """One dimension of a static shape, as in TensorFlow 1: `value` is an int, or None if the size is unknown."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: SupportsIndex | None) -> None:
         self.value = _dim(value)
 
     def __int__(self) -> int:
@@ -241,39 +257,39 @@ class Dimension:
     def __hash__(self) -> int:
         return hash(self.value)
 
-    def _with(self, other: Any, f: Any) -> Dimension:
+    def _with(self, other: SupportsInt | None, f: Callable[[int, int], int]) -> Dimension:
         other = other.value if isinstance(other, Dimension) else other
         return Dimension(None if self.value is None or other is None else f(self.value, int(other)))
 
-    def __add__(self, other: Any) -> Dimension:
+    def __add__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a + b)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Dimension:
+    def __sub__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a - b)
 
-    def __mul__(self, other: Any) -> Dimension:
+    def __mul__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a * b)
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Any) -> Dimension:
+    def __floordiv__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a // b)
 
-    def __mod__(self, other: Any) -> Dimension:
+    def __mod__(self, other: SupportsInt | None) -> Dimension:
         return self._with(other, lambda a, b: a % b)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: SupportsInt) -> bool:
         return int(self) < int(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: SupportsInt) -> bool:
         return int(self) > int(other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: SupportsInt) -> bool:
         return int(self) <= int(other)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: SupportsInt) -> bool:
         return int(self) >= int(other)
 
     def __repr__(self) -> str:
@@ -283,7 +299,7 @@ class Dimension:
         return "?" if self.value is None else str(self.value)
 
 
-def _dim(value: Any) -> int | None:
+def _dim(value: SupportsIndex | None) -> int | None:
     if isinstance(value, Dimension):
         return value.value
     if value is None:
@@ -299,7 +315,7 @@ def _dim(value: Any) -> int | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Shape:
-    """A static shape: a tuple of int or None, or unknown rank (`dims is None`). `tf.TensorShape`."""
+    """A static shape, public as `tf.TensorShape`: `dims` is a tuple of int or None, or None if the rank is unknown."""
 
     dims: tuple[int | None, ...] | None = None
 
@@ -309,15 +325,17 @@ class Shape:
 
     @property
     def ndims(self) -> int | None:
+        """The number of dimensions, or None if it is unknown."""
         return None if self.dims is None else len(self.dims)
 
     rank = ndims
 
     def is_fully_defined(self) -> bool:
+        """Returns whether the rank and all dimensions are known."""
         return self.dims is not None and None not in self.dims
 
     def num_elements(self) -> int | None:
-        """The number of elements, or None when it is not known."""
+        """The number of elements, or None if a dimension is unknown."""
         if not self.is_fully_defined():
             return None
         n = 1
@@ -326,18 +344,19 @@ class Shape:
         return n
 
     def known(self) -> tuple[int, ...]:
-        """The dimensions as integers. Raises `ShapeError` when one is not known."""
+        """The dimensions as integers. Raises `ShapeError` if one is unknown."""
         if self.dims is None or None in self.dims:
             raise ShapeError(f"the shape {self} is not fully defined")
         return self.dims  # type: ignore[return-value]
 
     def as_list(self) -> list[int | None]:
+        """Returns the dimensions as a list of int or None. Raises `ShapeError` if the rank is unknown."""
         if self.dims is None:
             raise ShapeError("as_list() is not defined on a shape of unknown rank")
         return list(self.dims)
 
-    def is_compatible_with(self, other: Any) -> bool:
-        """Can a tensor have both shapes?"""
+    def is_compatible_with(self, other: object) -> bool:
+        """Returns whether a tensor can have both shapes."""
         other = as_shape(other)
         if self.dims is None or other.dims is None:
             return True
@@ -345,8 +364,9 @@ class Shape:
             a is None or b is None or a == b for a, b in zip(self.dims, other.dims, strict=True)
         )
 
-    def merge_with(self, other: Any) -> Shape:
-        """What is known of a tensor that has both shapes. Raises `ShapeError` when none can."""
+    def merge_with(self, other: object) -> Shape:
+        """The shape of a tensor that has both shapes: each dimension that one of them knows is known. Raises
+        `ShapeError` if no tensor can have both."""
         other = as_shape(other)
         if not self.is_compatible_with(other):
             raise ShapeError(f"shapes {self} and {other} are not compatible")
@@ -356,16 +376,18 @@ class Shape:
             return self
         return Shape(tuple(b if a is None else a for a, b in zip(self.dims, other.dims, strict=True)))
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         self.merge_with(other)
 
     def assert_has_rank(self, rank: int) -> None:
+        """Raises `ShapeError` unless the shape can have the rank."""
         self.with_rank(rank)
 
     def with_rank(self, rank: int) -> Shape:
+        """Returns the shape with this rank. Raises `ShapeError` if it has another one."""
         return self.merge_with(Shape((None,) * rank))
 
-    def concatenate(self, other: Any) -> Shape:
+    def concatenate(self, other: object) -> Shape:
         other = as_shape(other)
         if self.dims is None or other.dims is None:
             return unknown_shape
@@ -382,7 +404,7 @@ class Shape:
     def __iter__(self) -> Iterator[Dimension]:
         return (Dimension(d) for d in self.as_list())
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: int | slice) -> Any:
         if isinstance(key, slice):
             return unknown_shape if self.dims is None else Shape(self.dims[key])
         return Dimension(None if self.dims is None else self.dims[key])
@@ -406,11 +428,11 @@ class Shape:
         return f"TensorShape({None if self.dims is None else list(self.dims)})"
 
 
-def _iterate(dims: Any) -> Iterable[Any]:
+def _iterate(dims: object) -> Iterable[Any]:
     if isinstance(dims, Shape):
         return dims.dims or ()
     try:
-        return tuple(dims)
+        return tuple(cast("Iterable[Any]", dims))
     except TypeError:
         return (dims,)
 
@@ -419,12 +441,13 @@ unknown_shape = Shape(None)
 scalar = Shape(())
 
 
-# What names a static shape: a `Shape`, its dimensions, one dimension, or None where even the rank is unknown.
+# A specification of a static shape: a `Shape`, its dimensions, one dimension, or None if the rank is unknown.
 ShapeLike: TypeAlias = Shape | Sequence[Any] | np.ndarray | int | None
 
 
 def as_shape(value: object) -> Shape:
-    """The `Shape` of a Shape, a sequence of dimensions, one integer, or None (unknown rank)."""
+    """The `Shape` that a Shape, a sequence of dimensions, one integer, or None (unknown rank) specifies. Raises
+    `DTypeError` or `InvalidArgumentError` for other values, `ShapeError` for a negative dimension."""
     if isinstance(value, Shape):
         return value
     if value is None:
@@ -436,7 +459,7 @@ def as_shape(value: object) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """What is known of a tensor: dtype, static shape, and whether it is a reference to mutable state."""
+    """The static properties of a tensor: dtype, shape, and whether it is a reference to mutable state."""
 
     dtype: DType
     shape: Shape = unknown_shape

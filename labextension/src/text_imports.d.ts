@@ -1,6 +1,6 @@
-// What scripts/build.mjs makes of two kinds of imports.
+// The types of two kinds of imports that scripts/build.mjs resolves.
 
-/** The text of a file. */
+/** An import of a file as text. */
 declare module "*?text" {
   const text: string;
   export default text;

@@ -18,7 +18,7 @@ test("points are added to the curves they belong to", () => {
     ["a", content("a", { 0: 2, 3: 1 })],
     ["b", content("b", { 3: 4 })],
   ]);
-  const told: AppendPoints = {
+  const message: AppendPoints = {
     op: "append",
     tags: ["b", "a"],
     curves: [
@@ -28,7 +28,7 @@ test("points are added to the curves they belong to", () => {
     pause: 0,
   };
   const numbers = Float64Array.from([1, 2, 11, 12, 21, 22, 4, 14, 24]);
-  const made = withAppended(told, numbers, (tag) => held.get(tag));
+  const made = withAppended(message, numbers, (tag) => held.get(tag));
   assert.deepEqual(
     made?.map((c) => c.tag),
     ["a", "b"],
@@ -42,22 +42,22 @@ test("points are added to the curves they belong to", () => {
 });
 
 test("points of a curve that is not held, or that lacks some, are refused", () => {
-  const told = (before: number, run: number): AppendPoints => {
+  const message = (before: number, run: number): AppendPoints => {
     return { op: "append", tags: ["a"], curves: [[0, run, before, before + 1, 1]], pause: 0 };
   };
   const one = content("a", { 0: 2 });
   const numbers = new Float64Array(3);
-  assert.equal(withAppended(told(2, 0), numbers, () => one)?.length, 1);
+  assert.equal(withAppended(message(2, 0), numbers, () => one)?.length, 1);
   assert.equal(
-    withAppended(told(1, 0), numbers, () => one),
+    withAppended(message(1, 0), numbers, () => one),
     null,
   );
   assert.equal(
-    withAppended(told(2, 1), numbers, () => one),
+    withAppended(message(2, 1), numbers, () => one),
     null,
   );
   assert.equal(
-    withAppended(told(2, 0), numbers, () => undefined),
+    withAppended(message(2, 0), numbers, () => undefined),
     null,
   );
 });
@@ -67,14 +67,14 @@ test("a growing curve stays in its memory, and what was given of it before stays
   const places = new Set<ArrayBufferLike>();
   const given: Float64Array[] = [];
   for (let total = 0; total < 1_500; total++) {
-    const told: AppendPoints = {
+    const message: AppendPoints = {
       op: "append",
       tags: ["a"],
       curves: [[0, 0, total, total + 1, 1]],
       pause: 0,
     };
     held = withAppended(
-      told,
+      message,
       Float64Array.of(total, total, 2 * total),
       () => held,
     )?.[0] as ScalarContent;

@@ -98,9 +98,9 @@ test("strength grows with the value, and small ones are seen", () => {
 });
 
 test("one sentence about all of it", () => {
-  const told = summary(cluster([task(0), task(1, "lost"), task(2, "late")], [sent(0, 1, 1024)]));
+  const text = summary(cluster([task(0), task(1, "lost"), task(2, "late")], [sent(0, 1, 1024)]));
   assert.equal(
-    told,
+    text,
     "1 of 3 tasks alive, 1 late, 1 lost, 6 variables of 6 KiB, 1 KiB sent between tasks, 10 bytes/s now",
   );
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ServedReply, ServedRequest } from "../src/protocol/served";
 import { ServedModel } from "../src/views/served_model";
 
-const turn = (given: Partial<ServedReply> = {}): ServedReply => ({
+const reply = (given: Partial<ServedReply> = {}): ServedReply => ({
   state: {},
   messages: [],
   again: 0,
@@ -12,15 +12,15 @@ const turn = (given: Partial<ServedReply> = {}): ServedReply => ({
 });
 const moment = () => new Promise((done) => setTimeout(done, 20));
 
-// A server that answers from a list and remembers what it was told.
+// A server that answers from a list and records the requests.
 function served(answers: (ServedReply | Error)[], state: Record<string, unknown> = {}) {
-  const told: ServedRequest[] = [];
+  const requests: ServedRequest[] = [];
   const faults: string[] = [];
   const model = new ServedModel(
     {
       async exchange(said) {
-        told.push(structuredClone(said));
-        const answer = answers.shift() ?? turn();
+        requests.push(structuredClone(said));
+        const answer = answers.shift() ?? reply();
         if (answer instanceof Error) throw answer;
         return answer;
       },
@@ -29,44 +29,46 @@ function served(answers: (ServedReply | Error)[], state: Record<string, unknown>
     },
     state,
   );
-  return { model, told, faults };
+  return { model, requests, faults };
 }
 
-test("the first turn brings the state, and events for it", async () => {
-  const { model, told } = served([turn({ state: { catalogue: { runs: ["a"] } } })], { key: "k" });
-  const heard: unknown[] = [];
-  model.on("change:catalogue", () => heard.push(model.get("catalogue")));
+test("the first exchange brings the state, and events for it", async () => {
+  const { model, requests } = served([reply({ state: { catalogue: { runs: ["a"] } } })], {
+    key: "k",
+  });
+  const events: unknown[] = [];
+  model.on("change:catalogue", () => events.push(model.get("catalogue")));
   await model.open();
-  assert.deepEqual(told, [{ state: { key: "k" }, messages: [], first: true }]);
-  assert.deepEqual(heard, [{ runs: ["a"] }]);
+  assert.deepEqual(requests, [{ state: { key: "k" }, messages: [], first: true }]);
+  assert.deepEqual(events, [{ runs: ["a"] }]);
   model.close();
 });
 
-test("what is set and sent goes out in one turn, and answers come back as messages", async () => {
+test("what is set and sent is sent in one exchange, and replies come back as messages", async () => {
   const buffers = [new DataView(new ArrayBuffer(8))];
-  const { model, told } = served([
-    turn(),
-    turn({ messages: [{ content: { op: "csv" }, buffers }] }),
+  const { model, requests } = served([
+    reply(),
+    reply({ messages: [{ content: { op: "csv" }, buffers }] }),
   ]);
   await model.open();
-  const heard: unknown[] = [];
-  model.on("msg:custom", (...values) => heard.push(values));
+  const events: unknown[] = [];
+  model.on("msg:custom", (...values) => events.push(values));
   model.set("wanted", { kind: "scalar" });
   model.save_changes();
   model.send({ op: "csv" });
   await moment();
-  assert.deepEqual(told[1], {
+  assert.deepEqual(requests[1], {
     state: { wanted: { kind: "scalar" } },
     messages: [{ op: "csv" }],
     first: false,
   });
-  assert.deepEqual(heard, [[{ op: "csv" }, buffers]]);
-  assert.equal(told.length, 2);
+  assert.deepEqual(events, [[{ op: "csv" }, buffers]]);
+  assert.equal(requests.length, 2);
   model.close();
 });
 
-test("a turn that failed is told, and told again", async () => {
-  const { model, told, faults } = served([turn(), new Error("the server is gone")]);
+test("a failed exchange is reported and repeated", async () => {
+  const { model, requests, faults } = served([reply(), new Error("the server is gone")]);
   await model.open();
   model.set("wanted", 1);
   model.save_changes();
@@ -74,13 +76,13 @@ test("a turn that failed is told, and told again", async () => {
   assert.deepEqual(faults, ["the server is gone"]);
   model.save_changes();
   await moment();
-  assert.deepEqual(told[2]?.state, { wanted: 1 });
+  assert.deepEqual(requests[2]?.state, { wanted: 1 });
   assert.deepEqual(faults, ["the server is gone", ""]);
   model.close();
 });
 
-test("a document that the server forgot is told what it was told before", async () => {
-  const { model, told } = served([turn(), turn(), turn({ renewed: true })]);
+test("a document that the server has closed is sent its whole state again", async () => {
+  const { model, requests } = served([reply(), reply(), reply({ renewed: true })]);
   await model.open();
   model.set("wanted", 7);
   model.save_changes();
@@ -88,28 +90,28 @@ test("a document that the server forgot is told what it was told before", async 
   model.send("hello");
   await moment();
   assert.deepEqual(
-    told.map((t) => t.state),
+    requests.map((t) => t.state),
     [{}, { wanted: 7 }, {}, { wanted: 7 }],
   );
   model.close();
 });
 
-test("the server's rhythm is kept while somebody looks, and nothing is asked after the end", async () => {
-  const { model, told } = served(Array.from({ length: 50 }, () => turn({ again: 0.005 })));
+test("the server is polled at its interval while the document is visible, and not after the end", async () => {
+  const { model, requests } = served(Array.from({ length: 50 }, () => reply({ again: 0.005 })));
   await model.open();
   await moment();
-  const seen = told.length;
+  const seen = requests.length;
   assert.ok(seen > 1);
   model.watch(false);
   await moment();
-  const asleep = told.length;
+  const asleep = requests.length;
   await moment();
-  assert.equal(told.length, asleep);
+  assert.equal(requests.length, asleep);
   model.watch(true);
   await moment();
-  assert.ok(told.length > asleep);
+  assert.ok(requests.length > asleep);
   model.close();
-  const end = told.length;
+  const end = requests.length;
   await moment();
-  assert.equal(told.length, end);
+  assert.equal(requests.length, end);
 });

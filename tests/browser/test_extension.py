@@ -131,6 +131,7 @@ def test_a_folder_of_runs_grows(notebook, logs):
     assert viewer.locator(".tfnb-card h4").all_inner_texts() == ["accuracy", "loss"]
     write_run(logs / "later", 40.0, range(0, 200, 2))
     viewer.get_by_role("checkbox", name="later", exact=True).wait_for(timeout=20_000)
+    viewer.locator(".tfnb-chart[aria-label*='later']").nth(1).wait_for(timeout=30_000)  # its curves are drawn
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         notebook.wait_until_still(".tfnb-served")
@@ -139,9 +140,23 @@ def test_a_folder_of_runs_grows(notebook, logs):
 
 def test_launcher_palette_and_status(notebook, logs):
     open_folder(notebook, "logs")
+    plugins = notebook.page.evaluate("names => names.map(name => jupyterapp.hasPlugin(name))", list(PLUGINS))
+    assert plugins == [True] * 3
+    open_new_notebook(notebook)
+    panel = open_panel(notebook)
+    panel.get_by_text("This kernel has not imported tfnb.").wait_for(timeout=20_000)
+    run_in_first_cell(notebook, "import tfnb as tf\nx = tf.ones([2])\nsess = tf.Session()")
+    panel.locator("[aria-label='Open sessions'] li").wait_for(timeout=30_000)
+    assert "device:CPU:0" in panel.locator("[aria-label='Devices']").inner_text()
+    assert "graph: 1 operation" in panel.locator("[aria-label='Open sessions']").inner_text()
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.wait_until_still("#tfnb-status")
+        notebook.shot(f"extension_status_{theme.lower()}")
+
+
+def open_new_notebook(notebook):
     page = notebook.page
-    found = page.evaluate("names => names.map(name => jupyterapp.hasPlugin(name))", list(PLUGINS))
-    assert found == [True] * 3
     notebook.command("launcher:create")
     cards = page.locator(".jp-LauncherCard:visible", has_text="tfnb")
     cards.first.wait_for(timeout=20_000)
@@ -151,18 +166,60 @@ def test_launcher_palette_and_status(notebook, logs):
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
     page.get_by_text("import tfnb as tf").wait_for(timeout=20_000)
     notebook.wait_for_session()
-    page.locator("[data-id='tfnb-status']").click()
-    panel = page.locator("#tfnb-status")
-    panel.get_by_text("This kernel has not imported tfnb.").wait_for(timeout=20_000)
-    page.evaluate(
-        "jupyterapp.shell.currentWidget.content.model.cells.get(0).sharedModel.setSource("
-        "'import tfnb as tf\\nx = tf.ones([2])\\nsess = tf.Session()')"
-    )
+
+
+def open_panel(notebook):
+    notebook.page.locator("[data-id='tfnb-status']").click()
+    return notebook.page.locator("#tfnb-status")
+
+
+def run_in_first_cell(notebook, source):
+    cell = "jupyterapp.shell.currentWidget.content.model.cells.get(0)"
+    notebook.page.evaluate(f"source => {cell}.sharedModel.setSource(source)", source)
     notebook.run_all()
-    panel.locator("[aria-label='Open sessions'] li").wait_for(timeout=30_000)
-    assert "device:CPU:0" in panel.locator("[aria-label='Devices']").inner_text()
-    assert "graph: 1 operation" in panel.locator("[aria-label='Open sessions']").inner_text()
+
+
+CACHE_NAME = HOSTILE + "'\"\\"
+STEPS = f"""import tfnb as tf
+from tfnb.caches import Cache
+hostile = Cache({CACHE_NAME!r}, 2)
+hostile.put(1, 2)
+x = tf.placeholder(tf.float32, [None])
+y = tf.sqrt(x) + 1.0
+sess = tf.Session()
+sess.run(y, {{x: [4.0, 4.0]}})"""
+# What the panel says of each cache, by its name: lines of entries, and of hits and misses.
+CACHES = """items => Object.fromEntries(items.map(item => [
+    item.childNodes[1].textContent, [...item.querySelectorAll('small')].map(line => line.textContent)]))"""
+
+
+def test_caches_are_shown_and_cleared(notebook, logs):
+    open_folder(notebook, "logs")
+    open_new_notebook(notebook)
+    panel = open_panel(notebook)
+    run_in_first_cell(notebook, STEPS)
+    items = panel.get_by_role("list", name="Caches").get_by_role("listitem")
+    items.first.wait_for(timeout=30_000)
+    shown = items.evaluate_all(CACHES)
+    assert shown[CACHE_NAME] == ["1 of 2 entries", "hits not counted, 1 miss"]
+    assert shown["compiled steps"] == ["1 of 512 entries", "hits not counted, 1 miss"]
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         notebook.wait_until_still("#tfnb-status")
-        notebook.shot(f"extension_status_{theme.lower()}")
+        notebook.shot(f"extension_caches_{theme.lower()}")
+
+    items.filter(has_text="<img").get_by_role("button").click()
+    panel.get_by_text("Cleared: ").wait_for(timeout=20_000)
+    left = items.evaluate_all(CACHES)
+    assert left[CACHE_NAME] == ["0 of 2 entries", "hits not counted, 1 miss"]
+    assert left["compiled steps"] == shown["compiled steps"]
+    assert notebook.page.evaluate("document.activeElement.getAttribute('aria-label')") == f"clear {CACHE_NAME}"
+
+    panel.get_by_role("button", name="clear all caches of this kernel").press("Enter")
+    panel.get_by_text("All caches are cleared.").wait_for(timeout=20_000)
+    assert items.evaluate_all(CACHES)["compiled steps"][0] == "0 of 512 entries"
+    run_in_first_cell(notebook, "print(sess.run(y, {x: [4.0]}))")
+    panel.get_by_text("Untitled").wait_for(timeout=20_000)
+    assert notebook.text() == "[3.]\n"
+    assert items.evaluate_all(CACHES)["compiled steps"] == ["1 of 512 entries", "hits not counted, 2 misses"]
+    assert notebook.page.evaluate("typeof hurt") == "undefined" and panel.locator("img, script").count() == 0

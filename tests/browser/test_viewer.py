@@ -116,7 +116,7 @@ def _compare(notebook):
     notebook.shot("viewer-band-dark")
     page.get_by_label("mean ± std over runs").uncheck()
     page.get_by_label("difference to").select_option("plain")
-    page.locator(".tfnb-card .tfnb-told", has_text="difference to plain").first.wait_for(timeout=20_000)
+    page.locator(".tfnb-card .tfnb-note", has_text="difference to plain").first.wait_for(timeout=20_000)
     page.get_by_label("difference to").select_option("")
     # Keys stay in the viewer: none of these reaches the notebook.
     cells = page.locator(".jp-Cell").count()

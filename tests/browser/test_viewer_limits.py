@@ -51,7 +51,7 @@ WATCH = """() => {
 DRAWN = (
     """() => [...document.querySelectorAll('.tfnb-chart')].filter(c => (c.ariaLabel ?? '').includes('newest')).length"""
 )
-TELLS = """() => [...document.querySelectorAll('.tfnb-told')].map(e => e.textContent).join('|')"""
+TELLS = """() => [...document.querySelectorAll('.tfnb-note')].map(e => e.textContent).join('|')"""
 
 
 def test_a_million_points_of_a_thousand_runs(notebook):

@@ -11,7 +11,7 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.devices.buffers import Cell
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, graph_from_operations
 from tfnb.passes.expand import expand

@@ -24,6 +24,16 @@ def launches(build, *shapes, **changes):
     return len(program(build, *shapes, **changes).steps)
 
 
+def test_a_long_chain_computes_what_numpy_does():
+    """Python allows 1,000 nested calls, so no expression may be as deep as the chain is long."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [16])
+        y, expected = x, np.linspace(-1, 1, 16, dtype=np.float32)
+        for _ in range(700):
+            y, expected = tf.tanh(y), np.tanh(expected)
+        np.testing.assert_allclose(sess.run(y, {x: np.linspace(-1, 1, 16)}), expected, rtol=1e-4)
+
+
 def test_a_chain_is_one_kernel():
     assert launches(lambda a, b: tf.tanh(a * 2.0 + b) - tf.exp(a), (30, 40), (40,)) == 1
 
@@ -36,6 +46,17 @@ def test_without_fusion_each_op_is_a_kernel():
 def test_what_only_the_unused_reads_is_no_kernel(optimize):
     """A product with no elements is known; so nobody reads the comparison's cast, nor the comparison."""
     assert launches(lambda a, b: tf.cast(b < 3.0, tf.float32) * a, (0, 3), (1, 3), optimize=optimize) == 0
+
+
+def test_a_long_chain_is_several_kernels_and_equal_ones_are_built_once():
+    def build(a):
+        for _ in range(1000):
+            a = tf.sin(a)
+        return a
+
+    compiled = program(build, (30, 40))
+    assert 5 <= len(compiled.steps) <= 20
+    assert len({step.entry for step in compiled.steps}) <= 3
 
 
 def test_softmax_is_one_kernel():

@@ -119,7 +119,7 @@ def test_the_viewer(runs):
 
 def test_documents_of_the_server(runs):
     asked = {"state": {}, "messages": [{"op": "csv", "tag": "loss"}], "first": True}
-    reply = Documents().turn("name-of-it", "events", str(runs), lambda _path: True, asked)
+    reply = Documents().exchange("name-of-it", "events", str(runs), lambda _path: True, asked)
     assert differences(reply, served.ServedReply) == []
     state = {**reply["state"], "key": "", "wanted": {"kind": "scalar", "tags": [], "runs": []}}
     assert differences(state, viewer.ViewerState) == []

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import HostCall, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.tensor import Tensor
 
 __all__ = ["evaluate"]

@@ -10,7 +10,7 @@ from evaluate import evaluate
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 
 CASES = list(all_cases())
 BY_OP = op_cases()

@@ -15,14 +15,13 @@ from cases import Case, arr
 
 import tfnb as tf
 import tfnb.ops.nn.activations as family
-from tfnb.ir.scalar import BINARY, COMPARE, PREDICATE, UNARY
-from tfnb.ir.scalar_host import elementary
-from tfnb.ir.step_graph.edit import GraphEdit
-from tfnb.ir.step_graph.graph import Edge, Graph
-from tfnb.ir.step_graph.verify import verify
+from tfnb.errors import InternalError
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.scalar import PRIMITIVES, primitives
+from tfnb.ir.shapes import unchanged
 from tfnb.ops.catalog import op_function
 from tfnb.ops.math.unary import SIGMOID, TANH
-from tfnb.passes.prune import Request, prune
+from tfnb.types import FLOATS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -32,27 +31,38 @@ def _block(kind: str) -> str:
     return re.search(rf"```python {kind}\n(.*?)```", TEXT, re.DOTALL).group(1)
 
 
-@pytest.fixture
-def mish(monkeypatch):
-    """The op of the example, in the catalogue for the time of a test, with its cases."""
-    place = {**vars(family), "TANH": TANH, "SIGMOID": SIGMOID}
-    exec(compile(_block("op"), "CONTRIBUTING.md", "exec"), place)
-    table = {**CATALOG._ops, "Mish": place["MISH"]}
-    monkeypatch.setattr(CATALOG, "_ops", table)
-    found = {"Case": Case, "arr": arr}
-    exec(compile(_block("cases"), "CONTRIBUTING.md", "exec"), found)
-    monkeypatch.setitem(test_catalogue.BY_OP, "Mish", found["CASES"])
-    monkeypatch.setitem(test_opencl.BY_OP, "Mish", found["CASES"])
-    return place["MISH"], found["CASES"]
+def _execute(kind: str, place: dict) -> dict:
+    """The names `place`, with those that a block of the page defines."""
+    exec(compile(_block(kind), "CONTRIBUTING.md", "exec"), place)
+    return place
 
 
-def test_the_example_passes_the_catalogue_tests(mish):
-    _op, cases = mish
-    test_catalogue.test_definition_is_complete("Mish")
-    test_catalogue.test_has_a_case("Mish")
+def _register(op: OpDef, cases: list[Case], monkeypatch) -> None:
+    """Puts an op with its cases into the catalogue for the time of a test."""
+    monkeypatch.setattr(CATALOG, "_ops", {**CATALOG._ops, op.name: op})
+    monkeypatch.setitem(test_catalogue.BY_OP, op.name, cases)
+    monkeypatch.setitem(test_opencl.BY_OP, op.name, cases)
+
+
+def _passes_the_catalogue_tests(op: OpDef, cases: list[Case]) -> None:
+    test_catalogue.test_definition_is_complete(op.name)
+    test_catalogue.test_has_a_case(op.name)
     for case in cases:
         test_catalogue.test_host_gives_what_was_inferred(case, "shapes")
         test_catalogue.test_gradient(case, "shapes")
+
+
+@pytest.fixture
+def mish(monkeypatch):
+    """The op of the example, in the catalogue for the time of a test, with its cases."""
+    op = _execute("op", {**vars(family), "TANH": TANH, "SIGMOID": SIGMOID})["MISH"]
+    cases = _execute("cases", {"Case": Case, "arr": arr})["CASES"]
+    _register(op, cases, monkeypatch)
+    return op, cases
+
+
+def test_the_example_passes_the_catalogue_tests(mish):
+    _passes_the_catalogue_tests(*mish)
 
 
 @pytest.mark.opencl
@@ -68,6 +78,51 @@ def test_the_example_runs_on_opencl_and_trains(mish):
         before = sess.run(y)
         sess.run(step)
         assert sess.run(tf.reduce_sum(y)) < np.sum(before)
+
+
+@pytest.fixture
+def cube_root(monkeypatch):
+    """An op of the primitive of the example, in the catalogue for the time of a test, with its cases."""
+    primitive = _execute("primitive", dict(vars(primitives)))["cbrt"]
+    op = OpDef(
+        "CubeRoot",
+        inputs="x: T",
+        outputs="y: T",
+        doc="The cube root, elementwise.",
+        types={"T": FLOATS},
+        infer=unchanged,
+        scalar=lambda attrs, x: primitive(x),
+        grad=lambda op, dy: dy / (3.0 * op.y * op.y),
+    )
+    cases = [Case("CubeRoot", (arr(3, 5, lo=1, hi=30),), oracle=False), Case("CubeRoot", (arr(0, 3),), oracle=False)]
+    _register(op, cases, monkeypatch)
+    yield op, cases
+    del PRIMITIVES["cbrt"]
+
+
+def test_the_primitive_passes_the_catalogue_tests(cube_root):
+    _passes_the_catalogue_tests(*cube_root)
+
+
+@pytest.mark.opencl
+def test_the_primitive_is_compiled_fused_and_looped_over(cube_root):
+    op, _ = cube_root
+    test_opencl.test_equals_the_host("CubeRoot")
+    root = op_function(op, "cube_root")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [100])
+        y = root(x) * root(x + 1.0) - root(2.0)
+        given = np.linspace(-5, 5, 100, dtype=np.float32)
+        np.testing.assert_allclose(
+            sess.run(y, {x: given}), np.cbrt(given) * np.cbrt(given + 1) - np.cbrt(2), rtol=2e-6, atol=1e-6
+        )
+        last = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, root(v)), (0, 1e6))[1]
+        np.testing.assert_allclose(sess.run(last), 1e6 ** (1 / 27), rtol=1e-6)
+
+
+def test_two_primitives_of_one_name_are_refused(cube_root):
+    with pytest.raises(InternalError, match="two primitives of the name 'cbrt'"):
+        _execute("primitive", dict(vars(primitives)))
 
 
 PATHS = re.findall(r"`((?:tfnb|labextension)/[\w/]+\.(?:py|ts))(?::(\w+))?`", TEXT)
@@ -101,23 +156,4 @@ def test_each_way_to_add_something_is_short():
         "Add a kind of summary",
         "Add a widget",
     ]
-    # That of an op has all of its definition and cases.
-    long = {title: text.count("\n") for title, text in sections if text.count("\n") > 30}
-    assert set(long) <= {"Add an op in five minutes"}, long
-
-
-def test_every_primitive_has_a_host_function():
-    for name in UNARY | BINARY | COMPARE | PREDICATE:
-        assert callable(elementary(name)), name
-
-
-def test_the_pass_of_the_example():
-    place = {"Graph": Graph, "Edge": Edge, "GraphEdit": GraphEdit}
-    exec(compile(_block("pass"), "CONTRIBUTING.md", "exec"), place)
-    with tf.Graph().as_default():
-        x = tf.placeholder(tf.float32, [2])
-        before = prune(Request((tf.exp(-(-x)) + -x,), (), (x,)))
-        after = place["drop_double_signs"](before)
-        verify(after)
-        kinds = [[n.type for n in g.nodes.values()] for g in (before, after)]
-        assert [k.count("Neg") for k in kinds] == [3, 1] and after is not before
+    assert not {title: text.count("\n") for title, text in sections if text.count("\n") > 30}

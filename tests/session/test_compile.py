@@ -32,16 +32,6 @@ def test_the_document_lists_the_stages_in_order():
         assert (ROOT / "tfnb" / path).is_file(), path
 
 
-def test_the_walk_names_passes_in_the_order_of_the_stages():
-    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Follow one step through the code")[2]
-    walked = re.findall(r"`tfnb/((?:passes|placement)/\w+\.py):\w+`", text.partition("\n## ")[0])
-    paths = [path for _, _, path in documented()]
-    rest = iter(paths)
-    assert all(path in rest for path in walked), "the walk goes through a stage after a later one"
-    apart = {"placement/place.py", "passes/partial.py", "session/planning.py"}
-    assert set(paths) - set(walked) <= apart
-
-
 @pytest.mark.opencl
 def test_every_stage_of_a_step_is_observed():
     with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:

@@ -172,6 +172,15 @@ def _double(x):
         return x * tf.random_uniform([], 2.0, 2.0)
 
 
+def test_feeds_without_fetches():
+    """Nothing is left to run on any of the devices."""
+    options = tf.GraphOptions(placement="random:1")
+    config = tf.ConfigProto(device_count={"CPU": 3}, graph_options=options)
+    with tf.Graph().as_default(), tf.Session(config=config) as sess:
+        inputs = [tf.placeholder(tf.float32, [2]) for _ in range(3)]
+        assert sess.run([], {x: [1.0, 2.0] for x in inputs}) == []
+
+
 def test_training_is_the_same_as_on_one_device():
     rng = np.random.default_rng(0)
     xs, ys = rng.normal(size=(64, 8)).astype(np.float32), rng.normal(size=(64, 1)).astype(np.float32)

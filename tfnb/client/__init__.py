@@ -1,4 +1,4 @@
-"""What users call and the catalogue is not: variables and scopes, gradients, layers, losses."""
+"""The functions and classes that users call, beyond single ops: variables and scopes, gradients, layers, losses."""
 
 from __future__ import annotations
 

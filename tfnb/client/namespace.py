@@ -14,14 +14,14 @@ __all__ = ["Lazy", "lay_out", "show_elsewhere"]
 
 
 class Lazy:
-    """A public name whose value is made when it is first asked for: `load()`, once."""
+    """A public name whose value `load()` computes when it is first used."""
 
     def __init__(self, load: Callable[[], Any]) -> None:
         self.load = load
 
 
 def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
-    """Sets every dotted name of `api` below `root`, making namespace modules on the way."""
+    """Sets every dotted name of `api` as an attribute below `root`, and creates the modules on the way."""
     for name, value in api.items():
         *path, last = name.split(".")
         place = root
@@ -60,10 +60,10 @@ def _child(parent: ModuleType, name: str) -> ModuleType:
 
 
 def show_elsewhere(root: ModuleType, views: Mapping[str, Sequence[str]]) -> None:
-    """Makes modules below `root` whose attributes are those of other places of it, found when asked for.
+    """Creates modules below `root` whose attributes are looked up in other places on use.
 
-    views: from a dotted module to the dotted places that it shows, first to last; "" is `root` itself. What
-    `lay_out` has put into such a module comes before them.
+    views: from a dotted module to the dotted places that it shows, in the order of the search; "" is `root` itself.
+    Attributes that `lay_out` has set in such a module take precedence.
     """
     for name, places in views.items():
         module = root

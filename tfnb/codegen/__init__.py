@@ -1,1 +1,1 @@
-"""Code generation: a cluster with concrete shapes becomes OpenCL C and a launch plan; no pyopencl here."""
+"""Code generation: it turns a cluster with concrete shapes into OpenCL C and a launch plan, without pyopencl."""

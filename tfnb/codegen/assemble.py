@@ -1,6 +1,6 @@
-"""Assembly: groups become launches, equal kernels one entry, values slots; the result is a `Program`.
+"""Assembly: makes a `Program` of groups. Each group becomes launches, equal kernels share an entry, values get slots.
 
-Invariant: steps stand in an order in which they may run one after the other on one queue.
+Invariant: the steps are in an order in which one queue may run them one after the other.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A step whose pointers are not placed yet."""
+    """A step whose pointers have no addresses yet."""
 
     module: int
     entry: str
@@ -96,7 +96,7 @@ class Assembler:
         self.nodes = cluster.by_id()
 
     def add(self, group: Group) -> None:
-        """Adds the group's steps after those that are there."""
+        """Appends the steps of a group to those of the program."""
         self.groups.append(group)
         for v in group.reads:
             self.readers.setdefault(v, set()).add(group.number)
@@ -118,7 +118,7 @@ class Assembler:
                 self._generated(group, kernel)
 
     def _needed(self, group: Group) -> frozenset[object]:
-        """The values of a group that somebody else reads."""
+        """The values of a group that other groups read, or that are outputs of the program."""
         values = (v for m in group.members for v in m.values)
         return frozenset(
             v
@@ -174,8 +174,10 @@ class Assembler:
         )
 
     def _entry(self, group: Group, kernel: Generated) -> tuple[int, str]:
-        """The module and the name of a generated kernel. Without fusion each has a module to itself, which is then the
-        same in all programs, and built once."""
+        """The module and the name of a generated kernel.
+
+        Without fusion each kernel has a module to itself. Programs that contain the same kernel then have the same
+        module, which is built once."""
         if self.apart:
             module = Module(source=self._source([kernel.text.replace(NAME, ALONE)], kernel.needs))
             return self.libraries.setdefault(module, len(self.libraries) + 1), ALONE
@@ -241,12 +243,12 @@ class Assembler:
         steps = tuple(self._placed(s, offsets) for s in self.steps)
         modules = [Module(source=self._source(text.replace(NAME, name) for text, name in self.texts.items()))]
         modules += self.libraries
-        if self.chains:  # beside the others, whose text stays the same when sizes decide otherwise about these
+        if self.chains:  # a module of their own: sizes decide about chains, and must not change the text of the others
             steps = tuple(
                 replace(s, module=len(modules)) if isinstance(s, Launch) and s.module == CHAINS else s for s in steps
             )
             modules.append(Module(source=self._source(self._chain_texts())))
-        if not self.texts:  # no generated kernel: the library modules move up
+        if not self.texts:  # there is no generated kernel, so the library modules take the first numbers
             modules = modules[1:]
             steps = tuple(replace(s, module=s.module - 1) if isinstance(s, Launch) else s for s in steps)
         outputs = tuple(v.info for v in self.lowered.outputs)
@@ -266,7 +268,8 @@ class Assembler:
     def _chain(self) -> None:
         """Makes one launch of generated kernels that follow each other and have one work-item each.
 
-        Not of equal ones, nor of the pieces of one group: these may be many, and would be compiled once for each place.
+        Equal kernels and the pieces of one group stay launches of their own: there may be many of them, and in a chain
+        they would be compiled once for each place.
         """
         runs: list[list[_Step]] = []
         place = []
@@ -356,7 +359,7 @@ class Assembler:
         if place in self.outputs:
             return Slot("output", self.outputs[place], 0, nbytes)
         if place not in offsets:
-            return Slot("arena", 0, 0, nbytes)  # nobody writes it: it has no elements
+            return Slot("arena", 0, 0, nbytes)  # no step writes the value, because it has no elements
         return Slot("arena", 0, offsets[place], nbytes)
 
     def _variables(self) -> tuple[VariableUse, ...]:
@@ -395,15 +398,15 @@ def _is_link(step: _Step) -> bool:
 
 
 def _is_again(before: _Step, step: _Step) -> bool:
-    """Is a step one of many that do the same, as the updates of all variables do?
+    """Whether a step does the same as another one, as the updates of variables do.
 
-    They run the same kernel, and the same of its sizes are equal: in both all rows may be as long as the array's, say.
+    Both run the same kernel, and the same arguments of both are equal to each other.
     """
     return before.entry == step.entry and _equal_sizes(before) == _equal_sizes(step)
 
 
 def _equal_sizes(step: _Step) -> list[int]:
-    """For each size of a step, the place of the first size that is equal to it."""
+    """For each size argument of a step, the position of the first size that is equal to it."""
     sizes = [a for a in step.args if isinstance(a, I32)]
     return [sizes.index(a) for a in sizes]
 
@@ -413,6 +416,6 @@ def _node_ids(group: Group) -> tuple[int, ...]:
 
 
 def _slug(group: Group) -> str:
-    """What the kernel does first, for profiles: the last part of the node's name."""
+    """A name for profiles, from the last part of the name of the kernel's first node."""
     name = re.sub(r"\W+", "_", group.label.rsplit("/", 1)[-1]).strip("_").lower()
     return re.sub(r"_?\d+$", "", name) or "kernel"

@@ -55,7 +55,7 @@ def compile_cluster(
         used = tuple(replace(u, reads=True) if u.node in found.unset else u for u in program.variables)
         return replace(program, variables=used, reads=reads_of(cluster, found), checks=checks)
     finally:
-        # What was computed of expressions serves one compilation, whose buffers these expressions refer to.
+        # These results belong to expressions that refer to values of this compilation, and serve no other one.
         for function in (loads_of, size_of, cost):
             forget_results(function)
 
@@ -63,7 +63,7 @@ def compile_cluster(
 def _scheduled(
     cluster: Cluster, found: Specialized, facts: DeviceFacts, settings: Settings
 ) -> tuple[Lowered, list[Group], list[WhyNot]]:
-    """Lowered and grouped; with copies of the variables when their reads and writes are entangled."""
+    """The cluster lowered and grouped. Variables are copied if their reads and writes wait for each other."""
     for snapshots in (False, True):
         lowered = lower(cluster, found, facts, snapshots, settings.optimize)
         reasons: list[WhyNot] = []

@@ -1,4 +1,4 @@
-"""The memory plan: where every computed value lies while a program runs.
+"""The memory plan: it gives every computed value a place while a program runs.
 
 Outputs of the cluster lie in output slots; everything else shares one arena by its lifetime, best fit first.
 Invariant: two values whose lifetimes meet do not overlap, every block begins at a multiple of 128 bytes and can be
@@ -34,7 +34,7 @@ class Block:
 class _Placed:
     offset: int
     size: int
-    first: int  # of the block that lies there now
+    first: int  # the first and the last step of the block that occupies the place now
     last: int
 
 
@@ -59,12 +59,12 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
 
 
 def _fits(old: _Placed, block: Block, size: int) -> bool:
-    # What was made in this very step, an output that nobody reads, is not done with yet.
+    # An output that no step reads is still in use in the step that writes it.
     return old.first < block.first == old.last and old.size == size
 
 
 def _hole(live: list[_Placed], size: int) -> int:
-    """The start of the smallest gap that takes `size` bytes, else the end of what lives."""
+    """The start of the smallest gap of at least `size` bytes; without such a gap, the end of the last live block."""
     best: tuple[int, int] | None = None
     end = 0
     for p in sorted(live, key=lambda p: p.offset):

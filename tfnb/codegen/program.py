@@ -1,4 +1,4 @@
-"""Program: a specialised cluster as pure data; what code generation gives to a device.
+"""Program: a specialised cluster as pure data, which code generation hands to a device.
 
 A device builds the modules, binds the slots to memory once, and replays `steps` at every run.
 Invariant: a Program depends only on the cluster, the shapes and the device facts, so it can be cached by them.
@@ -28,11 +28,11 @@ class DeviceFacts:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a pointer points: `kind` is
+    """The memory that a pointer argument points to. `kind` is one of
 
     input (cluster input `index`), output (cluster output `index`), variable (`Program.variables[index]`),
     const (`Program.consts[index]`), arena (`offset` bytes into the program's scratch), rng (the uint32[n, 4]
-    table of random states, row `index`; the pointer is to the row). `nbytes`: of it, those that are used at most.
+    table of random states, row `index`; the pointer is to the row). `nbytes` is the largest number of bytes used.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A program text to build: generated `source`, or the library `file` under kernels_cl with `defines`."""
+    """A text that is built: the generated `source`, or the library `file` under kernels_cl with `defines`."""
 
     source: str = ""
     file: str = ""
@@ -78,8 +78,11 @@ Step = Launch | Copy
 
 @dataclass(frozen=True, slots=True)
 class VariableUse:
-    """How a program uses a variable: `node` is the Variable node's id; `reads` its value from before the
-    run, `writes` it; `info` is dtype and shape after the run."""
+    """How a program uses a variable.
+
+    `node` is the id of the Variable node; `reads` says that the program reads the value from before the run, `writes`
+    that it writes the variable; `info` has the dtype and shape after the run.
+    """
 
     node: int
     info: TensorInfo
@@ -89,8 +92,9 @@ class VariableUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """An output that is the value of `Program.variables[variable]`, perhaps of another shape, or rows of it: those with
-    these numbers, or with the numbers that come as an input. A number that no row has gives zeros."""
+    """An output that is the value of `Program.variables[variable]`, perhaps in another shape, or some of its rows.
+
+    The numbers of the rows are given here, or come as an input. A number that no row has gives zeros."""
 
     variable: int
     rows: np.ndarray | int | None = None
@@ -99,9 +103,9 @@ class Read:
 @dataclass(frozen=True, eq=False)
 class Program:
     """`outputs[i]` is the dtype and shape of cluster output i. Every output slot is written by some step
-    (those without elements by none). `info` says what was not fused, and why. `reads`: where all that the steps do is
-    to read variables, each output as such; else nothing. `checks`: inputs whose numbers must lie in bounds; those
-    that the host holds are compared before the program runs."""
+    (those without elements by none). `info` has the fusions that were not done, with reasons. `reads` describes each
+    output if the steps do nothing but read variables, and is empty otherwise. `checks` are the inputs whose numbers
+    must lie within bounds; those that the host holds are compared before the program runs."""
 
     name: str
     modules: tuple[Module, ...]

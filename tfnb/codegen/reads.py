@@ -1,7 +1,7 @@
-"""Programs that only read variables, as a parameter server's part of a step does: what they read, as data (OSDI'16,
-section 4.2).
+"""Programs that only read variables, described as data (OSDI'16, section 4.2: a parameter server's part of a step).
 
-A device may then do without kernels. Invariant: what is said here is what the program's steps do.
+A device may answer such a program without launching kernels. Invariant: the description has the effect of the
+program's steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["reads_of"]
 
 
 def reads_of(cluster: Cluster, found: Specialized) -> tuple[Read, ...]:
-    """What each output of the cluster reads; nothing where it does anything else."""
+    """What each output of the cluster reads; empty if the cluster does anything else than read."""
     if not cluster.only_reads:
         return ()
     nodes = cluster.by_id()
@@ -41,7 +41,7 @@ def _read(e: Edge, cluster: Cluster, found: Specialized, nodes: Mapping[int, Nod
     if table is None or table.rows is not None:
         return None
     if found.inputs[node.id][0].shape != found.variables[cluster.variables[table.variable]].shape:
-        return None  # rows of a view that has another shape
+        return None  # these are rows of a view of another shape, not of the variable
     numbers = node.inputs[1]
     if numbers in found.values:
         return Read(table.variable, found.values[numbers])

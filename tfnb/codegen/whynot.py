@@ -1,7 +1,7 @@
-"""WhyNot: what code generation decided not to do, and why.
+"""WhyNot: an optimisation that code generation decided not to do, and the reason.
 
-Every stage that leaves a chance of fusion unused says so; the reasons travel in `Program.info` for dumps and
-tests. Invariant: reasons are words for people, nothing reads them back to decide.
+Every stage reports the fusions that it does not do; `Program.info` holds the reasons for dumps and tests.
+Invariant: reasons are for people; no code decides anything by them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Small real data in standard formats, shipped with the package so that tutorials need no network.
+"""Small data sets in standard formats, contained in the package so that tutorials need no network.
 
-The interface is the one that programs of the papers' time expect (`input_data.read_data_sets`).
-Invariant: nothing is downloaded, and a damaged file is refused with its name and the offset.
+The interface is that of TensorFlow's early tutorials (`input_data.read_data_sets`). Invariant: nothing is downloaded,
+and the error for a damaged file gives its name and the offset.
 """
 
 from __future__ import annotations

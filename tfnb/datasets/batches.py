@@ -1,8 +1,8 @@
 """Examples with labels, served in batches: the `DataSet` of TensorFlow's first tutorials.
 
-One epoch serves each example once; a batch that crosses the end of an epoch takes the rest of it
-and the beginning of the next, freshly shuffled one. Invariant: an image and its label never part,
-and the arrays that `images` and `labels` show never change; only the order of serving does.
+An epoch returns each example once. A batch that crosses the end of an epoch takes the rest of it and the start of the
+next epoch, which is shuffled anew. Invariant: an image always comes with its label, and the arrays `images` and
+`labels` never change; shuffling changes only the order of the batches.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from tfnb.errors import DTypeError, InvalidArgumentError
 
@@ -22,11 +23,11 @@ FAKE_EXAMPLES = 10_000
 class DataSet:
     """Images and labels of equal number, with a position inside the current epoch.
 
-    `images` is `[n, rows, columns, 1]` unsigned bytes, kept as `[n, rows * columns]` with
-    `reshape`; `dtype` is `uint8` (pixels 0..255) or `float32` (pixels 0.0..1.0). `labels` is `[n]`
-    or, one-hot, `[n, classes]`. `fake_data` serves constant digits without any arrays. `seed` fixes
-    the order of shuffling; without it each run has its own. Raises `DTypeError` for another dtype,
-    `InvalidArgumentError` where the numbers of images and labels differ.
+    `images` has unsigned bytes of shape `[n, rows, columns, 1]`, which `reshape` changes to `[n, rows * columns]`.
+    `dtype` is `uint8` (pixels 0 to 255) or `float32` (pixels 0.0 to 1.0). `labels` has shape `[n]`, or
+    `[n, classes]` if they are one-hot. `fake_data` returns constant digits without any arrays. `seed` makes shuffling
+    repeatable. Raises `DTypeError` for another dtype, and `InvalidArgumentError` when the numbers of images and labels
+    differ.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class DataSet:
         labels: np.ndarray,
         fake_data: bool = False,
         one_hot: bool = False,
-        dtype: Any = np.float32,
+        dtype: DTypeLike = np.float32,
         reshape: bool = True,
         seed: int | None = None,
     ) -> None:
@@ -74,17 +75,18 @@ class DataSet:
 
     @property
     def num_examples(self) -> int:
+        """The number of examples."""
         return self._num_examples
 
     @property
     def epochs_completed(self) -> int:
-        """How many epochs were served to their end and left by a later batch."""
+        """The number of epochs that ended before the last batch, or within it."""
         return self._epochs_completed
 
     def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
-        """The next `batch_size` images and labels.
+        """The next `batch_size` images and labels, in random order if `shuffle` is set.
 
-        Raises `InvalidArgumentError` for a batch of none, or of more than the data set holds.
+        Raises `InvalidArgumentError` for a batch size below 1 or above the number of examples.
         """
         if batch_size < 1:
             raise InvalidArgumentError(f"a batch needs at least one example, not {batch_size}")
@@ -109,7 +111,7 @@ class DataSet:
         return np.concatenate((rest[0], new[0])), np.concatenate((rest[1], new[1]))
 
     def _serve(self, start: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        # A copy in either case: what the caller does with a batch must not reach the data set.
+        # Either way the result is a copy, so a caller that changes a batch does not change the data set.
         if self._order is None:
             return self._images[start:end].copy(), self._labels[start:end].copy()
         chosen = self._order[start:end]
@@ -121,7 +123,7 @@ class DataSet:
 
 
 class Datasets(NamedTuple):
-    """The three parts of a data set."""
+    """The data sets for training, validation and testing."""
 
     train: DataSet
     validation: DataSet
@@ -133,7 +135,7 @@ def dense_to_one_hot(labels: np.ndarray, num_classes: int) -> np.ndarray:
     return np.eye(num_classes)[labels]
 
 
-def _pixel_dtype(dtype: Any) -> np.dtype:
+def _pixel_dtype(dtype: DTypeLike) -> np.dtype:
     wanted = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
     if wanted not in (np.uint8, np.float32):
         raise DTypeError(f"images can be uint8 or float32, not {dtype}")

@@ -1,8 +1,8 @@
-"""The IDX format of the MNIST database: a header of big-endian sizes, then unsigned bytes.
+"""The IDX format of the MNIST database: a header of big-endian sizes, followed by unsigned bytes.
 
-Layout: two zero bytes, a type code (8 = unsigned byte), the rank, one 32-bit size per dimension,
-the data in row-major order; the files are usually compressed with gzip. Invariant: a file is read
-whole and exactly, or refused with what it held and what it should have held.
+The header has two zero bytes, a type code (8 means unsigned byte), the rank, and a 32-bit size for each dimension; the
+data is in row-major order. The files are usually compressed with gzip. Invariant: a file is read completely and
+exactly, or the error gives the actual and the expected contents.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tfnb.errors import DataLossError, NotFoundError
 __all__ = ["read_idx"]
 
 UNSIGNED_BYTE = 8
-# The full MNIST database has 47 million bytes; a header that asks for far more is a damaged one.
+# The full MNIST database has 47 million bytes; a header with far larger sizes is damaged.
 MOST_BYTES = 1 << 31
 
 
 def read_idx(path: str | Path, rank: int) -> np.ndarray:
-    """The array of unsigned bytes in an IDX file, plain or compressed with gzip.
+    """The array of unsigned bytes in an IDX file, which may be compressed with gzip.
 
-    Returns a `uint8` array of `rank` dimensions. Raises `NotFoundError` where there is no such
-    file, `DataLossError` where it is damaged, truncated, too long, or of another type or rank.
+    Returns a `uint8` array of `rank` dimensions. Raises `NotFoundError` when there is no such file, and `DataLossError`
+    when it is damaged, truncated, too long, or has another type or rank.
     """
     path = Path(path)
     if not path.is_file():
@@ -52,7 +52,7 @@ def _read_stream(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> np.
     start = 4 + 4 * rank
     if needed > MOST_BYTES:
         raise DataLossError(f"{path}: the header's shape {shape} needs {needed} bytes of data")
-    if math.prod(max(n, 1) for n in shape) > MOST_BYTES:  # also of no elements NumPy makes no array with such axes
+    if math.prod(max(n, 1) for n in shape) > MOST_BYTES:  # NumPy rejects such axes even if there are no elements
         raise DataLossError(f"{path}: the header's shape {shape} has larger axes than {MOST_BYTES} bytes can")
     data = stream.read(needed)
     if len(data) < needed:

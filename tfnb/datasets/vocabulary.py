@@ -1,6 +1,6 @@
 """`tf.contrib.learn.preprocessing`: texts as rows of word numbers.
 
-Invariant: number 0 is the unknown word, also the padding; once frozen, a vocabulary gives no new number.
+Invariant: number 0 is the unknown word and also the padding; a frozen vocabulary assigns no new numbers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from os import PathLike
 from typing import Any
 
@@ -24,15 +24,15 @@ _WORD = re.compile("|".join([_ACRONYM, _HUMP, r"[\w'-]+"]))
 
 
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "HTTPServer" and "MyName" are two."""
+    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "MyName" gives "My" and "Name"."""
     for text in iterator:
         yield _WORD.findall(text)
 
 
 class CategoricalVocabulary:
-    """Categories numbered from 1 in the order of their coming, `unknown_token` being 0."""
+    """Assigns numbers to categories: 0 to `unknown_token`, then 1, 2, ... in the order of their first occurrence."""
 
-    def __init__(self, unknown_token: Any = "<UNK>", support_reverse: bool = True) -> None:
+    def __init__(self, unknown_token: Hashable = "<UNK>", support_reverse: bool = True) -> None:
         self._unknown = unknown_token
         self._mapping: dict[Any, int] = {unknown_token: 0}
         self._names: list[Any] | None = [unknown_token] if support_reverse else None
@@ -43,11 +43,11 @@ class CategoricalVocabulary:
         return len(self._mapping)
 
     def freeze(self, freeze: bool = True) -> None:
-        """From now on unknown categories are 0 (with False: they get numbers again)."""
+        """Maps new categories to 0 from now on; with `freeze=False` they get numbers of their own again."""
         self._frozen = freeze
 
-    def get(self, category: Any) -> int:
-        """The number of `category`: a new one when it is new and the vocabulary is not frozen, else 0."""
+    def get(self, category: Hashable) -> int:
+        """The number of `category`. A new category gets the next number, or 0 if the vocabulary is frozen."""
         found = self._mapping.get(category)
         if found is None:
             if self._frozen:
@@ -57,15 +57,15 @@ class CategoricalVocabulary:
                 self._names.append(category)
         return found
 
-    def add(self, category: Any, count: int = 1) -> None:
-        """Counts `category`, giving it a number; a frozen vocabulary forgets what it does not know."""
+    def add(self, category: Hashable, count: int = 1) -> None:
+        """Adds `count` to the count of `category`; a frozen vocabulary ignores unknown categories."""
         if self.get(category) > 0 or category == self._unknown:
             self._counts[category] += count
 
     def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
         """Keeps the categories counted more than `min_frequency` times (and less than a positive `max_frequency`).
 
-        They are numbered anew from the most frequent on, ties in the order of their texts.
+        They get new numbers in the order of decreasing counts; categories with equal counts are sorted by their text.
         """
         kept = [
             (name, n)
@@ -78,17 +78,17 @@ class CategoricalVocabulary:
             self._names = list(self._mapping)
 
     def reverse(self, class_id: int) -> Any:
-        """The category of a number. Raises `InvalidArgumentError` without `support_reverse`."""
+        """The category with the number `class_id`. Raises `InvalidArgumentError` without `support_reverse`."""
         if self._names is None:
             raise InvalidArgumentError("this vocabulary was made with support_reverse=False")
         return self._names[class_id]
 
 
 class VocabularyProcessor:
-    """Texts to rows of `max_document_length` word numbers, cut or padded with 0.
+    """Converts texts to rows of `max_document_length` word numbers, truncated or padded with 0.
 
-    min_frequency: words counted no more often than this are unknown after `fit`. vocabulary: one made before.
-    tokenizer_fn: from an iterator of texts to one of lists of words.
+    min_frequency: words that do not occur more often than this are unknown after `fit`. vocabulary: an existing
+    vocabulary. tokenizer_fn: maps an iterator of texts to an iterator of lists of words.
     """
 
     def __init__(
@@ -103,8 +103,8 @@ class VocabularyProcessor:
         self.vocabulary_ = CategoricalVocabulary() if vocabulary is None else vocabulary
         self._words = tokenizer if tokenizer_fn is None else tokenizer_fn
 
-    def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
-        """Numbers the words of the texts, and freezes the vocabulary."""
+    def fit(self, raw_documents: Iterable[str], unused_y: object = None) -> VocabularyProcessor:
+        """Adds the words of `raw_documents` to the vocabulary and freezes it; `unused_y` is ignored."""
         for words in self._words(raw_documents):
             for word in words:
                 self.vocabulary_.add(word)
@@ -114,31 +114,34 @@ class VocabularyProcessor:
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """An int64 vector for each text."""
+        """The word numbers of each of `raw_documents`, an int64 vector of length `max_document_length`."""
         for words in self._words(raw_documents):
             row = np.zeros(self.max_document_length, np.int64)
             for i, word in zip(range(self.max_document_length), words, strict=False):
                 row[i] = self.vocabulary_.get(word)
             yield row
 
-    def fit_transform(self, raw_documents: Iterable[str], unused_y: Any = None) -> Iterator[np.ndarray]:
-        """`fit`, then `transform`."""
+    def fit_transform(self, raw_documents: Iterable[str], unused_y: object = None) -> Iterator[np.ndarray]:
+        """Calls `fit(raw_documents)` and returns `transform(raw_documents)`; `unused_y` is ignored."""
         documents = list(raw_documents)
         return self.fit(documents).transform(documents)
 
     def reverse(self, documents: Iterable[Iterable[int]]) -> Iterator[str]:
-        """The words of each row, with blanks between."""
+        """The words of each row of numbers, joined by spaces."""
         for row in documents:
             yield " ".join(str(self.vocabulary_.reverse(int(n))) for n in row)
 
     def save(self, filename: str | PathLike[str]) -> None:
-        """Writes the processor to a file, by pickle."""
+        """Writes the processor to the file `filename` with pickle."""
         with open(filename, "wb") as file:
             pickle.dump(self, file)
 
     @classmethod
     def restore(cls, filename: str | PathLike[str]) -> VocabularyProcessor:
-        """What `save` wrote. Only open files you trust: pickle can run code. Raises `DataLossError`."""
+        """Reads the processor that `save` wrote. Raises `DataLossError` for a file with another object.
+
+        Open only files that you trust, since unpickling can run code.
+        """
         with open(filename, "rb") as file:
             found = pickle.load(file)
         if not isinstance(found, cls):
@@ -147,21 +150,21 @@ class VocabularyProcessor:
 
 
 class ByteProcessor:
-    """Texts to rows of `max_document_length` UTF-8 bytes, cut or padded with 0."""
+    """Converts texts to rows of `max_document_length` UTF-8 bytes, truncated or padded with 0."""
 
     def __init__(self, max_document_length: int) -> None:
         self.max_document_length = max_document_length
 
-    def fit(self, x: Any) -> ByteProcessor:
-        """Nothing to learn."""
+    def fit(self, x: object) -> ByteProcessor:
+        """Returns the processor; it has nothing to learn from the texts `x`."""
         return self
 
     def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
-        """`transform`."""
+        """Returns `transform(x)`, since there is nothing to fit."""
         return self.transform(x)
 
     def transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
-        """A uint8 vector for each text."""
+        """The UTF-8 bytes of each text, a uint8 vector of length `max_document_length`."""
         for text in x:
             data = text.encode() if isinstance(text, str) else text
             row = np.zeros(self.max_document_length, np.uint8)
@@ -169,6 +172,6 @@ class ByteProcessor:
             yield row
 
     def reverse(self, x: Iterable[Any]) -> Iterator[str]:
-        """The texts of rows."""
+        """The texts of rows of bytes, without trailing zeros."""
         for row in x:
             yield np.asarray(row, np.uint8).tobytes().rstrip(b"\0").decode(errors="replace")

@@ -18,9 +18,9 @@ __all__ = ["Cell", "DeviceTensor", "Holder", "MemoryStats", "Ticket"]
 
 
 class Ticket(Protocol):
-    """Stands for work that was enqueued: it and all before it on its device.
+    """A handle of enqueued work: one run and all earlier work on the same device.
 
-    `wait` returns when it is done, `poll` says whether it is; `done` may lag behind.
+    `wait` returns when the work is done, `poll` asks the device whether it is. `done` is the last known answer.
     """
 
     done: bool
@@ -31,7 +31,7 @@ class Ticket(Protocol):
 
 
 class Holder(Protocol):
-    """What a `DeviceTensor` needs of its device."""
+    """What a `DeviceTensor` uses of its device."""
 
     name: str
 
@@ -39,10 +39,10 @@ class Holder(Protocol):
 
 
 class DeviceTensor:
-    """A dense, row-major tensor on a device, readable 256 bytes past its end by kernels.
+    """A dense, row-major tensor on a device. Kernels may read up to 256 bytes past its end.
 
-    `arg` is what the device binds to a kernel, `array` the host's view of the same memory (None where the host
-    cannot reach it), `ticket` the work that still writes it.
+    `arg` is the argument by which the device binds it to a kernel, `array` the host's view of the same memory (None if
+    the host cannot access it), and `ticket` the work that still writes it.
     """
 
     __slots__ = ("arg", "array", "device", "info", "shape", "ticket")
@@ -51,32 +51,32 @@ class DeviceTensor:
         self,
         device: Holder,
         info: TensorInfo,
-        arg: Any,
+        arg: object,
         array: np.ndarray | None = None,
         ticket: Ticket | None = None,
     ) -> None:
         self.device = device
         self.info = info
         self.shape = info.shape
-        self.arg = arg
+        self.arg: Any = arg  # of a type that only the device knows
         self.array = array
         self.ticket = ticket
 
     def wait(self) -> None:
-        """Returns when the value is there."""
-        # The ticket stays: another thread may have given a variable's tensor a newer one meanwhile.
+        """Waits until the value has been computed."""
+        # The ticket is not removed, because another thread may have set a newer one for a variable's tensor.
         ticket = self.ticket
         if ticket is not None and not ticket.done:
             ticket.wait()
 
     @property
     def is_computed(self) -> bool:
-        """Is the value there? Asks the device, without waiting."""
+        """Whether the value has been computed. Asks the device and does not wait."""
         ticket = self.ticket
         return ticket is None or ticket.done or ticket.poll()
 
     def numpy(self) -> np.ndarray:
-        """The value, waiting for it: the memory itself on a CPU device (no copy), else a copy of it."""
+        """Waits for the value and returns it: a view of the memory on a CPU device (no copy), else a copy."""
         if self.ticket is not None:
             self.wait()
         if self.array is not None:
@@ -90,7 +90,7 @@ class DeviceTensor:
 class Cell:
     """The state of one variable: `tensor` is None until it is initialised.
 
-    Changed only by who holds the lock of the tensor's device.
+    It is changed only while the lock of the tensor's device is held.
     """
 
     __slots__ = ("name", "tensor")
@@ -105,7 +105,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """Bytes: `in_use` by live tensors, `peak` of that, `cached` for reuse, `limit` (0: none)."""
+    """Memory of a device in bytes: `in_use` by live tensors, the `peak` of that, `cached` for reuse, and `limit` (0:
+    none)."""
 
     in_use: int
     peak: int

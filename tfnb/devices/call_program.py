@@ -1,22 +1,23 @@
-"""Programs of library kernels alone, for what the host asks of a device beside the clusters of a plan.
+"""Programs that consist of library kernels, with which host operations update variables on a device.
 
-White paper, section 5. Invariant: the program writes one tensor, the cell it is run with, in place.
+White paper, section 5. Invariant: the program writes one tensor, that of the cell with which it is run, in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfnb.codegen.program import Launch, Module, Program, Slot, Step, VariableUse
 from tfnb.ir.kernelcall import F32, F64, I32, In, KernelCall, KernelSite, Temp
 
 __all__ = ["update_program"]
 
-_APART = 256  # scratch of different keys begins at multiples of it
+_APART = 256  # the alignment of scratch buffers, in bytes
 
 
-def update_program(site: KernelSite, calls: Sequence[KernelCall], reads: bool) -> Program:
-    """The calls of a site without an epilogue, its one output being the cell; `reads`: they read it too."""
+def update_program(site: KernelSite[Any], calls: Sequence[KernelCall], reads: bool) -> Program:
+    """The program of `calls`, whose only output is the cell. `reads` says that they also read the cell."""
     modules: dict[Module, int] = {}
     scratch: dict[str, Slot] = {}
     end = 0

@@ -1,8 +1,9 @@
 """Memory that host and device share: aligned, padded, pooled, limited.
 
-Kernels may read 256 bytes past a tensor's end and like aligned rows, and fresh pages cost more than the work of a
-small kernel; so blocks are taken from a pool and come back when the last array on them dies. Invariant: a block is
-leased to at most one array; every array a user can hold keeps its lease alive through NumPy's `base`.
+Kernels may read 256 bytes past the end of a tensor and are faster with aligned rows, and the first access to new pages
+costs more than a small kernel. So blocks are taken from a pool and returned when the last array on them is destroyed.
+Invariant: a block is leased to at most one array, and every array that a user can have keeps its lease alive through
+NumPy's `base`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ __all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "capacity_of", "keep_freed_m
 
 ALIGNMENT = 128
 PAD = 256
-_KEEP = 1 << 28  # bytes of free blocks kept whatever the limit
+_KEEP = 1 << 28  # bytes of free blocks that are always kept
 
 
-_WHOLE = 1 << 26  # arrays from here on still come from the system and go back to it
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+_WHOLE = 1 << 26  # bytes; larger arrays are still allocated by the system and returned to it
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h
 
 
 @cache
 def keep_freed_memory() -> None:
-    """Makes the process keep what NumPy frees: clearing new pages costs more than most host kernels.
+    """Makes the process keep memory that NumPy frees, because clearing new pages costs more than most host kernels.
 
-    Only where the C library is glibc; elsewhere nothing changes.
+    It has an effect only with glibc.
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if tune is not None:
@@ -46,8 +47,8 @@ def keep_freed_memory() -> None:
 class Block(np.ndarray):
     """Raw bytes that own their memory; tensors begin at byte `start`. `arg` binds it to kernels.
 
-    A subclass, because NumPy lets views of views skip a base of their own type: this one is never skipped, nor
-    is the typed array on it.
+    It is a subclass because NumPy skips a base of the same type when it makes a view of a view. A block is of another
+    type than the array on it, so neither is skipped.
     """
 
     __slots__ = ("arg", "capacity", "lease", "memory", "start")
@@ -55,18 +56,19 @@ class Block(np.ndarray):
     capacity: int
     arg: Any
     lease: _Lease | None
-    memory: Any  # what frees it, when NumPy does not
+    memory: Any  # the object that frees the memory, if NumPy does not
 
 
 class _Lease(weakref.ref[np.ndarray]):
-    """Watches the array a block is leased to."""
+    """A weak reference to the array to which a block is leased."""
 
     __slots__ = ("block",)
     block: Block
 
 
 def capacity_of(nbytes: int) -> int:
-    """Bytes of the block for a tensor of `nbytes`: padded, and rounded up by at most an eighth to fit others too."""
+    """Bytes of the block for a tensor of `nbytes`: padded, and rounded up by at most an eighth so that others can reuse
+    it."""
     n = nbytes + PAD
     if n <= 1024:
         return 1024
@@ -76,16 +78,16 @@ def capacity_of(nbytes: int) -> int:
 
 def numpy_block(capacity: int) -> Block:
     """A block of ordinary memory."""
-    block = np.ndarray.__new__(Block, (capacity + ALIGNMENT,), np.uint8)
+    block: Block = np.ndarray.__new__(Block, (capacity + ALIGNMENT,), np.uint8)
     block.start = -block.ctypes.data % ALIGNMENT
     return block
 
 
 class HostPool:
-    """Leases typed arrays on blocks. Its owner serialises the calls; arrays may die in any thread.
+    """Leases typed arrays on blocks. The owner serialises the calls; arrays may be destroyed in any thread.
 
-    `limit` is in bytes (0: none); `make(capacity)` gives a block or raises MemoryError; `settle()` waits for the work
-    that may still write to free blocks, before they go back to the system.
+    `limit` is in bytes (0: none). `make(capacity)` returns a block or raises MemoryError. `settle()` waits for the work
+    that may still write to free blocks, and is called before they are returned to the system.
     """
 
     def __init__(
@@ -135,7 +137,7 @@ class HostPool:
         return array, block.arg
 
     def owns(self, array: np.ndarray) -> bool:
-        """Is this an array that `take` gave, whole?"""
+        """Returns whether this is an array that `take` has returned, and not a part of one."""
         block = array.base
         if type(block) is not Block:
             return False
@@ -143,7 +145,7 @@ class HostPool:
         return lease is not None and lease() is array and self._leases.get(id(block)) is lease
 
     def arg(self, array: np.ndarray) -> Any:
-        """The kernel argument of an array that `owns` said yes to."""
+        """The kernel argument of an array for which `owns` is true."""
         return array.base.arg  # type: ignore[union-attr]
 
     def stats(self) -> MemoryStats:
@@ -151,7 +153,7 @@ class HostPool:
         return MemoryStats(self._in_use, self._peak, self._cached, self._limit)
 
     def trim(self) -> None:
-        """Gives all free blocks back to the system."""
+        """Returns all free blocks to the system."""
         self._collect()
         self._drop()
 
@@ -160,7 +162,7 @@ class HostPool:
             self._settle()
         for blocks in self._free.values():
             for block in blocks:
-                block.arg = None  # it holds an array on the block: a ring that no collector sees
+                block.arg = None  # else a reference cycle that the collector does not see
         self._free.clear()
         self._cached = 0
 
@@ -169,7 +171,7 @@ class HostPool:
             block = self._returned.popleft().block
             block.lease = None
             if self._leases.pop(id(block), None) is None:
-                continue  # an interrupt cut `take` off
+                continue  # an interrupt ended `take` early
             self._in_use -= block.capacity
             self._free.setdefault(block.capacity, []).append(block)
             self._cached += block.capacity
@@ -177,7 +179,7 @@ class HostPool:
             self._drop()
 
     def _recount(self) -> None:
-        """Mends what Ctrl-C may have left behind in the middle of `take` or `_collect`: leases, and the sum of them."""
+        """Corrects the leases and their sum after Ctrl-C in the middle of `take` or `_collect`."""
         self._collect()
         self._leases = {key: lease for key, lease in self._leases.items() if lease() is not None}
         self._in_use = sum(lease.block.capacity for lease in self._leases.values())

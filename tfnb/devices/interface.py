@@ -1,6 +1,6 @@
-"""What every kind of device offers to the runtime (white paper, section 3).
+"""The interface of all devices (white paper, section 3).
 
-A device loads programs, runs them in the order in which they are given to it, and owns memory. Invariant: while a
+A device loads programs, runs them in the order of the calls, and owns memory. Invariant: while a
 thread holds `lock`, no other thread enqueues work on the device or changes a cell that lives there.
 """
 
@@ -19,11 +19,13 @@ from tfnb.ir.kernelcall import TensorInfo
 Lock = AbstractContextManager[Any]
 """A reentrant lock."""
 
-__all__ = ["Device", "LoadedProgram", "Program", "Recorder"]
+__all__ = ["Device", "DeviceFacts", "LoadedProgram", "Lock", "Program", "Recorder"]
 
 
 class Recorder(Protocol):
-    """Takes the times of a traced step; see `tfnb.runtime.stats`. `begin`: its zero, by `time.perf_counter`."""
+    """Receives the times of a traced step, in microseconds since `begin`, which is a `time.perf_counter` in seconds.
+
+    `tfnb.runtime.stats` implements it."""
 
     begin: float
 
@@ -57,18 +59,18 @@ class LoadedProgram(Protocol):
         rng: np.ndarray | None = None,
         recorder: Recorder | None = None,
     ) -> Sequence[DeviceTensor | np.ndarray]:
-        """Enqueues all steps and returns the outputs, in fresh memory, without waiting; small ones may be arrays.
+        """Enqueues all steps and returns the outputs, in new memory, without waiting; small outputs may be arrays.
 
-        `inputs` are NumPy arrays or tensors of any device, of the program's input infos; `cells` those of
-        `program.variables`; `rng` the uint32[n, 4] table for `program.random`. Cells that are
-        written hold their new value when the outputs are ready; nothing of it happens if this raises
-        `ResourceExhaustedError`. Arrays may be changed once the outputs are ready.
+        `inputs` are NumPy arrays or tensors of any device, with the dtypes and shapes of `program.inputs`; `cells` are
+        those of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
+        values when the outputs are ready, and keep the old ones if this raises `ResourceExhaustedError`. The caller may
+        change input arrays when the outputs are ready.
         """
         ...
 
 
 class Device(Protocol):
-    """A device. `name` is complete: "/job:localhost/replica:0/task:0/device:CPU:0"."""
+    """A device. `name` is a full name, as "/job:localhost/replica:0/task:0/device:CPU:0"."""
 
     name: str
     facts: DeviceFacts
@@ -77,11 +79,11 @@ class Device(Protocol):
     def lock(self) -> Lock: ...
 
     def load(self, program: Program) -> LoadedProgram:
-        """Builds and binds. Raises `KernelBuildError` or `ResourceExhaustedError`."""
+        """Builds a program and binds it to the device. Raises `KernelBuildError` or `ResourceExhaustedError`."""
         ...
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:
-        """Fresh memory with any content. Raises `ResourceExhaustedError`."""
+        """A new tensor with arbitrary content. Raises `ResourceExhaustedError`."""
         ...
 
     def from_numpy(self, array: np.ndarray) -> DeviceTensor:
@@ -89,23 +91,23 @@ class Device(Protocol):
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
-        """A copy of the tensor's value on the host; of the memory itself where the host can reach it, a view."""
+        """The tensor's value on the host: a view where the host can access the memory, else a copy."""
         ...
 
     def fence(self) -> Ticket | None:
-        """The ticket of all that was enqueued until now, None when it is done."""
+        """The ticket of all work that was enqueued until now; None if it is done."""
         ...
 
     def synchronize(self) -> None:
-        """Returns when all that was enqueued until now is done, other threads may go on meanwhile."""
+        """Waits for all work that was enqueued until now. Other threads may enqueue more meanwhile."""
         ...
 
     def memory_stats(self) -> MemoryStats: ...
 
     def describe(self) -> dict[str, Any]:
-        """Facts for people: platform, driver, compute units, memory."""
+        """Properties of the device for users: platform, driver, compute units, memory in bytes."""
         ...
 
     def close(self) -> None:
-        """Waits for enqueued work and gives memory back. The device is not used afterwards."""
+        """Waits for enqueued work and releases memory. The device is not used afterwards."""
         ...

@@ -1,4 +1,4 @@
-"""A device that costs nothing and computes nothing: it measures the runtime around it.
+"""A device that computes nothing, with which the cost of the runtime itself is measured.
 
 Invariant: outputs and written variables are zeros of the right dtype and shape; nothing is compiled or launched.
 """
@@ -21,7 +21,7 @@ __all__ = ["NullDevice"]
 
 
 class NullDevice:
-    """Looks like a CPU of `facts`; `name` as any device's."""
+    """A device with the properties `facts` (default: those of a CPU). `name` is a full device name."""
 
     def __init__(self, name: str, facts: DeviceFacts | None = None) -> None:
         self.name = name
@@ -58,7 +58,7 @@ class NullDevice:
 
 
 class NullProgram:
-    """Gives zeros."""
+    """A program whose outputs are zeros."""
 
     def __init__(self, device: NullDevice, program: Program) -> None:
         self.program = program

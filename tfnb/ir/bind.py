@@ -1,7 +1,7 @@
 """Binding a call to a signature: flat inputs, type variables, attributes.
 
-Both builders of nodes (the user's graph and a pass's edit) use it, so the rules of conversion and type
-inference stand once. Invariant: after binding every type variable has one dtype and every input is a tensor.
+The user's graph and the edit of a pass both use it, so there is one place for the rules of conversion and type
+inference. Invariant: after binding every type variable has one dtype and every input is a tensor.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
 
 
 def to_bytes(array: np.ndarray) -> np.ndarray:
-    """Texts as TensorFlow's strings: an object array of bytes, in UTF-8."""
+    """An array of texts as TensorFlow's strings: an object array of bytes in UTF-8."""
     found = np.empty(array.shape, object)
     for i, x in np.ndenumerate(array):
         found[i] = x.encode() if isinstance(x, str) else bytes(x) if isinstance(x, np.bytes_) else x
@@ -87,9 +87,9 @@ def _all_text(array: np.ndarray) -> bool:
 
 
 def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
-    """An array of Python objects: of text, or of numbers where `dtype` says what numbers they shall be.
+    """The array for an array of Python objects: of texts, or of numbers if `dtype` says which numbers these are.
 
-    Raises `DTypeError`.
+    Raises `DTypeError` for other objects, and for numbers without a dtype.
     """
     if _all_text(array):
         return to_bytes(array)
@@ -128,7 +128,7 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
             given = attrs.pop(var)
             many = isinstance(given, (list, tuple))
             types[var] = [as_dtype(t) for t in given] if many else as_dtype(given)
-    for a in opdef.output_args:  # as many outputs as an attribute says (Split)
+    for a in opdef.output_args:  # an attribute gives the number of outputs, as that of Split
         if a.number is not None and a.number in attrs:
             types[a.number] = int(attrs[a.number])
     args = opdef.input_args
@@ -165,7 +165,7 @@ def _cast_mend(got: DType, wanted: DType) -> str:
 
 
 def _cast_either(got: DType, wanted: DType, variable: str) -> str:
-    """Which of two inputs that must have one type to cast: integers to the floating type, else the later input."""
+    """The advice which of two inputs to cast, if both must have one type: integers to floats, else the later input."""
     other = f", the type {variable} of its other inputs"
     if not _castable(got, wanted):
         return other

@@ -19,8 +19,8 @@ _UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
 class Bound:
     """The values of the op's integer input `input` lie in [low, high).
 
-    `high` is a number, or one for each place along the input's last axis. `low` None: nothing is too low. `what` is
-    what a message calls a value.
+    `high` is a number, or one number for each position along the input's last axis. If `low` is None, no number is too
+    low. `what` names a value in messages.
     """
 
     input: int
@@ -29,7 +29,7 @@ class Bound:
     what: str = "index"
 
     def message(self, op: str, wrong: tuple[int, int]) -> str:
-        """`wrong`: what `outside` found."""
+        """The text of the error for `wrong`, the result of `outside`."""
         value, high = wrong
         needed = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
         return f"{op}: {self.what} {value} is not {needed}"
@@ -45,7 +45,7 @@ class Check:
 
 
 def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
-    """The first of `values` that is out of bounds with the number that it should be below, or None."""
+    """The first of `values` that is out of bounds, with the number below which it should be; None if there is none."""
     low, high = bound.low, bound.high
     if not values.size:
         return None
@@ -53,7 +53,9 @@ def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
         if values.size == 1:
             n = values.item()
             return (n, high) if n >= high or (low is not None and n < low) else None
-        unsigned = _UNSIGNED.get(values.dtype) if low == 0 else None  # then negative numbers are the largest of all
+        unsigned = (
+            _UNSIGNED.get(values.dtype) if low == 0 else None
+        )  # as unsigned numbers the negative ones are the largest of all
         least = None if low is None or unsigned is not None else values.min()
         most = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
         if most < high and (least is None or least >= low):

@@ -9,7 +9,6 @@ gets the edge that closes the loop, and an operation may compute the same values
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -21,7 +20,6 @@ from tfnb.errors import (
     FinalizedGraphError,
     GraphError,
     InvalidArgumentError,
-    NotFoundError,
     OpError,
 )
 from tfnb.ir import default
@@ -29,10 +27,13 @@ from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, infer_context, vector_length
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.elements import Elements
 from tfnb.ir.graphdef.encode import as_graph_def
+from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
+from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
@@ -49,8 +50,8 @@ __all__ = [
 ]
 
 
-def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]) -> list[TensorSpec]:
-    """dtype and static shape of every output."""
+def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
+    """The dtype and static shape of every output. Raises the errors of the op's shape function."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
         if a.type_list:
@@ -75,8 +76,8 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: di
     return specs
 
 
-def pack_outputs(opdef: OpDef, op: Any, outputs: Sequence[Tensor]) -> Any:
-    """What a call of the op returns: the Operation, one Tensor, or a list."""
+def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
+    """The result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
     if not opdef.output_args:
         return op
     single = len(opdef.output_args) == 1
@@ -85,35 +86,29 @@ def pack_outputs(opdef: OpDef, op: Any, outputs: Sequence[Tensor]) -> Any:
     return list(outputs)
 
 
-class GraphBuilder(Collections):
+class GraphBuilder(Elements, Collections):
     """A dataflow graph that is being built: `tf.Graph`.
 
     Use `with graph.as_default():` to build into it. Thread-safe: each thread has its own scopes.
     """
 
-    captures = False  # a function's body takes tensors of the graph around it
+    captures = False  # only the body of a function captures tensors of the graph around it
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        Elements.__init__(self)
+        Collections.__init__(self)
         self._names = Names()
-        self._operations: list[Operation] = []
-        self._by_name: dict[str, Operation] = {}
-        self._consumers: dict[tuple[int, int], list[Operation]] = {}
-        super().__init__()
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
-        self.client_state: dict[str, Any] = {}  # what client packages keep per graph (variable scopes, ...)
+        self.client_state: dict[str, Any] = {}  # state that client packages have for each graph (variable scopes, ...)
 
     # building
 
     @property
     def graph(self) -> GraphBuilder:
+        """The graph itself, as tensors and operations have one."""
         return self
-
-    @property
-    def version(self) -> int:
-        return len(self._operations)
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Adds a node for a call of `opdef`; see `OpDef.__call__`."""
@@ -128,7 +123,7 @@ class GraphBuilder(Collections):
         return pack_outputs(opdef, op, op.outputs)
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
         """Adds the operation and returns it. Raises `GraphError` or `ShapeError`, and then nothing is added."""
         for t in inputs:
@@ -154,22 +149,18 @@ class GraphBuilder(Collections):
                 scopes.control_flow.add_op(op)
             if scopes.recompute is not None:
                 scopes.recompute.add(op)
-            op.id = len(self._operations)
-            self._operations.append(op)
-            self._by_name[op.name] = op
-            for t in op.inputs:
-                self._consumers.setdefault((t.op.id, t.index), []).append(op)
+            self._add(op)
         return op
 
     def _full_name(self, name: str) -> str:
-        if name.endswith("/"):  # "scope/" reopens exactly that name
+        if name.endswith("/"):  # a name that ends in "/" is complete: no scope is put in front of it
             full = name[:-1]
             return full if full not in self._by_name else self._names.unique(full)
         check_name(name, self.scopes.name)
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
-    def _contained(self, attrs: Any) -> Any:
-        """State made inside `tf.container` lives there unless its own attributes say another container."""
+    def _contained(self, attrs: Attrs) -> Attrs:
+        """The attributes with the container of `tf.container`, unless they name a container themselves."""
         containers = self.scopes.containers
         if not containers or not containers[-1] or getattr(attrs, "container", None) != "":
             return attrs
@@ -183,7 +174,7 @@ class GraphBuilder(Collections):
         return [c for c in found if c not in behind]
 
     def _place(self, op: Operation) -> None:
-        """Applies the device scopes from the innermost out; an outer scope fills only what is left open."""
+        """Applies the device scopes, the innermost first; an outer scope only fills parts that are still open."""
         found = DeviceSpec()
         for spec in reversed(self.scopes.devices):
             if spec is None:
@@ -219,22 +210,22 @@ class GraphBuilder(Collections):
     def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor:
         """A Const node that holds `array` (copied, so that later changes do not show).
 
-        dtype: if it is not the array's own, as for quantised numbers, which are held as integers.
+        `dtype` is given if it is not the array's own: quantised numbers are stored as plain integers.
         """
         array = np.array(array)
         array.flags.writeable = False
         dtype = as_dtype(array.dtype) if dtype is None else dtype
         return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
 
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a GraphDef message: all operations, or those added after `version` was `from_version`.
 
-        With `add_shapes`, static shapes stand in the attributes "_output_shapes".
+        With `add_shapes`, the attributes "_output_shapes" hold the static shapes.
         """
         return as_graph_def(self, from_version, add_shapes)
 
     def finalize(self) -> None:
-        """No operation can be added afterwards."""
+        """Makes every later addition of an operation an error, `FinalizedGraphError`."""
         self.finalized = True
 
     def as_default(self) -> AbstractContextManager[Any]:
@@ -245,7 +236,10 @@ class GraphBuilder(Collections):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Any:
-        """Names made inside begin with `name/`; a name that ends in '/' reopens that scope; None or '' is the root."""
+        """Operations made inside have names that begin with `name/`.
+
+        A name that ends in '/' opens that very scope again; None or '' is the root. The value of the `with` block is
+        the scope with a '/' at its end."""
         if not name:
             scope = ""
         elif name.endswith("/"):
@@ -259,7 +253,7 @@ class GraphBuilder(Collections):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
-        """Operations made inside run after `control_inputs`; None drops the outer dependencies."""
+        """Operations made inside the block run after `control_inputs`; None clears the dependencies of outer blocks."""
         if control_inputs is None:
             before = self.scopes.control_flow
             with self.scopes.pushed(self.scopes.control, None):
@@ -277,14 +271,16 @@ class GraphBuilder(Collections):
             yield
 
     def device(self, spec: object) -> AbstractContextManager[None]:
-        """Operations made inside get this (partial) device, unless an inner scope gave one. None clears."""
+        """Operations made inside the block get this device, unless an inner block gives another one.
+
+        `spec` may be partial, or a function of the operation. None clears the devices of outer blocks."""
         return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
 
     @contextmanager
     def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
-        """Operations made inside live on the device of `op`; device scopes around the block do not count.
+        """Operations made inside the block are placed on the device of `op`, whatever device blocks are around it.
 
-        `ignore_existing` drops what the block's surroundings colocate with; `op` may be None then.
+        With `ignore_existing` the colocation of outer blocks is cleared, and `op` may be None.
         """
         if op is None and not ignore_existing:
             raise InvalidArgumentError("colocate_with(None) needs ignore_existing=True")
@@ -304,61 +300,12 @@ class GraphBuilder(Collections):
             scopes.colocate = before
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
-        """Ops made inside take the gradient registered under another name: `{"Square": "MySquareGrad"}`."""
+        """Ops made inside the block use gradients registered under other names: `{"Square": "MySquareGrad"}`."""
         return self.scopes.pushed(self.scopes.gradients, dict(op_type_map))
 
     def container(self, name: str) -> AbstractContextManager[None]:
-        """State made inside lives in the named container."""
+        """State made inside the block is put into the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
-
-    # looking up
-
-    def get_operations(self) -> list[Operation]:
-        with self._lock:
-            return list(self._operations)
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        return self.as_graph_element(name, allow_tensor=False)
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        return self.as_graph_element(name, allow_operation=False)
-
-    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
-
-        Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
-        for anything else.
-        """
-        if isinstance(obj, str):
-            found = self._named(obj, allow_operation)
-        elif hasattr(obj, "__tensor__"):
-            found = obj.__tensor__(as_ref=True)
-        else:
-            found = obj
-        if (isinstance(found, Tensor) and allow_tensor) or (isinstance(found, Operation) and allow_operation):
-            if found.graph is not self:
-                raise GraphError(f"{found.name} is an element of another graph")
-            return found
-        wanted = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
-        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {wanted}")
-
-    def _named(self, name: str, allow_operation: bool) -> Any:
-        op_name, colon, port = name.partition(":")
-        op = self._by_name.get(op_name)
-        if op is None:
-            raise NotFoundError(f"the name {name!r} refers to an operation that is not in the graph")
-        if not colon:
-            if not allow_operation:
-                raise InvalidArgumentError(f"{name!r} names an operation; a tensor's name is like '{name}:0'")
-            return op
-        if not port.isdigit() or int(port) >= len(op.outputs):
-            raise NotFoundError(f"{name!r}: the operation {op_name!r} has {len(op.outputs)} outputs")
-        return op.outputs[int(port)]
-
-    def consumers(self, tensor: Tensor) -> list[Operation]:
-        """The operations that read `tensor`."""
-        with self._lock:
-            return list(self._consumers.get((tensor.op.id, tensor.index), ()))
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A name that no operation has yet, inside the current scope."""
@@ -369,7 +316,7 @@ class GraphBuilder(Collections):
 
 @contextmanager
 def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
-    """What is added inside stays only if the block ends without an error; other threads wait meanwhile."""
+    """Operations added inside the block are removed again if it ends with an error; other threads wait meanwhile."""
     with graph._lock:
         before, names = graph.version, graph._names.copy()
         try:
@@ -385,7 +332,7 @@ def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
 
 
 def claim_name(graph: GraphBuilder, name: str) -> None:
-    """Takes exactly this full name. Raises `GraphError` when an operation has it."""
+    """Reserves exactly this full name. Raises `GraphError` when an operation has it."""
     with graph._lock:
         if name in graph._by_name:
             raise GraphError(f"the graph has an operation {name!r} already")
@@ -393,13 +340,13 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
 
 
 def claim_frame(graph: GraphBuilder, name: str) -> str:
-    """The name itself for a loop's frame that was read from a file, or another when the graph has that one."""
+    """A unique name for the frame of a loop that was read from a file: `name` itself if it is free."""
     with graph._lock:
         return graph._names.unique(name)
 
 
 def replace_input(op: Operation, index: int, value: Tensor) -> None:
-    """Makes `value` input `index` of `op`: the edge that closes a loop cannot be there when its Merge is made."""
+    """Makes `value` input `index` of `op`. The edge that closes a loop does not exist yet when its Merge is made."""
     graph = op.graph
     with graph._lock:
         old = op.inputs[index]
@@ -408,8 +355,8 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
         graph._consumers.setdefault((value.op.id, value.index), []).append(op)
 
 
-def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]) -> None:
-    """Makes `op` an operation of another type that gives the same values; its name and its readers stay."""
+def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> None:
+    """Makes `op` an operation of another type that computes the same values; its name and its readers stay."""
     graph = op.graph
     with graph._lock:
         for t in op.inputs:

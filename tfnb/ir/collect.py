@@ -1,4 +1,4 @@
-"""Collections: named lists that a graph carries, and what may not be fed or fetched.
+"""Collections: named lists of a graph, and the tensors and operations that may not be fed or fetched.
 
 Invariant: a collection is created by its first member; `get_collection` gives a copy, `_ref` the list itself.
 """
@@ -16,7 +16,7 @@ __all__ = ["Collections"]
 
 
 class Collections:
-    """The part of a graph that holds things by name rather than by edges."""
+    """The part of a graph that holds objects in named lists."""
 
     def __init__(self) -> None:
         self.collections: dict[str, list[Any]] = {}
@@ -24,13 +24,16 @@ class Collections:
         self._unfetchable: set[Any] = set()
 
     def add_to_collection(self, name: str, value: object) -> None:
+        """Appends `value` to the collection `name`."""
         self.collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Sequence[str] | str, value: object) -> None:
+        """Appends `value` to several collections, to each once; one name may be given alone."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:
+        """The list of a collection itself, so that changes of it stay; created empty if there is none."""
         return self.collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
@@ -42,19 +45,25 @@ class Collections:
         return [x for x in items if hasattr(x, "name") and pattern.match(x.name)]
 
     def get_all_collection_keys(self) -> list[str]:
+        """The names of all collections."""
         return [k for k in self.collections if isinstance(k, str)]
 
     def clear_collection(self, name: str) -> None:
+        """Removes a collection, if there is one of this name."""
         self.collections.pop(name, None)
 
     def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes every `feed_dict` with this tensor an error."""
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a step may feed the tensor."""
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Operation) -> None:
+        """Makes every fetch of this operation, or of its outputs, an error."""
         self._unfetchable.add(op)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a step may fetch the tensor or operation."""
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._unfetchable

@@ -1,7 +1,7 @@
-"""Constants: the `Const` op, and what of a tensor's value is known while the graph is built.
+"""Constants: the `Const` op, and the values of tensors that are known while the graph is built.
 
 Shape functions need values (the axis of a reduction, the target of a reshape); this module finds them through
-pure ops by running their host kernels. Invariant: a found value is exactly what a step would compute.
+pure ops by running their host kernels. Invariant: a value that is found is exactly the one that a step computes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.record import Attrs
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, QUANTIZED, Shape, unknown_shape
 
 __all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value", "vector_length"]
 
-MAX_RANK = 254  # dimensions of a shape, as in TensorFlow
+MAX_RANK = 254  # the most dimensions of a shape, as in TensorFlow
 _MAX_FOLD = 4096  # elements: shapes and axes are small; larger values wait for the step's own folding
 # Elements of a value that a shape function is given. A file can name a constant of any size in a few bytes, and shape
 # functions make Python lists of what they are given.
 _MAX_STATIC = 1 << 16
-_DEPTH = 24  # ops between a constant and what is made of it
+_DEPTH = 24  # the most ops between a constant and the value that is computed of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +50,20 @@ CONST = OpDef(
 
 
 def foldable(opdef: OpDef) -> bool:
-    """May a node of this kind be replaced by its value when its inputs are known?"""
+    """Whether a node of this op may be replaced by its value when its inputs are known."""
     return opdef.kind is Kind.COMPUTE and not opdef.stateful and not opdef.writes
 
 
-def constant_value(tensor: Any, depth: int = _DEPTH) -> np.ndarray | None:
+def constant_value(tensor: Tensor, depth: int = _DEPTH) -> np.ndarray | None:
     """The value of a tensor if constants alone determine it and it is small, else None.
 
-    A tensor whose input shapes are fully known gives `tf.shape(x)` too.
+    The value of `tf.shape(x)` is known if the static shape of `x` is fully known.
     """
     return _Search().value(tensor, depth)
 
 
 def constant_shape(tensor: Tensor, depth: int = _DEPTH) -> Shape:
-    """The value of an integer vector read as a shape; -1 and what is not known are unknown dimensions.
+    """The value of an integer vector read as a shape; elements that are -1 or not known are unknown dimensions.
 
     Raises `ShapeError` for a vector of more than `MAX_RANK` elements.
     """
@@ -72,7 +73,7 @@ def constant_shape(tensor: Tensor, depth: int = _DEPTH) -> Shape:
 def vector_length(length: int, name: str) -> int:
     """The length of a vector that is read as a shape. Raises `ShapeError` when it is more than `MAX_RANK`.
 
-    Callers ask before they make a `Shape`, whose tuple would have as many elements as the vector.
+    Callers check this before they make a `Shape`, whose tuple would have as many elements as the vector.
     """
     if length > MAX_RANK:
         raise ShapeError(f"{name} gives a shape of {length} dimensions; at most {MAX_RANK} are served")
@@ -80,7 +81,7 @@ def vector_length(length: int, name: str) -> int:
 
 
 class _Search:
-    """One search for values and shapes. It looks at each tensor once, for many paths may lead to a tensor."""
+    """One search for values and shapes. It visits each tensor once, since many paths may lead to a tensor."""
 
     __slots__ = ("_shapes", "_values")
 
@@ -108,7 +109,7 @@ class _Search:
         return found
 
     def shape_or_unknown(self, tensor: Tensor, depth: int) -> Shape:
-        """As `constant_shape`, but a vector that is too long for a shape is data, of which nothing is known."""
+        """As `constant_shape`, but a vector that is too long for a shape counts as data, and gives an unknown shape."""
         try:
             return self.shape(tensor, depth)
         except ShapeError:
@@ -165,12 +166,12 @@ class _Search:
 
 
 def _small(value: np.ndarray | None) -> np.ndarray | None:
-    """The value if it is small enough for a shape function, else None: the function then takes it as unknown."""
+    """The value if it is small enough for a shape function, else None, which means unknown to the function."""
     return None if value is None or value.size > _MAX_STATIC else value
 
 
-def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: Mapping[str, Any]) -> Infer:
-    """The view of a node's inputs that its shape function gets."""
+def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: Mapping[str, Any]) -> Infer:
+    """The argument of a node's shape function."""
     search = _Search()
     return Infer(
         opdef.name,

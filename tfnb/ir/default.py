@@ -1,8 +1,8 @@
 """The default-graph stack of each thread (white paper, section 2: programs build into the current graph).
 
-Op calls without tensor inputs need a graph to build into, and the catalogue's own functions are such calls, so
-the stack lives here and not in `client`. Invariant: a thread's stack is its own; the bottom is one graph
-for the process, made on first use.
+Calls of ops without tensor inputs need a graph to build into. The catalogue's own functions make such calls, so the
+stack is here and not in `client`. Invariant: each thread has its own stack; at the bottom of all of them is one graph
+of the process, made on first use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _factory: list[Callable[[], Any]] = []
 
 
 def set_factory(factory: Callable[[], Any]) -> None:
-    """Says how the process's bottom graph is made (called once, by the builder's module)."""
+    """Sets the function that makes the process's default graph; the module of the builder calls this once."""
     _factory[:] = [factory]
 
 
@@ -66,9 +66,10 @@ def pushed(graph: object) -> Iterator[Any]:
 
 
 def graph_of(inputs: Iterable[Any]) -> Any:
-    """Inside a function's body, that body. Else the graph of the first graph element among `inputs`.
+    """The graph to which a call with these inputs adds its node.
 
-    Lists are looked into; without any such element it is the default graph.
+    While the body of a function is built, this is the body. Otherwise it is the graph of the first element of a graph
+    among `inputs` and the lists in them; without such an element it is the default graph.
     """
     if _stack.graphs and _stack.graphs[-1].captures:
         return _stack.graphs[-1]

@@ -1,9 +1,9 @@
-"""Functions: a subgraph under a name, which other graphs call like an op (TensorFlow's FunctionDef).
+"""Functions: graphs with a name that other graphs call like ops (TensorFlow's FunctionDef).
 
-The body is a graph of its own with `_Arg` nodes for the arguments; a call is one node whose op carries the body, and
-the compiler puts the body in its place. Tensors of outside that the body reads become further arguments; a variable
-that it changes is an argument from the beginning. Invariant: a body holds no variable and never calls itself, so it can
-be copied anywhere, and what all copies together hold is bounded.
+The body is a graph of its own with `_Arg` nodes for the arguments. A call is one node whose op has the body, and the
+compiler replaces the node by the body. Tensors of the graph outside that the body reads become further arguments; a
+variable that it changes is an argument from the beginning. Invariant: a body holds no variable and never calls itself,
+so it can be copied anywhere, and the number of nodes of all copies together is bounded.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.record import Attrs
+from tfnb.ir.step_graph.edit import EditNode
 from tfnb.ir.step_graph.graph import graph_from_operations
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
 __all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
 
-MAX_NODES = 1_000_000  # of a function with the functions that it calls put in place
+MAX_NODES = 1_000_000  # of a function in which all calls of functions are replaced by their bodies
 
 
 @dataclass(frozen=True, slots=True)
 class ArgAttrs:
-    """`index`: which argument; `shape`: its static shape."""
+    """`index` is the number of the argument, `shape` its static shape."""
 
     index: int = 0
     shape: Shape = unknown_shape
@@ -70,7 +72,7 @@ class FunctionBuilder(GraphBuilder):
             self.seed = outside.seed
 
     def add_arg(self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg", ref: bool = False) -> Tensor:
-        """The next argument, with `ref` a variable; the name gets the form that TensorFlow asks of arguments."""
+        """Adds an argument, with `ref` a variable. The name is changed to the form of TensorFlow's arguments."""
         name = re.sub(r"[^a-z0-9_]", "_", name.lower())
         name = name if name[:1].isalpha() else f"arg_{name}"
         attrs = ArgAttrs(len(self.args), shape)
@@ -79,10 +81,13 @@ class FunctionBuilder(GraphBuilder):
         return made
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        """As `GraphBuilder.to_tensor`; a tensor of the graph outside is captured."""
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:
-        """The tensor as the body sees it. Raises `GraphError` for a reference, or a tensor of a graph elsewhere."""
+        """The tensor inside the body: `t` itself, or the argument that captures it.
+
+        Raises `GraphError` for a reference, and for a tensor that is not of the graph around the body."""
         if t.graph is self:
             return t
         if t.spec.ref:
@@ -97,8 +102,9 @@ class FunctionBuilder(GraphBuilder):
         return self.captured[t]
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
+        """As `GraphBuilder.create_op`; inputs from outside are captured. Raises `GraphError` for a variable."""
         if opdef.kind is Kind.VARIABLE:
             raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
         return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
@@ -107,8 +113,8 @@ class FunctionBuilder(GraphBuilder):
 class Function:
     """A finished body: `args` and `results` are its tensors; `opdef` is the op that calls it.
 
-    gradient(function) gives the op's gradient function, made when it is first wanted. `captured` are the tensors
-    of outside that a call passes behind its own arguments.
+    `gradient(function)` makes the op's gradient function when it is first needed. `captured` are the tensors of the
+    graph outside that a call passes after its own arguments.
     """
 
     def __init__(
@@ -127,8 +133,10 @@ class Function:
         self.results = tuple(results)
         self.captured = tuple(body.captured)
         self.gradient_function: Callable[[], Function] | None = None
-        self.passed: dict[int, int] = {}  # result -> the argument, a variable's handle, that it hands back
-        # arguments' shapes -> the function for these, where its own shapes are less known
+        self.passed: dict[
+            int, int
+        ] = {}  # number of a result -> number of the argument, a handle of a variable, that is returned unchanged
+        # the function for certain shapes of arguments, if this one has less known shapes
         self.refined: Callable[[tuple[Shape, ...]], Function] | None = None
         self._gradient = gradient
         self._shapes = shapes
@@ -153,17 +161,18 @@ class Function:
 
     @cached_property
     def gradient(self) -> Callable[..., Any]:
+        """The gradient function of calls: (operation, *gradients of the results) -> gradients of the arguments."""
         return self._gradient(self)
 
     @cached_property
     def writes(self) -> bool:
-        """Does it, or a function that it calls, change a variable?"""
+        """Whether the body, or a function that it calls, changes a variable."""
         called = (op.opdef.body for op in self.body.get_operations() if op.opdef.body is not None)
         return any(op.opdef.writes for op in self.body.get_operations()) or any(f.writes for f in called)
 
     @property
     def effects(self) -> list[Operation]:
-        """The body's operations that do something though nothing reads them."""
+        """The operations of the body that have an effect although nothing reads them."""
         return [op for op in self.body.get_operations() if op.opdef not in _ARGS and _has_effect(op)]
 
     def _infer(self, c: Infer) -> tuple[Shape, ...]:
@@ -191,7 +200,7 @@ class Function:
 
     @staticmethod
     def unique_name(name: str, body: GraphBuilder) -> str:
-        """`name` with digits that tell the body from others."""
+        """`name` with digits that identify the body."""
         nodes = (f"{op.type} {[t.name for t in op.inputs]} {op.attrs!r} {op.types}" for op in body.get_operations())
         text = "\n".join(nodes)
         return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -207,16 +216,25 @@ def _has_effect(op: Operation) -> bool:
     return op.opdef.stateful and not any(t.consumers() for t in op.outputs)
 
 
-def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
+class NodeMaker(Protocol):
+    """What nodes are added to: a graph under construction, or a pass's edit."""
+
+    def create_op(
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
+    ) -> Operation | EditNode:
+        """Adds a node."""
+
+
+def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
     """Copies a body's nodes into `target`, a builder or a pass's edit, with `args` in place of its arguments.
 
-    Gives the table of the body's tensors and their copies. Loops get frames of the name `frame` before their own.
+    Returns the table from the body's tensors to their copies. `frame` is put in front of the names of loops' frames.
     """
     if len(args) != len(function.args):
         raise InvalidArgumentError(f"{function.name} takes {len(function.args)} arguments, got {len(args)}")
     table = dict(zip(function.args, args, strict=True))
-    made: dict[Operation, Any] = {}
-    late: list[tuple[Any, int, Tensor]] = []
+    made: dict[Operation, Operation | EditNode] = {}
+    late: list[tuple[Operation | EditNode, int, Tensor]] = []
     for op in in_order(function.body.get_operations()):
         if op.opdef in _ARGS:
             continue
@@ -225,9 +243,9 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
         attrs = op.attrs
         if frame and hasattr(attrs, "frame_name"):
             attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
-        inputs = [first if t is None else t for t in known]
+        inputs: list[Any] = [first if t is None else t for t in known]
         copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
-        if None in known:  # a loop's Merge, which its NextIteration follows
+        if None in known:  # the Merge of a loop, which reads a NextIteration that comes later
             copied.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
             late.extend((copied, i, op.inputs[i]) for i, t in enumerate(known) if t is None)
         copied.origin = op.origin
@@ -246,13 +264,14 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
 
 
 def in_order(ops: Sequence[Operation]) -> list[Operation]:
-    """Operations of a body, each behind its inputs: one that was redefined may read later ones."""
+    """The operations of a body, each after its inputs: an operation that was redefined may read later ones."""
     by_id = {op.id: op for op in ops}
     return [by_id[i] for i in graph_from_operations(ops).order]
 
 
-def _wait_for(node: Any, before: Sequence[Any]) -> None:
+def _wait_for(node: Operation | EditNode, before: Sequence[Operation | EditNode]) -> None:
     if isinstance(node, Operation):
-        node.control_inputs = list(dict.fromkeys([*node.control_inputs, *before]))
+        operations: list[Any] = [*node.control_inputs, *before]
+        node.control_inputs = list(dict.fromkeys(operations))
     else:
         node.control = tuple(dict.fromkeys([*node.control, *(b.id for b in before)]))

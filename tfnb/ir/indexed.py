@@ -1,5 +1,4 @@
-"""IndexedSlices: a tensor that is zero but for some rows (OSDI'16, section 4.2: sparse gradients of
-embeddings).
+"""IndexedSlices: a tensor that is zero except for some rows (OSDI'16, section 4.2: sparse gradients of embeddings).
 
 The gradient of a gather is one; optimizers apply it row by row. Invariant: it stands for the sum, over i, of
 `values[i]` at row `indices[i]`, and can be used wherever a tensor can (rows are then summed into a dense one).
@@ -21,29 +20,34 @@ class IndexedSlices:
     None).
     """
 
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape
 
     @property
     def graph(self) -> Any:
+        """The graph of the values."""
         return self.values.graph
 
     @property
     def op(self) -> Any:
+        """The operation that makes the values."""
         return self.values.op
 
     @property
     def name(self) -> str:
+        """The name of the values."""
         return self.values.name
 
     @property
     def device(self) -> str:
+        """The device of the values."""
         return self.values.device
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the values."""
         return self.values.dtype
 
     @property
@@ -52,6 +56,7 @@ class IndexedSlices:
         return call_operator("indexed_shape", self)
 
     def get_shape(self) -> Shape:
+        """The static shape of the dense tensor."""
         return self.shape
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:

@@ -1,7 +1,7 @@
-"""Launches of library kernels as pure data (the recipe between an op and `kernels_cl`).
+"""Launches of library kernels as pure data, by which an op uses `kernels_cl`.
 
-An op's `opencl` recipe gets a `KernelSite` (concrete shapes, attrs, device facts) and answers with a tuple
-of `KernelCall`s. Nothing here knows pyopencl: code generation turns the calls into bound launches.
+An op's `opencl` recipe gets a `KernelSite` (concrete shapes, attributes, facts about the device) and returns a tuple of
+`KernelCall`s. Nothing here knows pyopencl: code generation turns the calls into bound launches.
 Invariant: a recipe is a pure function of its site, so plans can be cached by shapes.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tfnb.errors import UnimplementedError
+from tfnb.ir.record import Attrs
 from tfnb.types import DType
 
 __all__ = [
@@ -30,6 +31,9 @@ __all__ = [
     "TensorInfo",
 ]
 
+A = TypeVar("A", bound=Attrs | None, covariant=True)
+"""The attrs class of an op: `site: KernelSite[PoolAttrs]` says which attributes `site.attrs` has."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
@@ -40,6 +44,7 @@ class TensorInfo:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         n = 1
         for d in self.shape:
             n *= d
@@ -47,6 +52,7 @@ class TensorInfo:
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes in memory."""
         return self.size * self.dtype.size
 
 
@@ -74,8 +80,10 @@ class Temp:
 
 @dataclass(frozen=True, slots=True)
 class I32:
-    """A 32-bit integer argument. Raises `UnimplementedError` where one does not hold `value`: a kernel that counts in
-    32 bits is not for sizes beyond them."""
+    """A 32-bit integer argument.
+
+    Raises `UnimplementedError` if `value` needs more bits: a kernel that counts in 32 bits cannot compute such sizes.
+    """
 
     value: int
 
@@ -110,7 +118,7 @@ Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
 class KernelCall:
     """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items.
 
-    `source` is the program's text where it stands in no file (an op that a user registered).
+    `source` is the text of the program if it is in no file, as that of an op that a user has registered.
     """
 
     file: str
@@ -154,18 +162,18 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelSite:
-    """Everything a recipe may look at.
+class KernelSite(Generic[A]):
+    """The argument of a recipe.
 
     `values[i]` is the NumPy value of input i if the op declared it a shape input, else absent.
     `units` is the device's number of compute units; `kind` is "cpu" or "gpu". `updated` are the inputs that are
-    variables which the program writes: at the next run their parts lie with the cores that wrote them.
+    variables which the program writes: at the next run each part is in the cache of the core that wrote it.
     """
 
     op: str
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
-    attrs: Any
+    attrs: A
     values: Mapping[int, Any]
     units: int
     kind: str

@@ -1,6 +1,7 @@
 """The protobuf messages that users name: `tf.GraphDef`, `tf.NodeDef`, `tf.AttrValue`, `tf.MetaGraphDef` and their like.
 
-Loaded at the package's edge when one of them is first used. Invariant: they are the messages the codec itself uses.
+`tfnb/__init__.py` loads this module when one of them is first used. Invariant: they are the classes that the codec
+uses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""OpDef: everything the system knows of an operation, in one place (white paper, section 2).
+"""OpDef: everything that the system knows about an op, in one place (white paper, section 2).
 
-Definition, type signature, shape function, gradient and kernels of an op stand together in one `OpDef`;
-the catalogue (`tfnb.ops`) is an explicit list of them. Calling an `OpDef` adds a node to a graph.
-Invariant: an OpDef is immutable, and what an op *does* is said by its fields, never by its name.
+Definition, type signature, shape function, gradient and kernels of an op are fields of one `OpDef`; the catalogue
+(`tfnb.ops`) is an explicit list of them. Calling an `OpDef` adds a node to a graph. Invariant: an OpDef is immutable,
+and the behaviour of an op follows from its fields, never from its name.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 from tfnb.errors import InternalError
 from tfnb.ir import default
 from tfnb.ir.bounds import Bound
-from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
+from tfnb.ir.kernelcall import A, KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.types import DType, Shape
@@ -39,14 +39,15 @@ __all__ = [
 ]
 
 
-# metadata of a field of an attrs class that lives in this process and stands in no GraphDef
+# The metadata of a field of an attrs class that is never written to a GraphDef: an object of this process.
 LOCAL: Mapping[str, bool] = {"local": True}
-# of one that TensorFlow's op does not have: where it is set it stands in a GraphDef behind a "_", as TensorFlow allows
+# The metadata of a field that TensorFlow's op does not have. If it is set, a GraphDef has it under a name with "_" in
+# front, as TensorFlow allows.
 OURS: Mapping[str, bool] = {"ours": True}
 
 
 class Kind(enum.Enum):
-    """What role a node plays for the runtime."""
+    """The role of a node for the runtime."""
 
     COMPUTE = "compute"
     CONST = "const"
@@ -66,16 +67,16 @@ class Kind(enum.Enum):
 
 
 class NotDifferentiable:
-    """Says explicitly that an op has no gradient (`tf.NotDifferentiable`)."""
+    """The explicit statement that an op has no gradient (`tf.NotDifferentiable`)."""
 
     def __repr__(self) -> str:
         return "NOT_DIFFERENTIABLE"
 
 
 class GradientMissing:
-    """Says explicitly that an op has a derivative, which tfnb does not compute.
+    """The explicit statement that an op has a derivative, but tfnb does not compute it.
 
-    Gradients that reach the op raise an error, where those of an op that is NOT_DIFFERENTIABLE end without one.
+    A gradient that reaches such an op raises an error; one that reaches an op that is NOT_DIFFERENTIABLE ends there.
     """
 
     def __repr__(self) -> str:
@@ -96,7 +97,7 @@ class Arg:
     """One argument of a signature.
 
     `type` is a type variable ("T") or a dtype's name; `number` the length variable of "N*T" or None;
-    `type_list` says that `type` names a list of dtypes ("[T]"); `ref` that mutable state is wanted.
+    `type_list` says that `type` names a list of dtypes ("[T]"), `ref` that the op needs a variable.
     """
 
     name: str
@@ -124,8 +125,8 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Infer:
-    """What a shape function may look at.
+class Infer(Generic[A]):
+    """The argument of a shape function.
 
     `shapes[i]` is the static shape of flat input i; `value(i)` its NumPy value if known at construction,
     else None; `as_shape(i)` the integer vector of input i read as a shape, with unknown dimensions.
@@ -134,15 +135,15 @@ class Infer:
     op_name: str
     shapes: tuple[Shape, ...]
     dtypes: tuple[DType, ...]
-    attrs: Any
+    attrs: A
     types: Mapping[str, Any]
     value: Callable[[int], Any]
     as_shape: Callable[[int], Shape]
 
 
 @dataclass(frozen=True, slots=True)
-class HostCall:
-    """What a host kernel may look at beside its input arrays.
+class HostCall(Generic[A]):
+    """The first argument of a host kernel, before its input arrays.
 
     `outputs` are the (dtype, static shape) pairs of the outputs; `rng` returns four uint32 words
     (key0, key1, call number, 0) of a random node and counts the call; `op` is the node, for messages and
@@ -150,7 +151,7 @@ class HostCall:
     arrays (strings: object arrays), not to be changed.
     """
 
-    attrs: Any
+    attrs: A
     types: Mapping[str, Any]
     outputs: tuple[Any, ...]
     op: Any
@@ -161,10 +162,11 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class AsyncCall:
-    """What the kernel of an asynchronous op may look at and must call.
+    """The first argument of the kernel of an asynchronous op: what it needs, and the functions that it must call.
 
-    `host` is what host kernels get. The kernel calls `done(outputs)` or `fail(error)` once, from any thread, at once
-    or later; `on_cancel(callback)` calls `callback(error)` when the step is stopped, and returns what withdraws it.
+    `host` is the argument of host kernels. The kernel calls `done(outputs)` or `fail(error)` once, from any thread, at
+    once or later; `on_cancel(callback)` calls `callback(error)` when the step is stopped, and returns a function that
+    withdraws the callback.
     """
 
     host: HostCall
@@ -174,8 +176,8 @@ class AsyncCall:
 
 
 @dataclass(frozen=True, slots=True)
-class LowerSite:
-    """What a `lower` or `reduce` recipe may look at: concrete shapes, attrs, known values.
+class LowerSite(Generic[A]):
+    """The argument of a `lower` or `reduce` recipe: concrete shapes, attributes, known values.
 
     `load(i, idx)` is the element of input i at the index tuple (int32 expressions or ints);
     `value(i)` the NumPy value of shape input i; `rng(word)` the runtime state of a random node.
@@ -183,7 +185,7 @@ class LowerSite:
 
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
-    attrs: Any
+    attrs: A
     types: Mapping[str, Any]
     value: Callable[[int], Any]
     load: Callable[[int, Sequence[Any]], Expr]
@@ -194,8 +196,9 @@ class LowerSite:
 class ReduceSpec:
     """A reduction of input 0 over `axes` (non-negative, sorted).
 
-    `combine` is sum, prod, max, min, any, all, argmax or argmin (ties: the first index; NaN wins in max/min
-    as in TensorFlow). `map` is applied to each element first, `finish` to the result; both are expressions.
+    `combine` is sum, prod, max, min, any, all, argmax or argmin (of equal values the first index; max and min of
+    values with a NaN are NaN, as in TensorFlow). `map` is applied to each element first, `finish` to the result; both
+    give expressions.
     """
 
     combine: str
@@ -225,9 +228,9 @@ class OpDef:
     lower        (LowerSite, index tuple, output number) -> Expr: an element as a function of its index
     reduce       (LowerSite) -> ReduceSpec
     opencl       (KernelSite) -> tuple[KernelCall, ...]: library kernels of `kernels_cl`
-    expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as a user would. Beside `alias`,
-                 `opencl` or `lower` it rewrites only what those do not take, and gives None for the rest; alone,
-                 None (where only a run knows the shapes) leaves the node to the host
+    expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as users write it. Beside
+                 `alias`, `opencl` or `lower` it rewrites only the nodes that those cannot compute, and returns None
+                 for others. Alone, it returns None if only a run knows the shapes; the host then computes the node
     alias        the output is the memory of this input, with another shape (reshape, identity)
 
     shape_inputs inputs whose *value* fixes shapes or the program; known when a cluster is specialised
@@ -236,15 +239,16 @@ class OpDef:
     takes_rows   it gives the rows of input 0 whose numbers are in input 1, along axis 0 or the one in input 2
     stateful     never folded or merged with an equal node (random, variables, printing)
     kind         its role for the runtime
-    dynamic      output shapes depend on data, so it stays out of clusters
+    dynamic      the output shapes depend on data, so the op is not part of clusters
     epilogue     its `opencl` recipe honours KernelSite.epilogue
-    product      KernelSite -> the `Product` it is, if generated code may compute it beside what follows, else None
-    raw          its host kernel takes and gives runtime values as they are (arrays, or tensors that stay on their
-                 device): for ops that keep values or pass them on; `HostCall.tools` works on them
-    start        (AsyncCall, *arrays) -> None or a function that says what it waits for: the kernel of an op of kind
-                 ASYNC, which may finish later and holds no thread until then
-    blocking     its host kernel may take long or wait (a Python function, a file): it gets a thread of its own when
-                 something else of the step could go on meanwhile
+    product      KernelSite -> the `Product` that the op computes, if generated code may compute it together with the
+                 work that follows, else None
+    raw          its host kernel takes and returns runtime values unchanged (arrays, or tensors that stay on their
+                 device), for ops that store values or pass them on; `HostCall.tools` works on such values
+    start        (AsyncCall, *arrays) -> None, or a function that returns a text about what the op waits for: the kernel
+                 of an op of kind ASYNC, which may finish later and needs no thread until then
+    blocking     its host kernel may take long or wait (a Python function, a file): it gets a thread of its own if other
+                 nodes of the step can run meanwhile
     bounds       (Infer) -> the bounds of integer inputs, once all shapes are known: indices, labels, starts, lengths.
                  Numbers that the host holds are checked before the op runs on a device
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
@@ -252,7 +256,7 @@ class OpDef:
     body         the function (ir.function) that a node of this op calls; the compiler puts its graph in place
     defaults     for graphs from files: the dtype of a type variable that no input determines and that may be left
                  out ({"out_type": int32}), and the one value served of a standard attribute that `attrs` lacks
-                 (None: any, for it says nothing about the result)
+                 (None: any value, since the attribute does not affect the result)
     """
 
     name: str
@@ -296,32 +300,31 @@ class OpDef:
 
     @property
     def on_device(self) -> bool:
-        """Can an OpenCL device compute it, itself or in parts?"""
+        """Whether OpenCL devices can compute the op, as it is or as a composition of other ops."""
         return self.expand is not None or self.has_kernel
 
     @property
     def has_kernel(self) -> bool:
-        """Can an OpenCL device compute it as it is?"""
+        """Whether OpenCL devices can compute the op as it is."""
         parts = (self.scalar, self.lower, self.reduce, self.opencl, self.alias)
         return any(p is not None for p in parts)
 
-    def __call__(self, *inputs: Any, name: str | None = None, graph: Any = None, **attrs: Any) -> Any:
-        """Add a node: returns its output Tensor, a list of them, or the Operation when there is none.
+    def __call__(self, *inputs: object, name: str | None = None, graph: object = None, **attrs: object) -> Any:
+        """Adds a node. Returns its output Tensor, a list of them, or the Operation if it has no outputs.
 
         Inputs that are not tensors become constants of the type the signature asks for. The graph is that of
         the first tensor among the inputs, else `graph`, else the default graph. `attrs` are attributes
         and those type variables that no input determines.
         """
-        if graph is None:
-            graph = default.graph_of(inputs)
-        return graph.apply(self, inputs, attrs, name)
+        target: Any = default.graph_of(inputs) if graph is None else graph
+        return target.apply(self, inputs, attrs, name)
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}({self.inputs}) -> ({self.outputs})>"
 
 
 def ref_inputs(opdef: OpDef, types: Mapping[str, Any]) -> frozenset[int]:
-    """Which inputs of a node the op takes as references."""
+    """The numbers of the inputs that a node takes as references."""
     found: list[int] = []
     place = 0
     for a in opdef.input_args:

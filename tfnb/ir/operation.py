@@ -10,8 +10,9 @@ from typing import Any
 
 from tfnb.errors import NotFoundError, Origin
 from tfnb.ir.graphdef.encode import node_def
+from tfnb.ir.graphdef.message_types import NodeDef
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.ir.tensor import Runner, Tensor, call_operator
 from tfnb.types import TensorSpec
 
 __all__ = ["Operation"]
@@ -20,8 +21,8 @@ __all__ = ["Operation"]
 class Operation:
     """A node of the user's graph.
 
-    `inputs` are tensors, `control_inputs` operations that run before; `attrs` the typed attributes,
-    `types` the type variables; `specs` dtype and static shape of each output; `origin` the user's line.
+    `inputs` are tensors, `control_inputs` the operations that run before it, `attrs` an object of the op's attrs class,
+    `types` the type variables, `specs` the dtype and static shape of each output, `origin` the user's line.
     """
 
     __slots__ = (
@@ -43,8 +44,8 @@ class Operation:
         "types",
     )
 
-    def __init__(self, graph: Any, opdef: OpDef, name: str, inputs: Sequence[Tensor]) -> None:
-        self.graph = graph
+    def __init__(self, graph: object, opdef: OpDef, name: str, inputs: Sequence[Tensor]) -> None:
+        self.graph: Any = graph
         self.opdef = opdef
         self.name = name
         self.inputs = tuple(inputs)
@@ -62,11 +63,12 @@ class Operation:
 
     @property
     def type(self) -> str:
+        """The name of the op, such as "MatMul"."""
         return self.opdef.name
 
     @property
     def x(self) -> Tensor:
-        """The first input: gradients read well with it."""
+        """The first input. Gradient functions are easier to read with this short name."""
         return self.inputs[0]
 
     @property
@@ -75,16 +77,18 @@ class Operation:
         return self.outputs[0]
 
     @property
-    def node_def(self) -> Any:
+    def node_def(self) -> NodeDef:
         """The operation as a NodeDef message."""
         return node_def(self)
 
     @property
     def traceback(self) -> list[Any]:
+        """The user's line as a list of one (file, line number, function, text of the line); empty if unknown."""
         o = self.origin
         return [] if o is None else [(o.filename, o.lineno, o.function, o.code)]
 
     def set_spec(self, index: int, spec: TensorSpec) -> None:
+        """Replaces the dtype and static shape of an output."""
         self.specs[index] = spec
 
     def get_attr(self, name: str) -> Any:
@@ -95,7 +99,7 @@ class Operation:
             return getattr(self.attrs, name)
         raise NotFoundError(f"the operation has no attribute {name!r}", self)
 
-    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> None:
         """Runs the operation in `session` or the default session."""
         call_operator("run", self, feed_dict, session)
 

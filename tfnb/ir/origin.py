@@ -1,6 +1,6 @@
-"""Which line of the user's code made a node.
+"""The origin of a node: the line of the user's code that made it.
 
-Invariant: the line named is the innermost one outside the tfnb package.
+Invariant: it is the innermost line outside of the tfnb package.
 """
 
 from __future__ import annotations

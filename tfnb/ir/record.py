@@ -1,13 +1,13 @@
-"""Frozen classes of fields that are quick to define: what the attributes of an op are.
+"""Records: frozen classes of fields that are quick to define, for the attributes of ops.
 
-There are two hundred of them, and the methods that `dataclasses` writes and compiles for each took a quarter of the
-time of `import tfnb`. Here only `__init__` is written for a class; all share the others.
+There are two hundred attrs classes. The methods that `dataclasses` generates and compiles for each of them would take a
+quarter of the time of `import tfnb`. Here only `__init__` is generated for each class; all classes share the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -17,16 +17,22 @@ else:
         return lambda decorator: decorator
 
 
-__all__ = ["record"]
+__all__ = ["Attrs", "record"]
 
 T = TypeVar("T")
 
 
+class Attrs(Protocol):
+    """The attributes of one node: an object of its op's attrs class, which is a dataclass or a `record`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """The dataclass of `cls`'s annotations: frozen, with slots, equality, hash and repr.
+    """Makes `cls` a dataclass by its annotations: frozen, with slots, equality, hash and repr.
 
-    `dataclasses.fields` and `replace` take its objects. Setting a field raises `dataclasses.FrozenInstanceError`.
+    `dataclasses.fields` and `replace` work on its objects. Setting a field raises `dataclasses.FrozenInstanceError`.
     """
     made: Any = dataclass(repr=False, eq=False, slots=True)(cls)
     for name, method in _SHARED.items():
@@ -55,7 +61,7 @@ def _repr(self: Any) -> str:
 
 
 def _set_once(self: object, name: str, value: object) -> None:
-    """`__init__` sets each field; nobody else may."""
+    """Allows `__init__` to set each field once. Raises `FrozenInstanceError` after that."""
     if hasattr(self, name):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
     object.__setattr__(self, name, value)

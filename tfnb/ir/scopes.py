@@ -27,12 +27,13 @@ class Names:
         self._used: dict[str, int] = {}
 
     def copy(self) -> Names:
+        """A copy, which later names do not change."""
         found = Names()
         found._used = dict(self._used)
         return found
 
     def unique(self, name: str, mark: bool = True) -> str:
-        """`name`, or `name_k` with the first k that is free. With `mark` the name is taken from now on."""
+        """`name`, or `name_k` with the first k that is free. With `mark` the name is in use from now on."""
         count = self._used.get(name)
         if count is None:
             if mark:
@@ -49,11 +50,11 @@ class Names:
 
 
 class Scopes(threading.local):
-    """What surrounds a node being made, per thread."""
+    """The scopes in which a node is made; each thread has its own."""
 
     def __init__(self) -> None:
         self.name = ""  # "" or "outer/inner"
-        self.control: list[tuple[Any, ...] | None] = []  # None clears what is outside
+        self.control: list[tuple[Any, ...] | None] = []  # None clears the outer entries
         self.devices: list[str | Callable[[Any], str] | None] = []
         self.colocate: list[Any] = []
         self.gradients: list[dict[str, str]] = []
@@ -64,6 +65,7 @@ class Scopes(threading.local):
 
     @contextmanager
     def pushed(self, stack: list[Any], item: object) -> Iterator[None]:
+        """Puts `item` on one of the stacks inside the `with` block."""
         stack.append(item)
         try:
             yield
@@ -89,6 +91,7 @@ class Scopes(threading.local):
         return found
 
     def gradient_override(self, op_type: str) -> str | None:
+        """The gradient's name that the innermost `gradient_override_map` gives ops of this type, or None."""
         for table in reversed(self.gradients):
             if op_type in table:
                 return table[op_type]

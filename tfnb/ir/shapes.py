@@ -1,13 +1,14 @@
 """Shape functions that many ops share.
 
-Each takes an `Infer` and gives the output shape (or a tuple of one per output). Invariant: what they promise at
-construction holds at run time; contradictions raise `ShapeError` with both shapes in the message.
+Each takes an `Infer` and returns the output's shape, or a tuple with a shape for each output. Invariant: a shape that
+is known when the graph is built holds at run time; contradictions raise `ShapeError` with both shapes in the message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import Infer
@@ -35,17 +36,17 @@ def unchanged(c: Infer) -> Shape:
 
 
 def scalar_shape(c: Infer) -> Shape:
-    """A scalar."""
+    """The shape of a scalar."""
     return scalar
 
 
 def unknown(c: Infer) -> Shape:
-    """Nothing is known."""
+    """The unknown shape."""
     return unknown_shape
 
 
 def no_outputs(c: Infer) -> tuple[Shape, ...]:
-    """For ops without outputs."""
+    """No shapes, for ops without outputs."""
     return ()
 
 
@@ -70,7 +71,7 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
 
 
 def _broadcast_mend(a: Shape, b: Shape) -> str:
-    """A change of one shape with which the two broadcast and the result has the larger one's rank, if there is one."""
+    """Advice how to change one shape so that both broadcast to the larger one's rank; "" if there is no such change."""
     x, y = a.dims, b.dims
     assert x is not None and y is not None
     if len(x) == len(y) == 2:
@@ -85,6 +86,7 @@ def _broadcast_mend(a: Shape, b: Shape) -> str:
 
 
 def broadcast_all(shapes: Sequence[Shape]) -> Shape:
+    """NumPy's broadcasting of any number of static shapes. Raises `ShapeError` when they do not fit."""
     out = scalar
     for s in shapes:
         out = broadcast_shapes(out, s)
@@ -92,7 +94,7 @@ def broadcast_all(shapes: Sequence[Shape]) -> Shape:
 
 
 def broadcast(c: Infer) -> Shape:
-    """All inputs broadcast together."""
+    """The shape to which all inputs broadcast. Raises `ShapeError` with the name of the op."""
     try:
         return broadcast_all(c.shapes)
     except ShapeError as e:
@@ -100,7 +102,7 @@ def broadcast(c: Infer) -> Shape:
 
 
 def merged(c: Infer, *inputs: int) -> Shape:
-    """What is known of the one shape that these inputs share. Raises `ShapeError` naming both when they differ."""
+    """The shape that these inputs share, as far as one of them knows it. Raises `ShapeError` when they differ."""
     found = c.shapes[inputs[0]]
     for i in inputs[1:]:
         try:
@@ -113,13 +115,13 @@ def merged(c: Infer, *inputs: int) -> Shape:
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
-    """A non-negative axis. Raises `InvalidArgumentError` when it is out of range."""
+    """The axis as a number from 0 on. Raises `InvalidArgumentError` when it is out of range."""
     if not -rank <= axis < rank:
         raise InvalidArgumentError(f"{what} {axis} is out of range for a tensor of rank {rank}")
     return axis % rank if rank else 0
 
 
-def normalize_axes(axes: Any, rank: int) -> tuple[int, ...]:
+def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     """Sorted non-negative axes; `axes` is a NumPy value of rank 0 or 1.
 
     Raises `InvalidArgumentError` for an axis out of range, or twice.

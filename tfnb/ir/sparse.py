@@ -1,7 +1,7 @@
-"""SparseTensor: the elements of a tensor that are not zero, and where they stand (OSDI'16, section 3.1).
+"""SparseTensor: the elements of a tensor that are not zero, and their places (OSDI'16, section 3.1).
 
-Sparse data is three dense tensors, so devices, feeds and gradients need not know of it. Invariant: row i of `indices`
-is the place of `values[i]` in a tensor of shape `dense_shape`; ops that say so need the rows in row-major order.
+A sparse tensor is three dense tensors, so devices, feeds and gradients treat it as these. Invariant: row i of `indices`
+is the place of `values[i]` in a tensor of shape `dense_shape`. Some ops need the rows in row-major order; they say so.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
+from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, as_shape, int64
 
 __all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of", "value_type"]
 
 
 class SparseTensorValue(NamedTuple):
-    """The value of a `SparseTensor`: what a fetch of one gives, and what may be fed for one."""
+    """The value of a `SparseTensor`, which a fetch returns and which may be fed."""
 
     indices: Any
     values: Any
@@ -36,16 +37,25 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class SparseTensor:
-    """A tensor of shape `dense_shape` (rank,) that is zero but for `values` (n,) at the rows of `indices` (n, rank).
+    """A tensor that is zero except for some elements.
+
+    Row i of `indices` (n, rank) is the place of element i of `values` (n,); `dense_shape` (rank,) is its
+    shape.
 
     `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
     three do not fit each other and `DTypeError` for indices or a shape of another dtype.
     """
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any = None, shape: object | None = None) -> None:
-        if (dense_shape is None) == (shape is None):
-            raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
+    def __init__(
+        self,
+        indices: TensorLike,
+        values: TensorLike,
+        dense_shape: TensorLike | None = None,
+        shape: TensorLike | None = None,
+    ) -> None:
         size = shape if dense_shape is None else dense_shape
+        if size is None or (dense_shape is not None and shape is not None):
+            raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
         graph = graph_of((values, indices, size))
         with graph.as_default(), graph.name_scope("SparseTensor"):
             self._indices = _as_int64(graph, indices, "indices")
@@ -66,7 +76,7 @@ class SparseTensor:
             ) from None
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensor:
+    def from_value(cls, value: object) -> SparseTensor:
         """The tensor of a `SparseTensorValue` (or itself). Raises `DTypeError` for anything else."""
         if isinstance(value, SparseTensor):
             return value
@@ -76,30 +86,37 @@ class SparseTensor:
 
     @property
     def indices(self) -> Tensor:
+        """The places of the values: int64 (n, rank)."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
+        """The values: (n,)."""
         return self._values
 
     @property
     def dense_shape(self) -> Tensor:
+        """The shape of the dense tensor: int64 (rank,)."""
         return self._dense_shape
 
     @property
     def graph(self) -> Any:
+        """The graph of the three tensors."""
         return self._values.graph
 
     @property
     def op(self) -> Any:
+        """The operation that makes the values."""
         return self._values.op
 
     @property
     def name(self) -> str:
+        """The name of the values."""
         return self._values.name
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the values."""
         return self._values.dtype
 
     @property
@@ -109,6 +126,7 @@ class SparseTensor:
         return known if self._shape is None else self._shape.merge_with(known)
 
     def get_shape(self) -> Shape:
+        """The static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:
@@ -124,7 +142,7 @@ class SparseTensor:
         found = [op for t in parts_of(self) for op in t.consumers()]
         return list(dict.fromkeys(found))
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> SparseTensorValue:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> SparseTensorValue:
         """The value, computed by `session` or the default session."""
         return call_operator("eval", self, feed_dict, session)
 
@@ -141,20 +159,20 @@ class SparseTensor:
         return f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} dense_shape={self._dense_shape!r}>"
 
 
-def _as_int64(graph: Any, value: Any, what: str) -> Tensor:
-    t: Tensor = graph.to_tensor(value, None if is_tensor_like(value) else int64)
+def _as_int64(graph: GraphBuilder, value: TensorLike, what: str) -> Tensor:
+    t = graph.to_tensor(value, None if is_tensor_like(value) else int64)
     if t.dtype is not int64:
         raise DTypeError(f"SparseTensor: {what} must be int64, got {t.dtype.name} ({t.name})", t.op)
     return t
 
 
 def parts_of(composite: SparseTensor | IndexedSlices) -> tuple[Any, ...]:
-    """Its tensors, in the order of the fields of its `value_type`; the shape of indexed slices may be None."""
+    """The tensors of a composite, in the order of the fields of its `value_type`; a dense shape may be None."""
     if isinstance(composite, SparseTensor):
         return composite.indices, composite.values, composite.dense_shape
     return composite.values, composite.indices, composite.dense_shape
 
 
 def value_type(composite: SparseTensor | IndexedSlices) -> type[tuple[Any, ...]]:
-    """The named tuple that its value is."""
+    """The class of a composite's value, a named tuple."""
     return SparseTensorValue if isinstance(composite, SparseTensor) else IndexedSlicesValue

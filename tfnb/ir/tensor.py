@@ -1,7 +1,7 @@
 """Tensor: the symbolic handle `name:port` of one output of an operation (white paper, section 2).
 
-A handle belongs to a graph under construction: the user's builder, or a compiler pass's edit. It knows its
-static spec, never a value. Invariant: two handles of one output compare equal and hash alike.
+A handle belongs to a graph under construction: the user's builder, or the edit of a compiler pass. It has a dtype and a
+static shape, never a value. Invariant: two handles of one output compare equal and hash alike.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.types import DType, Shape, TensorSpec, as_shape
 
-__all__ = ["SupportsTensor", "Tensor", "TensorLike", "call_operator", "install_operators", "is_tensor_like"]
+__all__ = ["Runner", "SupportsTensor", "Tensor", "TensorLike", "call_operator", "install_operators", "is_tensor_like"]
 
 _OPERATORS: dict[str, Callable[..., Any]] = {}
 
@@ -24,9 +24,25 @@ def install_operators(table: Mapping[str, Callable[..., Any]]) -> None:
     _OPERATORS.update(table)
 
 
-def call_operator(name: str, *args: Any) -> Any:
+def call_operator(name: str, *args: object) -> Any:
     """Calls one of the installed operators."""
     return _OPERATORS[name](*args)
+
+
+class TensorSource(Protocol):
+    """A producer of tensors: an Operation, or a node of a pass's edit."""
+
+    specs: list[TensorSpec]
+
+    def set_spec(self, index: int, spec: TensorSpec, /) -> None:
+        """Replaces the dtype and static shape of an output."""
+
+
+class Runner(Protocol):
+    """An object that computes tensors and runs operations: a session."""
+
+    def run(self, fetches: object, /) -> Any:
+        """The values of `fetches`."""
 
 
 class Tensor:
@@ -36,35 +52,41 @@ class Tensor:
     """
 
     __slots__ = ("graph", "index", "op")
-    __array_priority__ = 100  # NumPy arrays hand `array + tensor` over to us
+    __array_priority__ = 100  # so that NumPy leaves `array + tensor` to the operators of this class
 
-    def __init__(self, graph: Any, op: Any, index: int) -> None:
-        self.graph = graph
-        self.op = op
+    def __init__(self, graph: object, op: TensorSource, index: int) -> None:
+        self.graph: Any = graph
+        self.op: Any = op
         self.index = index
 
     @property
     def spec(self) -> TensorSpec:
+        """The dtype, the static shape, and whether the tensor is a reference to a variable."""
         return self.op.specs[self.index]
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self.op.specs[self.index].dtype
 
     @property
     def shape(self) -> Shape:
+        """The static shape; dimensions that only a run can tell are None."""
         return self.op.specs[self.index].shape
 
     @property
     def name(self) -> str:
+        """The name "operation:output"."""
         return f"{self.op.name}:{self.index}"
 
     @property
     def device(self) -> str:
+        """The device of its operation; "" if none is asked for."""
         return str(self.op.device)
 
     @property
     def value_index(self) -> int:
+        """The output's number."""
         return self.index
 
     def get_shape(self) -> Shape:
@@ -72,14 +94,15 @@ class Tensor:
         return self.shape
 
     def set_shape(self, shape: object) -> None:
-        """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
+        """Merges `shape` into the static shape. Raises `ShapeError` if the two contradict each other."""
         spec = self.spec
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
     def consumers(self) -> list[Any]:
+        """The operations that read the tensor."""
         return self.graph.consumers(self)
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
         """The value, computed by `session` or the default session."""
         return _OPERATORS["eval"](self, feed_dict, session)
 
@@ -107,7 +130,7 @@ class Tensor:
     def __len__(self) -> int:
         raise DTypeError(f"len() of the tensor {self.name} is not known before it runs; use tf.shape", self.op)
 
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise InvalidArgumentError(
             f"the tensor {self.name} has no value outside a session; use session.run(tensor)", self.op
         )
@@ -118,11 +141,11 @@ class Tensor:
     def __str__(self) -> str:
         return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: object) -> Tensor:
         return _OPERATORS["getitem"](self, key)
 
     if TYPE_CHECKING:
-        # The loop below this class makes these operators; a type checker has to be told of them.
+        # The loop below this class makes these operators; these declarations are for type checkers.
         def __add__(self, other: TensorLike) -> Tensor: ...
         def __radd__(self, other: TensorLike) -> Tensor: ...
         def __sub__(self, other: TensorLike) -> Tensor: ...
@@ -155,12 +178,12 @@ class Tensor:
 
 
 class SupportsTensor(Protocol):
-    """What stands for a tensor: a variable, or indexed slices."""
+    """An object that can be used as a tensor: a variable, or indexed slices."""
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor: ...
 
 
-# What an op takes as an input: a tensor, what stands for one, or a value that becomes a constant.
+# An input of an op: a tensor, an object that can be used as one, or a value that becomes a constant.
 TensorLike: TypeAlias = (
     Tensor | SupportsTensor | np.ndarray | np.generic | complex | str | bytes | Sequence[Any] | Shape
 )
@@ -190,5 +213,5 @@ for _name in ("neg", "abs", "invert"):
 
 
 def is_tensor_like(value: object) -> bool:
-    """Is it a tensor, or something that stands for one (a variable, indexed slices)?"""
+    """Whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
     return isinstance(value, Tensor) or hasattr(value, "__tensor__")

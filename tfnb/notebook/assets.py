@@ -1,7 +1,8 @@
-"""The browser's side of widgets: modules and style sheets of `static/`, most of them built from labextension/.
+"""The files of widgets that the browser runs: modules and style sheets of `static/`, most of them built from
+labextension/.
 
-A checkout that was built without node lacks them. Invariant: a widget's class can be made all the same; what it shows
-then is a sentence about what is missing, and the picture beside it stays.
+A checkout without node lacks the built files. Invariant: the class of a widget can be defined without them; the widget
+then shows a sentence that says which file is missing, and the static picture beside it stays visible.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ MISSING = (
 
 @remembered("modules of widgets", 64)
 def widget_module(name: str) -> str:
-    """The text of `static/NAME.js`, for `_esm`; a module that says what is missing where that was not built."""
+    """The text of `static/NAME.js`, for `_esm`; a module that reports the missing file where it was not built."""
     path = STATIC / f"{name}.js"
     if path.exists():
         return path.read_text("utf-8")
-    told = json.dumps(MISSING.format(name=name))
-    return f"export default {{ render({{ el }}) {{ el.textContent = {told}; }} }};\n"
+    message = json.dumps(MISSING.format(name=name))
+    return f"export default {{ render({{ el }}) {{ el.textContent = {message}; }} }};\n"
 
 
 @remembered("styles of widgets", 64)
 def widget_style(name: str) -> str:
-    """The text of `static/NAME.css`, for `_css`; empty where there is none."""
+    """The text of `static/NAME.css`, for `_css`; empty where there is no such file."""
     path = STATIC / f"{name}.css"
     return path.read_text("utf-8") if path.exists() else ""

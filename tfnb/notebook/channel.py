@@ -1,11 +1,10 @@
-"""The line from a view in a page to its kernel: a widget model, which the browser's side finds places for by a key.
+"""The channel between a view in a page and its kernel: a widget model with a key that marks the view's places in the
+page.
 
-Invariant: the kernel hears it while a cell runs too.
+Invariant: the kernel receives the browser's messages also while a cell runs.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import anywidget
 from traitlets import Unicode
@@ -14,16 +13,16 @@ __all__ = ["Channel"]
 
 
 class Channel(anywidget.AnyWidget):
-    """`key`: the name of the view's places in the page, and the id of the model.
+    """`key`: the key of the view's places in the page, which is also the id of the model.
 
-    Most are never displayed themselves, so that a notebook without its kernel shows a picture and no fault.
+    The model itself is usually not displayed, so that a notebook without its kernel shows a picture and no error.
     """
 
     key = Unicode().tag(sync=True)
 
-    def __init__(self, key: str, **state: Any) -> None:
+    def __init__(self, key: str, **state: object) -> None:
         super().__init__(key=key, model_id=key, **state)
-        # JupyterLab sends the browser's messages to a subshell while a cell runs (JEP 91). Since 7.4 ipykernel moves
-        # them to the shell that the widget has sent from, which is the one that is busy with the cell.
+        # JupyterLab sends the browser's messages to a subshell while a cell runs (JEP 91). Since version 7.4, ipykernel
+        # moves them to the shell from which the widget has sent. That shell is busy with the cell.
         if self.comm is not None:
             self.comm._reply_subshell_for = None

@@ -1,6 +1,6 @@
-"""The picture of a cluster that stays in a saved notebook: tasks, who sends to whom, devices, as tables.
+"""The picture of a cluster that stays in a saved notebook: tables of the tasks, of the transfers and of the devices.
 
-Invariant: names are text, never markup; the picture's size does not grow with the number of steps.
+Invariant: names are text, never markup; the size of the picture does not depend on the number of steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LEFT = "text-align:left;"
 
 
 def amount(size: float) -> str:
-    """Bytes in a unit that suits them."""
+    """A number of bytes in a suitable unit."""
     if size < 1024:
         return f"{round(size, 1):g} bytes"
     for unit in ("bytes", "KiB", "MiB"):
@@ -30,7 +30,7 @@ def amount(size: float) -> str:
 
 
 def summary(state: Mapping[str, Any]) -> str:
-    """One sentence."""
+    """One sentence about the whole cluster."""
     tasks = state["tasks"]
     count = {s: sum(t["state"] == s for t in tasks) for s in _SIGNS}
     parts = [f"{count['alive']} of {len(tasks)} tasks alive"]
@@ -41,7 +41,7 @@ def summary(state: Mapping[str, Any]) -> str:
 
 
 def cluster_html(state: Mapping[str, Any]) -> str:
-    """Tables of tasks, pairs and devices."""
+    """Tables of tasks, transfers between tasks, and devices."""
     tasks = state["tasks"]
     devices: dict[str, int] = {}
     for d in state["devices"]:
@@ -80,7 +80,7 @@ def _number(task: Mapping[str, Any], what: str) -> str:
 
 
 def _pairs(state: Mapping[str, Any]) -> str:
-    """Senders as rows, receivers as columns: bytes of a step, and of all."""
+    """A table with a row for each sender and a column for each receiver: bytes per step, and in total."""
     volume: dict[str, int] = {}
     for s in state["sent"]:
         for name in (s["from"], s["to"]):
@@ -89,10 +89,10 @@ def _pairs(state: Mapping[str, Any]) -> str:
     names = [t["name"] for t in state["tasks"] if t["name"] in kept]
     if not names:
         return "<p>no transfers between tasks yet</p>"
-    told = {(s["from"], s["to"]): s for s in state["sent"]}
+    transfers = {(s["from"], s["to"]): s for s in state["sent"]}
 
     def cell(pair: tuple[str, str]) -> str:
-        s = told.get(pair)
+        s = transfers.get(pair)
         return "" if s is None else f"{amount(s['bytes'] / max(s['steps'], 1))} per step, {amount(s['bytes'])}"
 
     rows = [[short_name(a), *(cell((a, b)) for b in names)] for a in names]

@@ -1,7 +1,8 @@
-"""`tf.show_cluster`: the tasks of a cluster in the notebook, live, while cells run too (white paper, section 3.3).
+"""`tf.show_cluster`: the tasks of a cluster in the notebook, updated also while cells run (white paper, section 3.3).
 
-A thread of the view asks the tasks twice a second, but only while somebody looks; what it shows last stays as a picture
-in the saved notebook. Invariant: a fault in the thread is shown, never raised into the user's program.
+A thread of the view polls the tasks twice a second, but only while the view is visible; its last state stays as a
+picture in the saved notebook. Invariant: an error in the thread is shown in the view, never raised into the user's
+program.
 """
 
 from __future__ import annotations
@@ -31,29 +32,30 @@ __all__ = ["ClusterView", "show_cluster"]
 
 SECONDS, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.5, 2.0, 10.0
 Row = TypeVar("Row", TaskReport, DeviceReport, Sent)
-SECONDS_PER_TASK = 0.005  # a large cluster is asked less often
+SECONDS_PER_TASK = 0.005  # a large cluster is polled less often
 
 
 class ClusterChannel(Channel):
-    """The line to the browser."""
+    """The channel to the browser."""
 
     _esm = widget_module("cluster_view")
 
 
 class ClusterView(LiveView):
-    """A view of a cluster; made by `tf.show_cluster`. A context manager, which closes at the end.
+    """A view of a cluster, created by `tf.show_cluster`; as a context manager it closes at the end.
 
-    `refresh()` asks the tasks and gives what they said; `state` is what they said last: `tasks`, `devices` and `sent`
-    (who sent how many messages and bytes to whom, and the tensors with the most). `close()` leaves a picture.
+    `refresh()` polls the tasks and returns the new state; `state` is the last one: `tasks`, `devices` and `sent` (how
+    many messages and bytes each task sent to each other task, and the tensors with the most bytes). `close()` leaves a
+    picture.
     """
 
     kind = "cluster"
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, cluster: object) -> None:
         super().__init__()
-        cluster_status = getattr(found, "cluster_status", None)
+        cluster_status = getattr(cluster, "cluster_status", None)
         if cluster_status is None:
-            raise DTypeError(f"needed a tf.train.DaskCluster, or a session on a cluster, got {type(found).__name__}")
+            raise DTypeError(f"needed a tf.train.DaskCluster, or a session on a cluster, got {type(cluster).__name__}")
         self._monitor = cluster_status()
         self._asking = threading.Lock()
         try:
@@ -62,10 +64,10 @@ class ClusterView(LiveView):
             self._monitor.close()
             raise
 
-    # ---- for programs ----------------------------------------------------------------------
+    # ---- the interface for programs ----------------------------------------------------------------------
 
     def refresh(self) -> dict[str, Any]:
-        """Asks the tasks how they are. Raises `ClosedSessionError` when the cluster or the view is closed."""
+        """Polls the tasks and returns their state. Raises `ClosedSessionError` if the cluster or the view is closed."""
         with self._asking:
             self.state = self._monitor.poll()
         return self.state
@@ -90,7 +92,7 @@ class ClusterView(LiveView):
     def _open(self, key: str) -> ClusterChannel:
         return ClusterChannel(key)
 
-    def _told(self, _channel: object, message: Any, _buffers: object) -> None:
+    def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
         self._looked_at(message.get("type") if isinstance(message, dict) else None)
 
     # ---- the thread ------------------------------------------------------------------------
@@ -98,7 +100,7 @@ class ClusterView(LiveView):
     def _work(self) -> None:
         pictured = time.monotonic()
         while not self._closed.is_set():
-            looked_at = self._watchers > 0 or not self._heard
+            looked_at = self._watchers > 0 or not self._answered
             busy = SECONDS_PER_TASK * len(self.state["tasks"])
             began = time.monotonic()
             try:
@@ -122,29 +124,30 @@ class ClusterView(LiveView):
 
 
 def _state_message(state: Mapping[str, Any]) -> StateMessage:
-    """What the browser shows of the state; the tasks' reports contain more."""
-    told: ClusterState = {
+    """The part of the state that the browser shows; the reports of the tasks contain more."""
+    shown: ClusterState = {
         "tasks": _rows(TaskReport, state["tasks"]),
         "devices": _rows(DeviceReport, state["devices"]),
         "sent": _rows(Sent, state["sent"]),
         "dashboard": state["dashboard"],
     }
-    return {"type": "state", "state": told}
+    return {"type": "state", "state": shown}
 
 
 def _rows(declared: type[Row], rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Of each row the fields that the message declares."""
+    """The fields of each row that the message declares."""
     fields = get_type_hints(declared)
     return [cast(Row, {name: row[name] for name in fields if name in row}) for row in rows]
 
 
-def show_cluster(found: Any) -> ClusterView:
-    """The tasks of a `tf.train.DaskCluster`, or of a session on a cluster: state, memory, variables, who sends to whom.
+def show_cluster(cluster: object) -> ClusterView:
+    """A live view of a `tf.train.DaskCluster`, or of a session on one: state, memory, variables, transfers between
+    tasks.
 
-    In a notebook it is shown at once, and is live while cells run. Raises `DTypeError` for anything else,
-    `FailedPreconditionError` for a session without a cluster, `ClosedSessionError` where it is closed.
+    A notebook shows it at once and updates it also while cells run. Raises `DTypeError` if `cluster` is neither,
+    `FailedPreconditionError` for a session without a cluster, and `ClosedSessionError` if it is closed.
     """
-    made = ClusterView(found)
+    view = ClusterView(cluster)
     if in_kernel():
-        made.show()
-    return made
+        view.show()
+    return view

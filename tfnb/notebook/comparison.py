@@ -1,7 +1,7 @@
-"""`tf.compare`: where two runs of one graph first differ, node by node, and by how much.
+"""`tf.compare`: the first node at which two runs of one graph differ, then all others, and by how much they differ.
 
-For a graph that was changed, ported to another device or type, or loaded from a file. Invariant: the nodes are compared
-in an order in which each comes after all that it reads, so the first that differs is where to look.
+It helps with a graph that was changed, moved to another device or dtype, or loaded from a file. Invariant: nodes are
+compared in topological order, so the first difference is where to search for the cause.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.passes.prune import Request, prune
@@ -26,8 +27,11 @@ __all__ = ["Comparison", "Difference", "compare"]
 
 @dataclass(frozen=True)
 class Difference:
-    """How the values of one tensor differ: `problem` in words; the largest absolute difference and relative one
-    (both 0 where it is not about values), the index of the largest, and the two values there."""
+    """The difference between the values of one tensor: `problem` describes it in words.
+
+    `absolute` and `relative` are the largest differences (0 where the problem is another one, as with shapes), `index`
+    is the place of the largest, `a` and `b` are the two values there, and `origin` is the source line of the node.
+    """
 
     name: str
     op: str
@@ -45,7 +49,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`differences` in topological order; `compared` names were in both runs, the others in one only."""
+    """`differences` are in topological order; the `compared` names were in both runs, the others in one only."""
 
     compared: tuple[str, ...]
     differences: tuple[Difference, ...]
@@ -54,7 +58,7 @@ class Comparison:
 
     @property
     def first(self) -> Difference | None:
-        """The first that differs, in an order in which each comes after all that it reads."""
+        """The first difference in topological order; None if there is none."""
         return self.differences[0] if self.differences else None
 
     @property
@@ -105,19 +109,18 @@ class Comparison:
 
 
 def compare(
-    run_a: Any,
-    run_b: Any,
-    fetches: Any = None,
+    run_a: Session | Mapping[Any, Any],
+    run_b: Session | Mapping[Any, Any],
+    fetches: object = None,
     feed_dict: Mapping[Any, Any] | None = None,
     rtol: float = 1e-5,
     atol: float = 1e-8,
 ) -> Comparison:
     """Compares two runs by the names of their tensors.
 
-    A run is a dictionary name -> value, or a session: then everything that `fetches` (names or tensors) needs is run
-    with `feed_dict` in either session and compared, save what lies inside of loops and branches. Values agree when
-    |a - b| <= atol + rtol |b|; NaN agrees with NaN. Raises `InvalidArgumentError` for anything else, and what the
-    runs raise.
+    A run is a dictionary name -> value, or a session. In a session everything that `fetches` (names or tensors) needs
+    is run with `feed_dict` and compared, except for nodes inside loops and branches. Values agree when |a - b| <= atol
+    + rtol |b|; NaN agrees with NaN. Raises `InvalidArgumentError` for other arguments, and the errors of the two runs.
     """
     for run in (run_a, run_b):
         if not isinstance(run, Session | Mapping):
@@ -126,19 +129,19 @@ def compare(
             raise InvalidArgumentError("to compare sessions, say what to run: fetches=...")
     a, b = (_run(run, fetches, feed_dict) for run in (run_a, run_b))
     both = [name for name in a if name in b]
-    found = (_difference(name, a[name], b[name], rtol, atol) for name in both)
+    differences = (_difference(name, a[name], b[name], rtol, atol) for name in both)
     return Comparison(
         tuple(both),
-        tuple(d for d in found if d is not None),
+        tuple(d for d in differences if d is not None),
         tuple(n for n in a if n not in b),
         tuple(n for n in b if n not in a),
     )
 
 
-_Value = tuple[Any, str, str]  # value, type of the op, where it was made
+_Value = tuple[Any, str, str]  # value, type of the op, source line
 
 
-def _run(run: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> dict[str, _Value]:
+def _run(run: Session | Mapping[Any, Any], fetches: object, feed_dict: Mapping[Any, Any] | None) -> dict[str, _Value]:
     """The values of a run by name, in topological order."""
     if not isinstance(run, Session):
         return {str(getattr(k, "name", k)): (v, "", "") for k, v in run.items()}
@@ -156,21 +159,21 @@ def _run(run: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> dict[st
             if not spec.ref and (spec.dtype.cl or spec.dtype.is_complex):
                 tensors.append((f"{node.name}:{port}", node))
     names = [name for name, _ in tensors if _exists(graph, name)]
-    made = dict(tensors)
+    nodes = dict(tensors)
     values = run.run([*names, plan.operations], feeds)[: len(names)]
-    return {n: (v, made[n].type, str(made[n].origin or "")) for n, v in zip(names, values, strict=True)}
+    return {n: (v, nodes[n].type, str(nodes[n].origin or "")) for n, v in zip(names, values, strict=True)}
 
 
-def _exists(graph: Any, name: str) -> bool:
+def _exists(graph: GraphBuilder, name: str) -> bool:
     try:
         graph.as_graph_element(name, allow_operation=False)
-    except Exception:  # a node that a pass made
+    except Exception:  # a node that a pass added
         return False
     return True
 
 
-def _named(fetches: Any) -> list[Any]:
-    """Fetches by name, so that they mean the same in two graphs."""
+def _named(fetches: object) -> list[Any]:
+    """Fetches by name, since names mean the same in both graphs."""
     every = fetches if isinstance(fetches, list | tuple) else [fetches]
     return [getattr(f, "name", f) for f in every]
 
@@ -179,7 +182,9 @@ def _difference(name: str, left: _Value, right: _Value, rtol: float, atol: float
     a, b = np.asarray(left[0]), np.asarray(right[0])
     op, origin = left[1] or right[1], left[2] or right[2]
     if left[1] and right[1] and left[1] != right[1]:
-        return Difference(name, op, f"made by {left[1]} in the first run, by {right[1]} in the second", origin=origin)
+        return Difference(
+            name, op, f"computed by {left[1]} in the first run, by {right[1]} in the second", origin=origin
+        )
     if a.shape != b.shape:
         return Difference(name, op, f"shapes {list(a.shape)} and {list(b.shape)}", origin=origin)
     if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc":

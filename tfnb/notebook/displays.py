@@ -1,15 +1,15 @@
-"""How graphs, operations, variables, sessions, devices, caches and recorded steps look in a notebook.
+"""How a notebook displays graphs, operations, variables, sessions, devices, caches and recorded steps.
 
-`register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py`. Nothing is
-patched, and no class of the core knows of it. Invariant: a display never fails; what it cannot draw it leaves to
-Python's `repr`.
+`register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py`. IPython's own
+formatters are used, so nothing is patched and the core's classes do not know of their displays. Invariant: a display
+never fails; for an object that it cannot draw, IPython shows the `repr`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from IPython import get_ipython
@@ -25,7 +25,9 @@ from tfnb.notebook.tracebacks import install as install_tracebacks
 from tfnb.session.default import get_default_session
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
+    from tfnb.session.config import RunMetadata
     from tfnb.session.local import DeviceDescription
+    from tfnb.session.recording import Recording
     from tfnb.session.session import Session
 
 __all__ = ["caches_html", "devices_html", "operation_html", "register", "session_html", "steps_html", "variable_html"]
@@ -34,7 +36,7 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def register() -> None:
-    """Teaches a running IPython to show our objects; without one does nothing."""
+    """Registers the displays with a running IPython; without one it does nothing."""
     shell = get_ipython()
     if shell is None:
         return
@@ -58,17 +60,17 @@ def session_html(session: Session) -> str:
 
 
 def devices_html(devices: Iterable[DeviceDescription]) -> str:
-    """A table of devices: name, kind, what the platform calls it, compute units, memory."""
+    """A table of devices: name, kind, hardware, platform, compute units, memory."""
     rows = []
     for device in devices:
-        told = device.details
+        details = device.details
         rows.append(
             (
                 device.name,
                 device.device_type,
-                str(told.get("device", "")),
-                str(told.get("platform", "")),
-                str(told.get("units", "")),
+                str(details.get("device", "")),
+                str(details.get("platform", "")),
+                str(details.get("units", "")),
                 _amount(device.memory_limit_bytes),
             )
         )
@@ -113,24 +115,26 @@ def variable_html(variable: Variable) -> str:
 
 
 def _values(variable: Variable) -> str:
-    """What a variable holds in the default session."""
+    """The values of a variable in the default session, as text."""
     session = get_default_session()
     if session is None or session.graph is not variable.op.graph:
         return ""
     try:
-        found = np.asarray(session.run(variable))
+        values = np.asarray(session.run(variable))
     except OpError as e:
         return f"{type(e).__name__}: {str(e).splitlines()[0]}"
-    if found.size > 8 and found.dtype.kind in "fiu":
-        mean = found.mean(dtype=np.float64)
-        bad = int(found.size - np.isfinite(found).sum())
-        told = f"from {found.min():.4g} to {found.max():.4g}, mean {mean:.4g}"
-        return f"{told}; {bad:,} are not finite" if bad else told
-    return np.array2string(found, threshold=8)
+    if values.size > 8 and values.dtype.kind in "fiu":
+        mean = values.mean(dtype=np.float64)
+        bad = int(values.size - np.isfinite(values).sum())
+        range_and_mean = f"from {values.min():.4g} to {values.max():.4g}, mean {mean:.4g}"
+        return f"{range_and_mean}; {bad:,} are not finite" if bad else range_and_mean
+    return np.array2string(values, threshold=8)
 
 
-def steps_html(steps: Any) -> str | None:
-    """A recording or the metadata of a run: its timeline, and the passes the step went through."""
+def steps_html(steps: RunMetadata | Recording) -> str | None:
+    """The timeline of a recording or of the metadata of a run, and the compiler passes of the step; None without
+    either.
+    """
     try:
         picture = notebook.timeline(steps)._repr_html_()
     except InvalidArgumentError:  # nothing was recorded

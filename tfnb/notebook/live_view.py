@@ -1,8 +1,9 @@
-"""A view that shows itself in a cell and lives there: what `tf.view` and `tf.show_cluster` have in common.
+"""The base of views that a cell shows and that stay live, as `tf.view` and `tf.show_cluster`.
 
-A cell that shows it gets a place, in which the browser's side draws, and the first one a picture, which the browser
-hides while the view lives and the notebook keeps. A thread brings news while somebody looks and ends with `close`.
-Invariant: a fault in the thread is shown, never raised into the user's program.
+Each cell that shows a view contains a place in which the browser draws. The first one also contains a picture, which
+the browser hides while the view is live and which the saved notebook keeps. A thread sends updates while the view is
+visible, and ends with `close`. Invariant: an error in the thread is shown in the view, never raised into the user's
+program.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ Self = TypeVar("Self", bound="ClosedAtEnd")
 
 
 class ClosedAtEnd(ABC):
-    """A context manager that closes at the end of its `with`."""
+    """A context manager that closes at the end of its `with` block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends it; once more changes nothing."""
+        """Closes the object. Further calls have no effect."""
 
     def __enter__(self: Self) -> Self:
         return self
@@ -41,7 +42,7 @@ class ClosedAtEnd(ABC):
 
 
 class LiveView(ClosedAtEnd):
-    """`kind` names the view in the output's metadata, its places, and its thread."""
+    """`kind` names the view in the metadata of its output, in its HTML classes, and in the name of its thread."""
 
     kind: ClassVar[str]
 
@@ -50,36 +51,36 @@ class LiveView(ClosedAtEnd):
         self._channel: Channel | None = None
         self._thread: threading.Thread | None = None
         self._watchers = 0
-        self._heard = False  # the browser has answered
-        self._closed = threading.Event()  # also when nobody is left to be told
+        self._answered = False  # the browser has answered
+        self._closed = threading.Event()  # is also set when the browser can no longer be reached
         self._wake = threading.Event()
         self._closing, self._released = threading.Lock(), False
         self._shown_in: Any = None
 
-    # ---- what a view is ----------------------------------------------------------------------
+    # ---- to be defined by each view ----------------------------------------------------------------------
 
     @abstractmethod
     def _open(self, key: str) -> Channel:
-        """The line to the browser, with what the page is told at first."""
+        """Creates the channel to the browser, with the state that the page gets first."""
 
     @abstractmethod
-    def _told(self, channel: Channel, message: Any, buffers: Any) -> None:
-        """From the browser, in a comm's thread."""
+    def _received(self, channel: Channel, message: object, buffers: object) -> None:
+        """Handles a message from the browser, in the thread of a comm."""
 
     @abstractmethod
     def _work(self) -> None:
-        """The thread: until `_closed`, waits for `_wake` and sends what is new."""
+        """The thread: until `_closed` is set, waits for `_wake` and sends updates."""
 
     @abstractmethod
     def _release(self) -> None:
-        """Gives up what the view holds, when its thread has ended."""
+        """Releases the resources of the view when its thread has ended."""
 
     @abstractmethod
     def _repr_html_(self) -> str:
-        """The picture."""
+        """The static picture."""
 
     def _opened(self) -> None:
-        """What is sent while the browser makes its first place."""
+        """Sends messages while the browser creates its first place."""
 
     def _cell_ended(self, _result: object = None) -> None:
         self._show_picture()
@@ -89,32 +90,32 @@ class LiveView(ClosedAtEnd):
     def _ipython_display_(self) -> None:
         if not in_kernel() or self._closed.is_set():
             display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
-        elif self._shown_in != get_ipython().execution_count:  # else this cell has shown it already
+        elif self._shown_in != get_ipython().execution_count:  # otherwise this cell has shown it already
             self.show()
 
     def show(self) -> None:
-        """Shows the view here, once more if it is shown elsewhere."""
+        """Shows the view in the current cell, also if another cell shows it already."""
         self._shown_in = get_ipython().execution_count
         first = self._channel is None
         if first:
             self._start()
-        key, place, told = self._key, f"tfnb-{uuid4().hex}", {"tfnb": self.kind}
+        key, place, metadata = self._key, f"tfnb-{uuid4().hex}", {"tfnb": self.kind}
         html = (
             f'<div id="{place}" class="tfnb-{self.kind}" data-tfnb-view="{key}"></div>'
             f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("{place}"))</script>'
         )
-        display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=told)
+        display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=metadata)
         if first:
             self._opened()
-            display(self._picture(), raw=True, metadata=told, display_id=key)
+            display(self._picture(), raw=True, metadata=metadata, display_id=key)
 
     def _start(self) -> None:
         self._channel = self._open(self._key)
-        self._channel.on_msg(self._told)
+        self._channel.on_msg(self._received)
         get_ipython().events.register("post_run_cell", self._cell_ended)
         thread = threading.Thread(target=self._work, name=f"tfnb-{self.kind}", daemon=True)
         thread.start()
-        self._thread = thread  # what `close` finds here can be joined
+        self._thread = thread  # assigned only after its start, so that `close` can join it
 
     def _picture(self) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": ""}
@@ -123,9 +124,9 @@ class LiveView(ClosedAtEnd):
         update_display(self._picture(), raw=True, metadata={"tfnb": self.kind}, display_id=self._key)
 
     def _looked_at(self, what: object) -> None:
-        """The browser says "hello" for each place that is seen, and "bye" when it no longer is."""
+        """Counts visible places: the browser sends "hello" when one becomes visible and "bye" when it is hidden."""
         if what == "hello":
-            self._heard = True
+            self._answered = True
             self._watchers += 1
             self._wake.set()
         elif what == "bye":
@@ -135,13 +136,13 @@ class LiveView(ClosedAtEnd):
         try:
             if self._channel is not None and not self._closed.is_set():
                 self._channel.send(message, list(buffers))
-        except Exception:  # the comm itself is gone: nobody is left to be told
+        except Exception:  # the comm is closed, so the error cannot be shown
             self._closed.set()
 
     # ---- the end -----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the thread and all listening; the picture stays."""
+        """Ends the thread and closes the channel; the picture stays."""
         with self._closing:
             if self._released:
                 return

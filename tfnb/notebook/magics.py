@@ -1,6 +1,6 @@
 """`%load_ext tfnb`: magics for notebooks, `%tfnb` and `%%tfnb_profile`.
 
-Invariant: a magic only calls what programs can call too.
+Invariant: a magic only calls public functions, so a program can do the same.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.display import display
 
@@ -21,18 +22,18 @@ from tfnb.session.session import Session
 __all__ = ["TfnbMagics", "register"]
 
 
-def register(shell: Any) -> None:
-    """Gives the magics to an IPython shell."""
+def register(shell: InteractiveShell) -> None:
+    """Registers the magics with an IPython shell."""
     shell.register_magics(TfnbMagics)
 
 
 @magics_class
 class TfnbMagics(Magics):
-    """See the module."""
+    """The magics `%tfnb` and `%%tfnb_profile`."""
 
     @line_magic
     def tfnb(self, line: str) -> Any:
-        """%tfnb LOGDIR: shows the summaries that are written there, as `tf.view` does."""
+        """%tfnb LOGDIR: shows the summaries in that folder, as `tf.view` does."""
         place = line.strip().strip("\"'")
         if not place:
             raise UsageError("%tfnb needs a folder of event files: %tfnb logs")
@@ -43,9 +44,10 @@ class TfnbMagics(Magics):
 
     @cell_magic
     def tfnb_profile(self, line: str, cell: str) -> None:
-        """%%tfnb_profile [SESSION]: runs the cell, records what its sessions run, and shows the timeline.
+        """%%tfnb_profile [SESSION]: runs the cell, records the steps of its sessions, and shows the timeline.
 
-        Without the name of a session: the default one and all that are variables of the notebook.
+        Without the name of a session it records the default session and all sessions that are variables of the
+        notebook.
         """
         recording = Recording()
         with ExitStack() as stack:
@@ -60,10 +62,10 @@ class TfnbMagics(Magics):
     def _sessions(self, name: str) -> list[Session]:
         variables = self.shell.user_ns
         if name:
-            found = variables.get(name)
-            if not isinstance(found, Session):
+            session = variables.get(name)
+            if not isinstance(session, Session):
                 raise UsageError(f"%%tfnb_profile: {name} is no session")
-            return [found]
+            return [session]
         every = [v for v in variables.values() if isinstance(v, Session)]
         default = get_default_session()
         if isinstance(default, Session):

@@ -1,7 +1,7 @@
-"""One place of a cell's output, shown once and then replaced as often as wanted.
+"""A place in the output of a cell whose content can be replaced any number of times.
 
-In a kernel it is a display with an id (Jupyter messaging, update_display_data); in a terminal the same
-content appears as lines of text. Invariant: whatever is shown has a text form, so nothing needs a browser.
+In a kernel it is a display with an id (Jupyter messaging, update_display_data); in a terminal the same content appears
+as lines of text. Invariant: every content has a text form, so no browser is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from IPython.display import display, update_display
 
 __all__ = ["Outlet", "in_kernel"]
 
-# A log file or a pipe gets a line at most so often; a terminal's line is rewritten in place.
+# The least time between two lines in a log file or a pipe. In a terminal the line is rewritten in place.
 SECONDS_PER_LINE = 5.0
 
 
@@ -30,8 +30,8 @@ def in_kernel() -> bool:
 class Outlet:
     """Shows bundles of one content in several formats (`{"text/html": ..., "text/plain": ...}`).
 
-    `purpose` names the outlet in the output's metadata, so that programs that run notebooks can tell.
-    `stream` is where text goes outside of a kernel (default: standard error, as progress is no result).
+    `purpose` names the outlet in the output's metadata, so that programs that run notebooks can recognise it.
+    `stream` is where text goes outside of a kernel (default: standard error, since progress is not a result).
     """
 
     def __init__(self, purpose: str, stream: TextIO | None = None) -> None:

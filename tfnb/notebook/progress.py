@@ -1,6 +1,6 @@
 """A progress bar for training loops: HTML in a notebook, a line of text in a terminal.
 
-Invariant: it costs a loop well under a microsecond a turn and draws at most ten times a second.
+Invariant: it costs well under a microsecond per iteration, and is drawn at most ten times a second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TEXT_WIDTH = 20
 
 
 class Progress(Generic[T]):
-    """Goes through an iterable and shows how far it came; `note` is shown beside the numbers."""
+    """Iterates over an iterable and shows the progress; `note` is shown beside the numbers."""
 
     def __init__(
         self,

@@ -1,12 +1,10 @@
-"""Errors in a notebook: the user's own cells and lines, without the frames of tfnb between and below them.
+"""Errors in a notebook: the user's own cells and lines, without the frames of tfnb.
 
-A mistake in one line of a cell is found some nine calls deep in tfnb, and IPython shows five lines of code or more
-for each of them. `install` sets IPython's handler of exceptions, which leaves the frames of tfnb out and shows the
+A mistake in one line of a cell is detected some nine calls deep in tfnb, and IPython shows five or more lines of code
+for each call. `install` sets IPython's handler of exceptions, which leaves out the frames of tfnb and shows the
 statement at fault between its two neighbours. `%xmode --show`, IPython's own switch for hidden frames, shows all
-frames, and `%xmode --hide` leaves those of tfnb out again.
-
-Invariant: an exception keeps its whole traceback; only what IPython is given to show is shorter. A traceback without
-a frame of tfnb is shown as if there were no handler.
+frames, and `%xmode --hide` hides those of tfnb again. Invariant: an exception keeps its whole traceback; only the text
+that IPython shows is shorter. A traceback without a frame of tfnb is shown as it would be without the handler.
 """
 
 from __future__ import annotations
@@ -24,21 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_name", "install", "without_our_frames"]
 
-CONTEXT = 3  # statements of code that are shown of a frame: the one at fault and its two neighbours
+CONTEXT = 3  # the number of statements that are shown of a frame: the one at fault and its two neighbours
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def install(shell: InteractiveShell) -> None:
-    """Names cells as the user does, and leaves out tfnb's frames unless somebody has set a handler of exceptions."""
+    """Names cells by their numbers, and hides the frames of tfnb unless the user has set a handler of exceptions."""
     name_cells(lambda filename: cell_name(shell, filename))
     if not shell.custom_exceptions:
         shell.set_custom_exc((Exception,), _show)
 
 
 def cell_name(shell: InteractiveShell, filename: str) -> str | None:
-    """`cell [2]` for the file name that IPython compiled its second cell under; None for any other file."""
+    """`cell [2]` for the file name under which IPython compiled its second cell; None for any other file."""
     label = shell.compile.format_code_name(filename)
     if label is None:
         return None
@@ -47,9 +45,9 @@ def cell_name(shell: InteractiveShell, filename: str) -> str | None:
 
 
 def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """The frames that the user wrote, and those of libraries that were not called by tfnb; None if no frame is left."""
+    """The frames of the user, and those of libraries that tfnb did not call; None if no frame is left."""
     kept = []
-    inside = False  # tfnb, or a library that tfnb called, is running
+    inside = False  # whether tfnb, or a library that tfnb called, is running
     for entry in _entries(traceback):
         filename = entry.tb_frame.f_code.co_filename
         if filename.startswith(_PACKAGE):
@@ -58,10 +56,10 @@ def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
             inside = False
         if not inside:
             kept.append(entry)
-    found = None
+    shorter = None
     for entry in reversed(kept):
-        found = TracebackType(found, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return found
+        shorter = TracebackType(shorter, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return shorter
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
@@ -92,14 +90,14 @@ def _show_short(
     traceback: TracebackType | None,
     tb_offset: int | None,
 ) -> None:
-    """Shows an error and its causes without our frames, and gives the causes their tracebacks back."""
+    """Shows an error and its causes without the frames of tfnb, and then restores the tracebacks of the causes."""
     shorter = without_our_frames(traceback)
 
     def lines() -> list[str]:
         return shell.InteractiveTB.structured_traceback(kind, error, shorter, tb_offset, CONTEXT)
 
     whole = [(e, e.__traceback__) for e in _chain(error)]
-    # IPython asks an exception by this method how it wants to be shown.
+    # IPython calls this method of an exception to get the lines to show.
     error._render_traceback_ = lines  # type: ignore[attr-defined]
     try:
         for cause, frames in whole:
@@ -112,11 +110,11 @@ def _show_short(
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what Python shows before it: its causes, or what was being handled when it was raised."""
-    found: list[BaseException] = []
+    """The error and the errors that Python shows before it: its causes, or those that were being handled."""
+    chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and all(current is not e for e in found):
-        found.append(current)
+    while current is not None and all(current is not e for e in chain):
+        chain.append(current)
         hidden = current.__suppress_context__
         current = current.__cause__ or (None if hidden else current.__context__)
-    return found
+    return chain

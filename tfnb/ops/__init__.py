@@ -1,7 +1,7 @@
-"""The catalogue: an explicit list of all operations, a folder per concept and a file per family.
+"""The catalogue: the explicit list of all operations, with one folder per concept and one file per family of ops.
 
-`CATALOG` maps op names to definitions, `API` public names to functions.
-Invariant: nothing registers itself; an op exists because `FAMILIES` of its folder names its family.
+`CATALOG` maps names of ops to their definitions, `API` maps public names to functions.
+Invariant: nothing registers itself; an op is in the catalogue because `FAMILIES` of its folder names its file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The catalogue's container, the families that go into it, and the function that an op gets from its definition alone.
+"""The container of the catalogue, the families of ops that fill it, and the public function derived from a definition.
 
-Invariant: a name stands for one op; an op's function has TensorFlow's signature: inputs, attributes, `name`.
+Invariant: each name stands for exactly one op; the function of an op has TensorFlow's signature: inputs, attributes
+and `name`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Catalog", "families_of", "op_function"]
 
 
 class Catalog(Mapping[str, OpDef]):
-    """Op name -> OpDef."""
+    """The definitions of all ops by name."""
 
     def __init__(self, *families: Iterable[OpDef]) -> None:
         self._ops: dict[str, OpDef] = {}
@@ -28,13 +29,13 @@ class Catalog(Mapping[str, OpDef]):
                 self.add(op)
 
     def add(self, op: OpDef) -> None:
-        """Raises `AlreadyExistsError` when the name is taken."""
+        """Adds `op`. Raises `AlreadyExistsError` when another op has its name."""
         if op.name in self._ops:
             raise AlreadyExistsError(f"there is an op {op.name!r} already")
         self._ops[op.name] = op
 
     def redefine(self, op: OpDef) -> None:
-        """Adds an op, in place of one of its name: for a notebook cell that is run again."""
+        """Adds `op`, replacing one of the same name: a notebook cell that defines an op can be run again."""
         self._ops[op.name] = op
 
     def __getitem__(self, name: str) -> OpDef:
@@ -53,15 +54,15 @@ class Catalog(Mapping[str, OpDef]):
         return len(self._ops)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Public name -> function, for the ops that name themselves in `OpDef.api`."""
+        """The functions of those ops that have public names in `OpDef.api`, by public name."""
         return {name: op_function(op, name) for op in self._ops.values() for name in op.api.split()}
 
 
 def families_of(folder: ModuleType) -> tuple[ModuleType, ...]:
-    """The modules that `FAMILIES` of a folder names. Each defines `OPS`, and `API` where it has functions of its own.
+    """The modules that `FAMILIES` of a folder names. Each defines `OPS`; one that has public functions defines `API`.
 
-    Errors: `ModuleNotFoundError` for a name without a file, `NotFoundError` for a module that has no `OPS`, or nothing
-    in it.
+    Raises `ModuleNotFoundError` when a name in `FAMILIES` has no file, and `NotFoundError` when a module has no `OPS`
+    or an empty one.
     """
     families = tuple(import_module(f"{folder.__name__}.{name}") for name in folder.FAMILIES)
     for family in families:
@@ -73,7 +74,7 @@ def families_of(folder: ModuleType) -> tuple[ModuleType, ...]:
 
 
 def op_function(op: OpDef, public: str) -> Callable[..., Any]:
-    """A function `public(inputs..., attributes..., name=None)` that adds a node of `op`."""
+    """The function `public(inputs..., attributes..., name=None)`, which adds a node of `op` to the graph."""
     inputs = [a.name for a in op.input_args]
     fields = [f for f in dataclasses.fields(op.attrs) if f.init]
     undetermined = [t for t in op.types if not any(a.type == t for a in op.input_args)]

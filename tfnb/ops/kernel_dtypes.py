@@ -1,7 +1,7 @@
-"""How library kernels see element types: the `-DT=...` that goes with a dtype (`kernels_cl/lib/element.clh`).
+"""The `-DT=...` definitions that tell a library kernel its element type (see `kernels_cl/lib/element.clh`).
 
-Invariant: kernels compute 16-bit floats in float32; sums of integers wrap, so one unsigned type serves both
-signs.
+Invariant: kernels compute 16-bit floats in float32. Sums of integers wrap around, so one unsigned type serves signed
+and unsigned integers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FLOATS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16
 
 
 def element_defines(dtype: DType) -> tuple[tuple[str, str], ...]:
-    """For kernels that move, add or multiply elements."""
+    """The definitions for kernels that move, add or multiply elements of `dtype`."""
     return (("T", (_WRAPPING | _FLOATS)[dtype.name]),)
 
 
 def signed_defines(dtype: DType) -> tuple[tuple[str, str], ...]:
-    """For kernels that compare elements."""
+    """The definitions for kernels that compare elements of `dtype`, where the sign of an integer matters."""
     return (("T", _FLOATS.get(dtype.name, dtype.cl)),)

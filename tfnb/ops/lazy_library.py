@@ -1,7 +1,7 @@
-"""Third-party libraries that only a few host kernels need, imported when the first of them runs.
+"""Third-party libraries that only a few host kernels need, imported when the first of these kernels runs.
 
-`import tfnb` stays light: a program that decodes no image never loads Pillow. Invariant: every library named here is
-a dependency of the package, so a failed import is an installation that lacks it.
+This keeps `import tfnb` fast: a program that decodes no image never loads Pillow. Invariant: every library named here
+is a dependency of the package, so a failed import means an incomplete installation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["library"]
 
 
 def library(name: str, package: str, what: str) -> ModuleType:
-    """The module `name`. Raises `UnimplementedError` naming the package to install when it is missing."""
+    """The imported module `name`. When it is missing, raises `UnimplementedError` with the package to install."""
     try:
         return import_module(name)
     except ImportError as e:

@@ -1,7 +1,7 @@
-"""What Python's operators mean on tensors (0.x and 1.x semantics).
+"""The meaning of Python's operators on tensors (TensorFlow 0.x and 1.x semantics).
 
-Invariant: the operand that is a tensor gives the dtype; a Python or NumPy value on the other side is converted
-to it. `/` is the true quotient also of integers, `//` rounds down, `==` compares identities.
+Invariant: the operand that is a tensor determines the dtype; a Python or NumPy value on the other side is converted
+to it. `/` is the true quotient for integers too, `//` rounds down, and `==` compares identities, not elements.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _divided(x: Tensor, y: Tensor) -> Any:
 
 
 def _multiplied(x: Tensor, y: Tensor) -> Any:
-    """A sparse factor makes the product sparse."""
+    """x * y elementwise. If y is a `SparseTensor`, the product is sparse as well."""
     if isinstance(y, SparseTensor):
         return sparse_multiply(y, x)
     return MUL(*operands(x, y), name="mul")

@@ -1,8 +1,9 @@
 """Clustering: which nodes run together as one straight-line device program.
 
-Nodes are put on levels: a device node stands one level above every host or control-flow node it waits for, so a
-path that leaves a cluster never comes back into it. Nodes of one level, device and control context (the frames and
-branches they live in) form a cluster. Invariant: clusters and single nodes make an acyclic graph but for loops.
+Each node has a level: a device node is one level above every host or control-flow node for which it waits, so a path
+that leaves a cluster never returns to it. Nodes with the same level, device and control context (the frames and
+branches that contain them) form a cluster. Invariant: apart from loops, clusters and single nodes form an acyclic
+graph.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from tfnb.errors import GraphError
 from tfnb.ir.const import foldable
 from tfnb.ir.opdef import Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
@@ -30,9 +31,9 @@ _FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
 class Clustered:
     """`clusters` and the ids of `singles` (host, async and control-flow nodes) of a graph.
 
-    `member` maps a device node to its cluster's index; `waits` holds, per cluster, the ids of nodes outside that its
-    members have control edges on or whose reference they use. `counters` are those of the singles that are scalars
-    which a device could compute.
+    `member` maps the id of a device node to the index of its cluster. `waits` holds, for each cluster, the ids of the
+    nodes outside from which its members have control edges or whose reference they use. `counters` are the singles
+    that compute scalars of loops on the host although a device could compute them.
     """
 
     graph: Graph
@@ -53,7 +54,9 @@ def root_variable(graph: Graph, e: Edge) -> int:
 
 
 def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
-    """What a node waits for without reading it. A constant has no place of its own: who reads it waits instead."""
+    """The ids of the nodes for which a node waits without reading them.
+
+    A constant is part of its readers, so each reader waits for what the constant waits for."""
     found = dict.fromkeys(node.control)
     for e in node.inputs:
         source = graph.nodes[e.id]
@@ -64,9 +67,10 @@ def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """What decides which nodes may share a cluster, found on a whole step before it is split by devices.
+    """The properties of nodes that decide which may share a cluster, derived from a step before it is partitioned.
 
-    Per node id: `level`, control `context`, partial feeds in `parts`; `counters`: scalars that the host computes.
+    By node id: `level`, control `context`, and in `parts` the partial feeds that a node needs; `counters` are the ids
+    of the nodes that compute scalars of loops on the host.
     """
 
     level: Mapping[int, int]
@@ -76,13 +80,15 @@ class Grouping:
 
 
 def grouping(graph: Graph) -> Grouping:
-    """For a whole step's graph: within one partition, a node's place in the whole could not be seen."""
+    """The grouping of a whole step. One partition alone does not show through which other devices its nodes depend on
+    each other."""
     levels = _Levels(graph)
     return Grouping(_delayed(graph, levels), levels.context, levels.counters, fed_parts(graph))
 
 
 def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
-    """Groups the device nodes of a pruned, expanded graph, or of a partition of it (`known` is then the whole's)."""
+    """Groups the device nodes of a pruned, expanded graph, or of a partition; `known` is then the whole step's
+    grouping."""
     known = known or grouping(graph)
     groups: dict[Any, list[int]] = {}
     for i in graph.order:
@@ -100,7 +106,7 @@ def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
 
 
 def _on_device(graph: Graph, node: Node) -> bool:
-    """Can the device compute the node, here?"""
+    """Returns whether the node is computed on its device, in a cluster."""
     op = node.opdef
     if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic:
         return False
@@ -121,7 +127,7 @@ class _Levels:
         rounds = 0
         while True:
             rounds += 1
-            if rounds > 2 * len(self._frames) + 4:  # each round settles one loop at least
+            if rounds > 2 * len(self._frames) + 4:  # each round determines the levels of at least one loop
                 late = max(self._frames, key=lambda name: self._frames[name])
                 raise GraphError(f"something enters the loop {late!r} that waits for what leaves it")
             before = dict(self._frames)
@@ -148,10 +154,10 @@ class _Levels:
         for c in waited_for(self.graph, node):
             if c in self.level:
                 found = max(found, self._after(self.graph.nodes[c], node, device, False))
-        return self._through_door(node, found)
+        return self._exit_level(node, found)
 
-    def _through_door(self, node: Node, level: int) -> int:
-        """What leaves a loop has waited for all that entered it."""
+    def _exit_level(self, node: Node, level: int) -> int:
+        """The level of an Exit, which depends on every Enter of its loop."""
         if node.opdef.kind is Kind.ENTER:
             name = node.attrs.frame_name
             self._frames[name] = max(level, self._frames.get(name, 0))
@@ -169,7 +175,7 @@ class _Levels:
         return level + 1 if apart else level
 
     def needed(self, node: Node, level: int) -> Iterator[tuple[int, int]]:
-        """The nodes that a node on a level waits for, each with the highest level that it may have."""
+        """The nodes for which a node on `level` waits, each with the highest level that it may have."""
         device = self.on_device(node.id)
         for n, e in enumerate(node.inputs):
             before = self.graph.nodes[e.id]
@@ -179,7 +185,7 @@ class _Levels:
             yield c, level - (device and self.graph.nodes[c].device != node.device)
 
     def derivable(self, i: int) -> bool:
-        """Is the node's value known when a cluster that holds it is specialised?"""
+        """Returns whether the value of the node is known when the cluster that contains it is specialised."""
         if i not in self._derivable:
             self._derivable[i] = self._is_derivable(self.graph.nodes[i])
         return self._derivable[i]
@@ -191,17 +197,18 @@ class _Levels:
         if op.kind is Kind.VARIABLE or any(s.ref for s in node.specs):
             return False
         if not self.on_device(node.id):
-            return True  # computed before, on the host
+            return True  # computed earlier, on the host
         if not foldable(op) or host_kernel(op) is None:
             return False
         return all(self.derivable(e.id) for e in node.inputs)
 
 
 def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
-    """The levels, with what needs nothing but variables on the level of its first reader.
+    """The levels, in which a node that depends on variables alone has the level of its first reader.
 
-    Else the weights of a model whose input comes out of a queue would be read by a cluster of their own, before, and
-    all be copied. A variable is not read later than something writes it that need not wait for the reading.
+    Without this, the weights of a model whose input comes from a queue would be read in an earlier cluster of their
+    own, and all of them would be copied. The read of a variable is never moved behind a write that does not wait for
+    it.
     """
     found = dict(levels.level)
     early: set[int] = set()
@@ -227,7 +234,8 @@ def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
 
 
 def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int]) -> bool:
-    """May the device compute it whenever it likes? `others`: of the nodes before it those that are so."""
+    """Returns whether a node depends on variables and constants alone, so that it may run at any time. `others` are the
+    earlier nodes for which that is true."""
     node = graph.nodes[i]
     if levels.level[i] or node.opdef.writes or node.opdef.stateful or any(s.ref for s in node.specs):
         return False
@@ -297,7 +305,8 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
 
 
 def _resolve(graph: Graph, e: Edge, inside: set[int]) -> tuple[Edge, int | None]:
-    """A reference made outside the cluster is read as the variable itself, after its maker has run."""
+    """Replaces a reference that a node outside the cluster outputs by the variable itself, read after that node has
+    run."""
     if graph.spec(e).ref and e.id not in inside and graph.nodes[e.id].opdef.kind is not Kind.VARIABLE:
         return Edge(root_variable(graph, e), 0), e.id
     return e, None
@@ -313,7 +322,8 @@ def _name(graph: Graph, ids: Iterable[int]) -> str:
 
 
 def _shape_values(nodes: Mapping[int, Node], inside: set[int]) -> tuple[Edge, ...]:
-    """The cluster's inputs whose values fix shapes, found backwards from the shape inputs."""
+    """The inputs of the cluster whose values determine shapes, found by walking back from the shape inputs of its
+    nodes."""
     found: dict[Edge, None] = {}
     stack = [n.inputs[k] for n in nodes.values() if n.id in inside for k in n.opdef.shape_inputs if k < len(n.inputs)]
     seen: set[Edge] = set()

@@ -1,8 +1,8 @@
 """Counters: the scalars of loops that the host computes, so that no iteration waits for a device.
 
-What decides how a loop goes on (its counter, its condition) and which element of a tensor array it is at depends on
-scalars alone in most loops. Invariant: a counter's inputs are counters, constants, values from outside the loop or
-of host nodes; never what a device computes in the loop.
+In most loops the counter, the condition and the index into a tensor array depend on scalars alone. Invariant: the
+inputs of such a scalar are other host scalars, constants, values from outside the loop and results of host nodes,
+never a value that a device computes inside the loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfnb.ops.math.cast import CAST
 
 __all__ = ["counters"]
 
-_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # of floats, only what the host computes to the same bit
+_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # whose float results are the same on the host
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.NEXT_ITERATION, Kind.LOOP_COND, Kind.EXIT)
 
 
@@ -38,7 +38,7 @@ def counters(graph: Graph, contexts: Mapping[int, Any]) -> frozenset[int]:
 
 
 def _on_device(graph: Graph, i: int, good: set[int], passing: set[int]) -> bool:
-    """Does a device make the value in the loop?"""
+    """Returns whether a device computes the value inside the loop."""
     node = graph.nodes[i]
     if i in good or i in passing:
         return False

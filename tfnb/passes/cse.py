@@ -1,7 +1,7 @@
 """Common subexpression elimination (white paper, section 5.1; the algorithm of Click, value numbering).
 
-Two nodes are one if op, types, attributes, inputs, control inputs and device agree and the op is pure.
-Invariant: nothing that reads or writes state is merged, for its place in the order matters.
+Two nodes are merged if their op is pure and their types, attributes, inputs, control inputs and device are equal.
+Invariant: no node that reads or writes state is merged, because its position in the order matters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfnb.ir.step_graph.graph import Edge, Graph, Node
 
 __all__ = ["cse"]
 
-_SMALL = 4096  # bytes of a constant that are compared; larger constants are told apart by identity
+_SMALL = 4096  # bytes of a constant that are compared; larger constants are compared by identity
 
 
 def cse(graph: Graph) -> Graph:

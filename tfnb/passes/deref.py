@@ -1,6 +1,6 @@
-"""Reading references where a value is needed: at the door of control flow, and of host-only types in fetches.
+"""Dereferencing: variables are read where control flow, or a fetch of a type that only the host has, needs a value.
 
-A Switch, Merge or Enter passes values along edges; a variable's memory has no edge, and strings have none on a device.
+A Switch, Merge or Enter passes values along edges, but a reference names memory, and strings have none on a device.
 Invariant: afterwards the data inputs of control-flow primitives, and fetched strings, are values.
 """
 

@@ -1,6 +1,6 @@
-"""Expand: composite ops become the ops they are made of (softmax, mean, cross entropy).
+"""Expand: composite operations such as softmax, mean and cross entropy become the operations that compute them.
 
-Invariant: afterwards no node that its `expand` recipe rewrites is left; new nodes blame the node they came from.
+Invariant: afterwards no node is left that its `expand` recipe rewrites. Errors of a new node name the composite one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def expand(graph: Graph) -> Graph:
 
 
 def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> bool:
-    """Puts what the node is made of in its place; False where it stays as it is."""
+    """Replaces a composite node by the nodes of its recipe; False if the recipe leaves it as it is."""
     edit.at(node)
     first = edit.next_id
     result = node.opdef.expand(node, *node.inputs)  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """Constant folding: pure nodes whose inputs are constants become constants (white paper, section 5.1).
 
-A node whose output depends only on a fully known static shape (`tf.shape`) folds too. Invariant: the folded value is
-what the node's host kernel gives; a large result that grows out of little (a fill, a tile) is left to the step.
+A node whose output depends only on a fully known static shape, such as `tf.shape`, is folded too. Invariant: the folded
+value is that of the node's host kernel. A large result of small inputs, as of a fill or a tile, is left to the step.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ import numpy as np
 from tfnb.errors import OpError
 from tfnb.ir.const import foldable
 from tfnb.ir.opdef import HostCall, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.edit import GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 
 __all__ = ["fold"]
 
-_SMALL = 16 << 10  # bytes: up to here a constant costs nothing to keep
+_SMALL = 16 << 10  # bytes; a constant up to this size is always kept
 _LIMIT = 16 << 20
 
 
 def fold(graph: Graph) -> Graph:
-    """Evaluates what is constant, in topological order."""
+    """Replaces pure nodes with constant inputs by constants, in topological order."""
     known: dict[Edge, np.ndarray] = {}
     context = contexts(graph)
     for i in graph.order:
         node = graph.nodes[i]
         if node.control:
-            continue  # it waits for something, or lives on a branch
+            continue  # it has control inputs, so it may be on a branch
         if node.opdef.kind is Kind.CONST:
             known[Edge(i, 0)] = node.attrs.value
-        elif not context[i]:  # what a branch computes is dead when the branch is not taken
+        elif not context[i]:  # a value on a branch is dead when the branch is not taken
             _try(graph, node, known)
     folded = {e: v for e, v in known.items() if graph.nodes[e.id].opdef.kind is not Kind.CONST}
     if not folded:
@@ -71,7 +71,7 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
     try:
         result = host_kernel(op)(HostCall(node.attrs, node.types, node.specs, node), *values)  # type: ignore[misc]
     except OpError:
-        return  # the step raises it, if it comes to that
+        return  # the step raises it, if it runs the node
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     for port, value in enumerate(outputs):
         array = np.asarray(value)

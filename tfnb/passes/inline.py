@@ -1,7 +1,7 @@
 """Inline: calls of functions become the functions' bodies.
 
-First of the passes, so that all others see plain nodes. What waits for a call waits for its results and for its
-effects. Invariant: afterwards no node's op has a body; what was alive exactly when a call was still is.
+It runs before the other passes, so that they see plain nodes only. A node that waited for a call waits for the call's
+results and effects. Invariant: afterwards no operation has a body, and no node is dead that the call had kept alive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACES = (Kind.CONST, Kind.VARIABLE)
 
 
 def inline(graph: Graph) -> Graph:
-    """Replaces calls until none is left. Raises `GraphError` when that would be too many nodes."""
+    """The graph in which bodies replace all calls. Raises `GraphError` if it would have too many nodes."""
     if not any(n.opdef.body is not None for n in graph.nodes.values()):
         return graph
     edit = GraphEdit(graph)
@@ -41,7 +41,8 @@ def inline(graph: Graph) -> Graph:
 
 
 class _Inlining:
-    """`table` says what the results of calls are; `done` which nodes have run when a call has."""
+    """The edit of one graph. `table` maps the outputs of calls to the edges that replace them; `done` maps a call to
+    the nodes that have run when the call has finished."""
 
     def __init__(self, edit: GraphEdit) -> None:
         self.edit = edit
@@ -50,7 +51,7 @@ class _Inlining:
         self._can_be_dead = _decides(edit.nodes.values())
 
     def put_in_place(self, call: EditNode) -> list[EditNode]:
-        """Copies the body of one call; the calls inside it."""
+        """Copies the body of one call; returns the calls inside it."""
         edit, function = self.edit, call.opdef.body
         edit.at(call)
         args, gate = self._arguments(call)
@@ -62,7 +63,7 @@ class _Inlining:
             if not gate or node.control or node.opdef.kind in _PLACES or self._fed(node):
                 continue
             if node.opdef.kind is Kind.ENTER and node.opdef is not REF_ENTER:
-                # A loop's constants come from where the call is.
+                # The constants of a loop are outside the loop, where the call is.
                 t = IDENTITY(node.inputs[0], name="argument", graph=edit)
                 edit.nodes[t.op.id].control = gate
                 node.replace_input(0, t)
@@ -81,15 +82,16 @@ class _Inlining:
         return [n for n in made if n.opdef.body is not None]
 
     def _arguments(self, call: EditNode) -> tuple[list[Tensor], tuple[int, ...]]:
-        """The call's inputs, and nodes that are alive exactly when the call is and run behind what it waits for.
+        """The inputs of the call, and nodes that are alive exactly when the call is and that run after its control
+        inputs.
 
-        None of these are needed where nothing waits and nothing can be dead.
+        There are no such nodes where the call has no control inputs and cannot be dead.
         """
         plain = not call.control and not self._can_be_dead
         args: list[Tensor] = []
         gate: list[int] = list(call.control)
         for t, arg in zip(call.inputs, call.opdef.body.args, strict=True):
-            if arg.spec.ref:  # a variable that the body may change
+            if arg.spec.ref:  # the body may change this variable
                 args.append(t)
                 continue
             if t.spec.ref or not (plain or t.op.opdef.kind in _PLACES):
@@ -100,13 +102,14 @@ class _Inlining:
         return args, () if plain else tuple(gate)
 
     def _fed(self, node: EditNode) -> bool:
-        """Does the node read a value, which can be dead? A reference is none, and RefEnter only hands it on."""
+        """Returns whether the node reads a value, which can be dead. A reference cannot be dead, and RefEnter passes it
+        on."""
         sources = (self.edit.nodes[e.id].opdef for e in node.refs)
         return any(opdef.kind not in _PLACES and opdef is not REF_ENTER for opdef in sources)
 
     @staticmethod
     def _effects(function: Function, made: list[EditNode]) -> tuple[int, ...]:
-        """The copies of the body's effects, but those in its own branches and loops, which run as those do."""
+        """The copies of the nodes for whose effects the body runs, except those inside its own branches and loops."""
         effects = function.effects
         if not effects:
             return ()
@@ -115,7 +118,7 @@ class _Inlining:
         return tuple(copies[op].id for op in effects if not within[op.id])
 
     def finish(self) -> None:
-        """Redirects what read results of calls, or waited for them, and removes the calls."""
+        """Redirects the readers and the control outputs of all calls, and removes the calls."""
         edit = self.edit
         for node in edit.nodes.values():
             if any(c in self.done for c in node.control):
@@ -137,7 +140,7 @@ class _Inlining:
 
 
 def _decides(nodes: Iterable[EditNode]) -> bool:
-    """Are there branches or loops among the nodes?"""
+    """Returns whether there are branches or loops among the nodes."""
     return any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in nodes)
 
 

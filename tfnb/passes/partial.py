@@ -1,7 +1,7 @@
-"""Steps in parts: a graph whose feeds come, and whose fetches go, while it runs (`Session.partial_run`).
+"""Partial runs: a graph that takes feeds and returns fetches while it runs (`Session.partial_run`).
 
-A fed edge becomes an asynchronous node that waits for its value, a fetch a node that hands its value out. Invariant:
-every node runs once, however many parts the step is taken in.
+A fed edge becomes an asynchronous node that waits for its value, and a fetch becomes a node that returns its value.
+Invariant: every node runs once, however many calls of `partial_run` the step takes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _FEED = "Feed"
 
 
 class Exchange:
-    """Values on their way into and out of one running step, by number; `error` ends it."""
+    """The values that go into and come out of one running step, by the number of the feed or fetch."""
 
     def __init__(self) -> None:
         self._lines: dict[int, Lines] = {}
         self._fed: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
-        self._bells: list[SimpleQueue[None]] = []  # of the threads that wait
+        self._wake_queues: list[SimpleQueue[None]] = []  # one for each thread that waits
         self._found: dict[int, Any] = {}
         self._error: BaseException | None = None
 
@@ -48,7 +48,7 @@ class Exchange:
         line.poke()
 
     def receive(self, call: AsyncCall, key: int) -> Callable[[], str]:
-        """Answers `call` with the value once it is fed."""
+        """Finishes `call` with the value of a feed once that value is given."""
 
         def step(attempt: Attempt) -> bool:
             if key not in self._fed:
@@ -59,37 +59,37 @@ class Exchange:
         self._line(key).submit(_FEED, Attempt(call, step))
         return lambda: "waits to be fed by partial_run"
 
-    def hand_out(self, key: int, value: Any) -> None:
+    def hand_out(self, key: int, value: np.ndarray | None) -> None:
         self._found[key] = value
-        self._ring()
+        self._wake_all()
 
     def fail(self, error: BaseException) -> None:
         self._error = error
-        self._ring()
+        self._wake_all()
 
-    def _ring(self) -> None:
-        for bell in list(self._bells):
-            bell.put(None)
+    def _wake_all(self) -> None:
+        for wake_queue in list(self._wake_queues):
+            wake_queue.put(None)
 
     def wait(self, key: int) -> Any:
-        """The value handed out under a number. Raises the step's error."""
-        bell: SimpleQueue[None] = SimpleQueue()
-        with HeldInterrupts(lambda: bell.put(None)) as held:
-            self._bells.append(bell)
+        """Waits for the value of a fetch and returns it. Raises the error of the step."""
+        wake_queue: SimpleQueue[None] = SimpleQueue()
+        with HeldInterrupts(lambda: wake_queue.put(None)) as held:
+            self._wake_queues.append(wake_queue)
             try:
                 while key not in self._found:
                     if self._error is not None:
                         raise self._error
                     held.check()
-                    bell.get()
+                    wake_queue.get()
                 return self._found[key]
             finally:
-                self._bells.remove(bell)
+                self._wake_queues.remove(wake_queue)
 
 
 @dataclass(frozen=True, eq=False)
 class PartAttrs:
-    """`key`: the number of the feed or fetch; `exchange`: where its value is handed over."""
+    """`key` is the number of the feed or fetch, `exchange` the object through which its value passes."""
 
     key: int = 0
     shape: Shape = unknown_shape
@@ -97,11 +97,13 @@ class PartAttrs:
 
 
 def _receive(call: AsyncCall) -> Callable[[], str]:
-    a = call.host.attrs
-    return a.exchange.receive(call, a.key)
+    attrs: PartAttrs = call.host.attrs
+    assert attrs.exchange is not None
+    return attrs.exchange.receive(call, attrs.key)
 
 
-def _hand_out(call: HostCall, *value: np.ndarray) -> tuple[()]:
+def _hand_out(call: HostCall[PartAttrs], *value: np.ndarray) -> tuple[()]:
+    assert call.attrs.exchange is not None
     call.attrs.exchange.hand_out(call.attrs.key, value[0] if value else None)
     return ()
 
@@ -143,7 +145,9 @@ _PART_DONE = OpDef(
 
 
 def in_parts(graph: Graph, exchange: Exchange) -> Graph:
-    """The graph with its feeds and fetches through `exchange`: feeds are numbered in order, fetches, then targets."""
+    """The graph whose feeds and fetches pass through `exchange`.
+
+    Feeds are numbered in their order; fetches are numbered in their order, followed by targets."""
     edit = GraphEdit(graph)
     table: dict[Edge, Edge] = {}
     for k, e in enumerate(graph.feeds):
@@ -166,7 +170,9 @@ def in_parts(graph: Graph, exchange: Exchange) -> Graph:
 
 
 def fed_parts(graph: Graph) -> dict[int, frozenset[int]]:
-    """The partial feeds that each node waits for: nodes of different parts must not form one cluster. Else empty."""
+    """The partial feeds that each node needs, by node id; empty for a graph without partial feeds.
+
+    Nodes that need different feeds must not form one cluster."""
     if not any(n.opdef is _PART_FEED for n in graph.nodes.values()):
         return {}
     found: dict[int, frozenset[int]] = {}
@@ -179,7 +185,7 @@ def fed_parts(graph: Graph) -> dict[int, frozenset[int]]:
 
 
 def feeds_behind(graph: Graph) -> list[set[int]]:
-    """For each fetch, then each target: the numbers of the feeds it needs."""
+    """The numbers of the feeds that each fetch needs, and then those that each target needs."""
     numbers = {e.id: k for k, e in enumerate(graph.feeds)}
     found = []
     for start in (*(e.id for e in graph.fetches), *graph.targets):

@@ -1,4 +1,4 @@
-"""Prune: what of the user's graph a step needs (white paper, section 4.2, partial execution).
+"""Prune: the part of the user's graph that a step needs (white paper, section 4.2, partial execution).
 
 Invariant: the result holds exactly the nodes from which a fetch or target can be reached without passing through
 a fed edge; every fed edge is replaced by a Feed node, in the order of the request.
@@ -7,11 +7,12 @@ a fed edge; every fed edge is replaced by a Feed node, in the order of the reque
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.graph import Edge, Graph, Node, node_of
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, TensorSpec
 
 __all__ = ["FEED", "Request", "prune"]
@@ -29,15 +30,15 @@ FEED = OpDef(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a step is asked for: tensors to fetch, operations to run, tensors to be fed."""
+    """A request for a step: the tensors to fetch, the operations to run, and the tensors that are fed."""
 
-    fetches: tuple[Any, ...]
-    targets: tuple[Any, ...] = ()
-    feeds: tuple[Any, ...] = ()
+    fetches: tuple[Tensor, ...]
+    targets: tuple[Operation, ...] = ()
+    feeds: tuple[Tensor, ...] = ()
 
 
 def prune(request: Request) -> Graph:
-    """The step's graph. Raises `InvalidArgumentError` when a placeholder that it needs is not fed."""
+    """The graph of the requested step. Raises `InvalidArgumentError` if it needs a placeholder that is not fed."""
     first_new = _first_free_id(request)
     feeds = {Edge(t.op.id, t.index): first_new + i for i, t in enumerate(request.feeds)}
     nodes: dict[int, Node] = {}
@@ -86,12 +87,13 @@ def prune(request: Request) -> Graph:
 
 
 def _first_free_id(request: Request) -> int:
-    some = [*request.fetches, *request.targets, *request.feeds]
+    some: list[Tensor | Operation] = [*request.fetches, *request.targets, *request.feeds]
     return int(some[0].graph.version) + 1_000_000 if some else 0
 
 
-def _refuse(op: Any, feeds: dict[Edge, int]) -> None:
-    """A placeholder that is reached but not fed; one that only control edges reach runs as a no-op when fed."""
+def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
+    """Raises `InvalidArgumentError` for a placeholder that is not fed. A fed one that only control edges reach is
+    allowed."""
     if Edge(op.id, 0) in feeds:
         return
     spec = op.specs[0]

@@ -1,7 +1,8 @@
 """References in loops: `RefEnter` makes a variable's reference known in a loop's frame, as TensorFlow's graphs do.
 
-A variable has no place in the flow of values, so here each reader and writer in the loop takes the variable itself;
-what made the reference outside has run before the loop begins. Invariant: afterwards no constant RefEnter is left.
+A reference is no value that flows along edges, so here each reader and writer in the loop uses the variable itself; the
+node that produced the reference outside runs before the loop begins. Invariant: afterwards no constant RefEnter is
+left.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def open_ref_enters(graph: Graph) -> Graph:
     if not found:
         return graph
     edit = GraphEdit(graph)
-    first: dict[str, EditNode] = {}  # an Enter of each frame for which the whole frame waits
+    first: dict[str, EditNode] = {}  # an Enter in each frame for which the whole frame waits
     for node in edit.nodes.values():
         if node.opdef.kind is Kind.ENTER and not node.attrs.is_constant:
             first.setdefault(node.attrs.frame_name, node)
@@ -28,16 +29,16 @@ def open_ref_enters(graph: Graph) -> Graph:
         node = edit.nodes[i]
         source, makers = _variable(edit, node.refs[0])
         edit.redirect(Edge(i, 0), source)
-        door = first.get(node.attrs.frame_name)
-        if door is not None:
-            door.control = tuple(dict.fromkeys((*door.control, *node.control, *makers)))
+        enter = first.get(node.attrs.frame_name)
+        if enter is not None:
+            enter.control = tuple(dict.fromkeys((*enter.control, *node.control, *makers)))
         node.control = ()
     edit.remove(found)
     return edit.freeze()
 
 
 def _variable(edit: GraphEdit, e: Edge) -> tuple[Edge, list[int]]:
-    """The variable that a reference names, and the nodes that change it before they hand the reference on."""
+    """The variable that a reference names, and the nodes that change the variable before they pass the reference on."""
     makers = []
     node = edit.nodes[e.id]
     while node.opdef.writes:

@@ -1,7 +1,8 @@
-"""References on branches: TensorFlow's `cond` sends a variable's reference through a RefSwitch; ours stays outside.
+"""References on branches: TensorFlow's `cond` sends a variable's reference through a RefSwitch, which this pass
+removes.
 
-Each reader on a branch reads the variable itself, and each writer writes it, both behind the branch's pivot. Invariant:
-afterwards no RefSwitch has a reader; what a branch did to a variable still happens only where the branch is taken.
+Each reader and writer on a branch uses the variable itself, with a control edge from the pivot of the branch.
+Invariant: afterwards no RefSwitch has a reader, and a branch changes a variable only when the branch is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def open_ref_switches(graph: Graph) -> Graph:
 
 
 def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
-    """Gives the consumers of one branch the reference itself, or a read of it."""
+    """Replaces the output of a RefSwitch, for the consumers on one branch, by the reference or by a read of it."""
     taken = Edge(switch, port)
     readers = dict.fromkeys(graph.consumers.get(taken, ()))
     if not readers and taken not in edit.fetches:
@@ -55,7 +56,7 @@ def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
 
 
 def _read(edit: GraphEdit, source: Edge, pivot: EditNode) -> EditNode:
-    """The variable's value, read where the branch is taken."""
+    """A node that reads the variable when the branch is taken."""
     made: EditNode = IDENTITY(edit.tensor(source), graph=edit).op
     made.control = (*made.control, pivot.id)
     return made

@@ -1,7 +1,7 @@
 """Arithmetic and structural simplification (white paper, section 5.1; "A Tour of TensorFlow", section on optimisation).
 
-Rules say what one node becomes; the pass applies them until nothing changes. Invariant: results are the same to
-the last bit, NaN and infinity included, so `x * 0` stays.
+A rule names the edge that can replace a node; the pass applies the rules until nothing changes. Invariant: results are
+the same to the last bit, NaN and infinity included, so `x * 0` is kept.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def simplify(graph: Graph) -> Graph:
         return graph
     edit = GraphEdit(graph)
     edit.redirect_all(table)
-    for e in table:  # a target that became another node's value
+    for e in table:  # a target that was replaced by the value of another node
         edit.targets = [table[e].id if t == e.id else t for t in edit.targets]
     return edit.freeze()
 
 
 def drop_no_ops(graph: Graph) -> Graph:
-    """Removes no-ops: who waited for one waits for what it waited for."""
+    """Removes no-ops; control edges from a no-op are replaced by control edges from its control inputs."""
     gone = [n.id for n in graph.nodes.values() if n.opdef.kind is Kind.NO_OP]
     if not gone:
         return graph
@@ -56,19 +56,19 @@ def drop_no_ops(graph: Graph) -> Graph:
 
 
 def _identity(graph: Graph, node: Node) -> Edge | None:
-    """Identity(x) -> x; not of a reference, where it is the read."""
+    """Identity(x) is x, unless x is a reference, which the Identity reads."""
     return node.inputs[0] if node.opdef is IDENTITY else None
 
 
 def _same_cast(graph: Graph, node: Node) -> Edge | None:
-    """Cast to the type it has."""
+    """A cast to the type of its input."""
     if node.opdef is CAST and graph.spec(node.inputs[0]).dtype is node.specs[0].dtype:
         return node.inputs[0]
     return None
 
 
 def _one_summand(graph: Graph, node: Node) -> Edge | None:
-    """AddN of one tensor."""
+    """AddN of a single tensor."""
     return node.inputs[0] if node.opdef is ADD_N and len(node.inputs) == 1 else None
 
 
@@ -104,7 +104,7 @@ def _double_negation(graph: Graph, node: Node) -> Edge | None:
 
 
 def _inverse_transposes(graph: Graph, node: Node) -> Edge | None:
-    """Transpose(Transpose(x, p), q) where q undoes p, and Transpose by the identity."""
+    """Transpose(Transpose(x, p), q) where q inverts p, and Transpose by the identity."""
     if node.opdef is not TRANSPOSE:
         return None
     perm = _value(graph, node.inputs[1])
@@ -120,7 +120,7 @@ def _inverse_transposes(graph: Graph, node: Node) -> Edge | None:
 
 
 def _same_reshape(graph: Graph, node: Node) -> Edge | None:
-    """Reshape to the shape it has."""
+    """A reshape to the shape of its input."""
     if node.opdef is RESHAPE and _same_shape(graph, node, node.inputs[0]):
         return node.inputs[0]
     return None

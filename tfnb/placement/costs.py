@@ -1,8 +1,8 @@
-"""What nodes and transfers cost: static estimates, and means of what was measured (white paper, section 3.2.1).
+"""The cost model of placement: static estimates, replaced by means of measured times (white paper, section 3.2.1).
 
-An estimate counts bytes touched and, for products and convolutions, multiplications. A measurement is kept by op and
-static shapes, and replaces the estimate. Invariant: all costs are microseconds and at least zero; what the runtime
-does without a kernel (constants, control flow) costs nothing.
+An estimate counts the bytes that a node reads and writes and, for matrix products and convolutions, the floating-point
+operations. A measurement applies to all nodes with the same operation and static shapes. Invariant: costs are
+microseconds and not negative; constants and control flow, which run without a kernel, cost nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tfnb.types import TensorSpec
 
 __all__ = ["CostModel", "nbytes"]
 
-_OPEN = 32  # what an unknown dimension is taken for
+_OPEN = 32  # the size that is assumed for an unknown dimension
 _BYTES_PER_US = 10_000.0  # of memory
 _FLOPS_PER_US = 50_000.0
 _LAUNCH_US = 5.0
@@ -34,12 +34,13 @@ def _size(dims: Iterable[int | None]) -> int:
 
 
 def nbytes(spec: TensorSpec) -> int:
-    """Bytes of a tensor, as far as its static shape tells."""
-    return _size(spec.shape.dims if spec.shape.dims is not None else (None,)) * spec.dtype.size
+    """Bytes of a tensor of a static shape, in which an unknown dimension counts with an assumed size."""
+    size: int = spec.dtype.size
+    return size * _size(spec.shape.dims if spec.shape.dims is not None else (None,))
 
 
 def _product_flops(graph: Graph, node: Node) -> float:
-    """2 m k n, from the output and the length of the sum."""
+    """Floating-point operations of a matrix product: 2 for each element of the output and each term of its sum."""
     a = graph.spec(node.inputs[0]).shape.dims or (None, None)
     turned = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
     out = node.specs[0].shape.dims or (None, None)
@@ -47,8 +48,8 @@ def _product_flops(graph: Graph, node: Node) -> float:
 
 
 def _conv_flops(output: int, kernel: int) -> Any:
-    """2 x elements of the convolution's output x numbers of the filter per output channel; places of both among the
-    inputs, -1 for the output."""
+    """Floating-point operations of a convolution: 2 for each element of its output and each number of the filter that
+    the element uses. The two positions say which input holds each of them; -1 is the node's output."""
 
     def flops(graph: Graph, node: Node) -> float:
         def dims(place: int) -> Any:
@@ -70,20 +71,20 @@ _FLOPS: Mapping[OpDef, Any] = {
 
 
 class CostModel:
-    """Costs of one graph's nodes. All methods may be called from any thread."""
+    """The costs of the nodes of one session's graph. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._measured: dict[Any, tuple[int, float]] = {}  # how often, and microseconds in all
+        self._measured: dict[Any, tuple[int, float]] = {}  # number of measurements, and their sum in microseconds
 
     def node_us(self, graph: Graph, node: Node) -> float:
-        """What a node costs."""
+        """The cost of a node in microseconds: measured if there are measurements, else estimated."""
         with self._lock:
             found = self._measured.get(_key(graph, node))
         return found[1] / found[0] if found is not None else self.estimate_us(graph, node)
 
     def estimate_us(self, graph: Graph, node: Node) -> float:
-        """What a node would cost by its shapes alone."""
+        """The estimated cost of a node in microseconds, from its static shapes."""
         op = node.opdef
         if op.kind not in (Kind.COMPUTE, Kind.ASYNC) or op.alias is not None:
             return 0.0
@@ -94,13 +95,13 @@ class CostModel:
         return work + (_LAUNCH_US if op.on_device else _HOST_US)
 
     def transfer_us(self, spec: TensorSpec) -> float:
-        """What it costs to hand a tensor to another device."""
+        """The cost of a transfer of a tensor to another device, in microseconds."""
         return _LATENCY_US + nbytes(spec) / _TRANSFER_BYTES_PER_US
 
     def learn(self, graph: Graph, ran: Iterable[tuple[tuple[int, ...], float]]) -> None:
-        """Takes what ran: (ids of the nodes that were computed together, microseconds).
+        """Adds measurements: pairs of the ids of nodes that one kernel computed, and its time in microseconds.
 
-        What was computed together shares the time in the proportion of the estimates.
+        The time is divided among the nodes of a kernel in proportion to their estimates.
         """
         for ids, took in ran:
             nodes = [graph.nodes[i] for i in ids if i in graph.nodes]
@@ -116,7 +117,7 @@ class CostModel:
 
     @property
     def n_measured(self) -> int:
-        """How many ops of different shapes were measured."""
+        """The number of measured combinations of operation and shapes."""
         with self._lock:
             return len(self._measured)
 

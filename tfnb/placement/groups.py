@@ -1,19 +1,20 @@
 """Colocation groups: which operations must share a device (white paper, section 4.3).
 
-Union-find over the names of operations. State joins whoever holds a reference or handle of it; `colocate_with` joins;
-a loop variable's Enter, Merge and NextIteration join. Invariant: the groups of state are those of the whole graph, so
-that every step of a session finds a variable where the step before left it.
+Union-find over the names of operations. An operation that creates state shares a group with all that hold a reference
+or handle of it; so do operations that `colocate_with` names, and Enter, Merge and NextIteration of a loop variable.
+Invariant: groups with state are derived from the whole graph, so a variable is on the same device in every step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.opdef import Kind, ref_inputs
-from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.types import TensorSpec, resource, variant
 
 __all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "state_groups"]
@@ -21,14 +22,17 @@ __all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "sta
 _PASSING = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION)
 
 
-class Union:
-    """Disjoint sets of hashable things."""
+H = TypeVar("H", bound=Hashable)
+
+
+class Union(Generic[H]):
+    """Disjoint sets (union-find) of hashable elements."""
 
     def __init__(self) -> None:
-        self._parent: dict[Any, Any] = {}
+        self._parent: dict[H, H] = {}
 
-    def find(self, x: Any) -> Any:
-        """Stands for the set that `x` is in."""
+    def find(self, x: H) -> H:
+        """The representative of the set that contains `x`."""
         parent = self._parent
         root = x
         while (above := parent.get(root, root)) != root:
@@ -37,28 +41,29 @@ class Union:
             parent[x], x = root, parent.get(x, x)
         return root
 
-    def join(self, a: Any, b: Any) -> None:
-        """What stood for the set of `a` stands for both."""
+    def join(self, a: H, b: H) -> None:
+        """Unites the sets of `a` and `b`; the representative is that of `a`."""
         self._parent[self.find(b)] = self.find(a)
 
 
 def is_handle(spec: TensorSpec) -> bool:
-    """A value that stands for state of the device it was made on."""
+    """Returns whether a value is a handle of state that is on one device."""
     return spec.dtype in (resource, variant)
 
 
 def is_state(spec: TensorSpec) -> bool:
-    """A value that whoever reads it must be beside."""
+    """Returns whether a value is a reference or handle, whose readers must be on its device."""
     return spec.ref or is_handle(spec)
 
 
-def makes_state(node: Any) -> bool:
-    """Does an operation (or node) make the state that its outputs stand for?"""
+def makes_state(node: Operation | Node) -> bool:
+    """Returns whether an operation or node creates the state that its outputs refer to."""
     return any(is_state(s) for s in node.specs) and not node.inputs
 
 
-def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:
-    """Names of what `node` must stand beside. `sources`: the maker of each input, and what it gives."""
+def _joined(node: Operation | Node, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:
+    """The names of the operations that must be on the device of `node`. `sources` holds, for each input, the name of
+    the operation that produces it and its specification."""
     yield from (c.removeprefix("loc:@") for c in node.colocation)
     refs: frozenset[int] | None = None
     for k, (name, spec) in enumerate(sources):
@@ -71,10 +76,10 @@ def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[st
                 yield name
 
 
-def join_graph(graph: Graph, union: Union) -> None:
+def join_graph(graph: Graph, union: Union[str]) -> None:
     """Joins the names of a step's nodes that must share a device.
 
-    Who only reads a variable, and asks for nothing, stands beside it too: beside the first, when it reads several.
+    A node that only reads variables and has no device of its own is joined too, with the first variable that it reads.
     """
     nodes = graph.nodes
     for node in nodes.values():
@@ -95,10 +100,10 @@ def join_graph(graph: Graph, union: Union) -> None:
 
 @dataclass(frozen=True)
 class StateGroups:
-    """The groups of a whole user graph that hold state or were colocated.
+    """The groups of a whole user graph that hold state or were colocated by the user.
 
-    `of` maps the names of their members to the name that stands for the group, `wish` that name to what its members
-    ask for and by whom, `makers` to the members that make state.
+    `of` maps the name of each member to the name that represents its group. `wish` maps a representative to the device
+    that its members request and the name of the member that requests it, `makers` to the members that create state.
     """
 
     of: dict[str, str] = field(default_factory=dict)
@@ -106,9 +111,9 @@ class StateGroups:
     makers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def state_groups(operations: Sequence[Any]) -> StateGroups:
-    """From the operations of a user's graph."""
-    union = Union()
+def state_groups(operations: Iterable[Operation]) -> StateGroups:
+    """The groups of the operations of a user's graph."""
+    union = Union[str]()
     joined: set[str] = set()
     shared: dict[tuple[str, str], str] = {}
     for op in operations:

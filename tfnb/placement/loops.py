@@ -1,9 +1,9 @@
 """Loops that run on several devices (white paper, section 4.4; OSDI'16, section 3.4).
 
-Each partition that has a part of a loop runs a small loop of its own, a state machine that starts an iteration
-whenever the loop's condition, sent by whoever computes it, says so, and triggers the partition's Recvs in it. What is
-the same in all iterations crosses once, outside. Invariant: in all partitions of a step a frame has the same
-activations and the same iterations, under the same tags.
+Each partition that contains a part of a loop runs a small control loop. It receives the loop's condition from the
+partition that computes it, starts an iteration when the condition is true, and triggers the partition's Recvs in that
+iteration. Loop invariants are sent once, outside the loop. Invariant: in all partitions of a step a frame has the same
+activations and iterations, under the same tags.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ __all__ = ["ControlLoops", "Loops", "copy_invariants", "find_loops", "unsplittab
 
 @dataclass(frozen=True)
 class Loops:
-    """Of each loop of a graph, by the path of its frame: `cond`, its LoopCond, and `enter`, one of its Enters."""
+    """The loops of a graph, by the path of their frame: `cond` holds the id of the LoopCond, `enter` that of one
+    Enter."""
 
     cond: Mapping[Path, int]
     enter: Mapping[Path, int]
@@ -46,7 +47,7 @@ def find_loops(graph: Graph) -> Loops:
 
 
 def unsplittable(graph: Graph) -> list[list[int]]:
-    """Nodes of loops that must stay on one device: those whose condition no single LoopCond tells."""
+    """The nodes of loops that must stay on one device because the loop does not have exactly one LoopCond."""
     frames = graph.frames
     conds: dict[Path, int] = {}
     for i, path in frames.inside.items():
@@ -61,7 +62,8 @@ def unsplittable(graph: Graph) -> list[list[int]]:
 
 
 def copy_invariants(graph: Graph) -> Graph:
-    """Gives each device that reads a constant Enter its own: the value crosses once and not in each iteration."""
+    """Gives each device that reads a constant Enter a copy of it, so that the value is sent once and not in each
+    iteration."""
     if not any(n.opdef.kind is Kind.ENTER and n.attrs.is_constant for n in graph.nodes.values()):
         return graph
     nodes = dict(graph.nodes)
@@ -70,7 +72,7 @@ def copy_invariants(graph: Graph) -> Graph:
         for e in node.inputs:
             readers.setdefault(e.id, []).append(node.id)
     fresh = max(nodes) + 1
-    for i in reversed(graph.order):  # inner loops first: their Enters read those of outer ones
+    for i in reversed(graph.order):  # inner loops first, because their Enters read those of outer loops
         node = nodes[i]
         if node.opdef.kind is not Kind.ENTER or not node.attrs.is_constant or node.specs[0].ref:
             continue
@@ -90,10 +92,10 @@ def copy_invariants(graph: Graph) -> Graph:
 
 
 class ControlLoops:
-    """Makes the control loops of one partition.
+    """Builds the control loops of one partition.
 
-    `add` puts a node into it, or in the place of the one that has its id, and gives the id; `local(edge)` brings a
-    value there, at most once.
+    `add(node)` adds a node to the partition, or replaces the node with the same id, and returns the id. `local(edge)`
+    returns the edge of the partition that carries the value of an edge of the graph, which is received at most once.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class ControlLoops:
         self._merges: dict[Path, int] = {}
 
     def trigger(self, path: Path) -> int:
-        """The node that fires in each iteration of the frame, made with the loop's state machine on first demand."""
+        """The node that fires in each iteration of the frame. The control loop is built at the first call."""
         found = self._merges.get(path)
         if found is not None:
             return found
@@ -116,7 +118,7 @@ class ControlLoops:
         token = self._node(enter, "token", CONST, (), CONST.attrs(value=np.int32(0)), {"dtype": int32}, outer)
         attrs = replace(enter.attrs, is_constant=False)
         start = self._node(enter, "enter", ENTER, (Edge(token.id, 0),), attrs)
-        # The edge that closes the loop cannot be there when the Merge is made.
+        # The edge that closes the loop does not exist yet when the Merge is built.
         types = {"T": int32, "N": 2}
         merge = self._node(enter, "merge", MERGE, (Edge(start.id, 0),) * 2, MERGE.attrs(), types, n_outputs=2)
         self._merges[path] = merge.id
@@ -132,12 +134,12 @@ class ControlLoops:
         what: str,
         opdef: OpDef,
         inputs: tuple[Edge, ...],
-        attrs: Any,
+        attrs: object,
         types: Mapping[str, Any] = {"T": int32},
         control: tuple[int, ...] = (),
         n_outputs: int = 1,
     ) -> Node:
-        """Adds a node of the state machine; what goes round in it is an int32 scalar."""
+        """Adds a node of the control loop, whose loop variable is an int32 scalar."""
         specs = (TensorSpec(int32, scalar),) * n_outputs
         name = f"{enter.attrs.frame_name}/_control_{what}"
         made = Node(-1, name, opdef, inputs, control, attrs, types, specs, self._device, enter.origin)

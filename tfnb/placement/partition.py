@@ -1,8 +1,8 @@
 """Partition: one graph per device, with a Send and a Recv wherever an edge crosses (white paper, section 3.2.2).
 
-Constants and fed values are in each partition that reads them. A control edge that crosses becomes a tensor without
-meaning. Invariant: a tensor goes to a device by one Send and one Recv, however many read it there, and every node of
-the placed graph is in exactly one partition, that of its device.
+Constants and fed values are copied into each partition that reads them. A control edge between devices becomes the
+transfer of a dummy tensor. Invariant: a tensor is sent to a device by one Send and one Recv, however many nodes read it
+there, and every node of the placed graph is in exactly one partition, that of its device.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tfnb.types import TensorSpec, float32, int32, scalar
 __all__ = ["Partition", "localize", "partition"]
 
 _EVERYWHERE = (Kind.CONST, Kind.PLACEHOLDER)
-_WITHOUT_STEP = (*_EVERYWHERE, Kind.VARIABLE)  # to wait for these is to wait for what they wait for
+_WITHOUT_STEP = (*_EVERYWHERE, Kind.VARIABLE)  # waiting for such a node means waiting for its control inputs
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
     """The part of a step that one device runs.
 
-    `graph.feeds` are the step's feeds number `feeds[...]`, `graph.fetches` its fetches number `fetches[...]`.
+    `graph.feeds[i]` is the step's feed number `feeds[i]`, and `graph.fetches[i]` its fetch number `fetches[i]`.
     """
 
     device: str
@@ -40,12 +40,13 @@ class Partition:
 
 
 def localize(graph: Graph) -> Graph:
-    """What a placed graph needs before it can be split: reads of variables at home, invariants of loops everywhere."""
-    return _read_at_home(copy_invariants(graph))
+    """Prepares a placed graph for partitioning: variables are read on their own device, and each device that needs a
+    loop invariant has a copy of its Enter."""
+    return _read_on_own_device(copy_invariants(graph))
 
 
-def _read_at_home(graph: Graph) -> Graph:
-    """A variable that another device reads is read where it is, and its value goes there."""
+def _read_on_own_device(graph: Graph) -> Graph:
+    """Adds a read on a variable's device for each reader on another device, which then receives the value."""
     crossing: dict[Edge, list[int]] = {}
     for node in graph.nodes.values():
         for e in node.inputs:
@@ -59,7 +60,7 @@ def _read_at_home(graph: Graph) -> Graph:
         source = nodes[e.id]
         spec = replace(source.specs[e.port], ref=False)
         for r in readers:
-            # A read each, for each stands at its own place in the order of reads and writes, and in its own frame.
+            # Each reader has a read of its own, with the reader's frame and its position among reads and writes.
             besides = (i.id for i in nodes[r].inputs if i != e and nodes[i.id].opdef.kind not in _WITHOUT_STEP)
             control = tuple(dict.fromkeys((*nodes[r].control, *besides)))
             nodes[fresh] = Node(
@@ -88,12 +89,12 @@ def partition(graph: Graph, truncate: bool = False) -> tuple[Partition, ...]:
 
 
 class _Part:
-    """A partition while it is made."""
+    """A partition while it is built."""
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.nodes: dict[int, Node] = {}
-        self.recvs: list[tuple[int, Path]] = []  # with the frames they are in
+        self.recvs: list[tuple[int, Path]] = []  # with the frames that contain them
 
 
 class _Splitter:
@@ -108,16 +109,16 @@ class _Splitter:
 
     def split(self) -> tuple[Partition, ...]:
         graph = self.graph
-        home = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
-        homes = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
+        requested = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
+        device_of = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
         loops = find_loops(graph)
-        for device in dict.fromkeys((*home, *homes.values())):
+        for device in dict.fromkeys((*requested, *device_of.values())):
             self.parts[device] = _Part(device)
             self.loops[device] = ControlLoops(graph, loops, device, self._adder(device), self._bringer(device))
-        for i in homes:
-            self._take(graph.nodes[i], self.parts[homes[i]])
+        for i in device_of:
+            self._take(graph.nodes[i], self.parts[device_of[i]])
         for i in dict.fromkeys((*(e.id for e in graph.fetches), *graph.targets)):
-            if i not in homes:
+            if i not in device_of:
                 self._copy(i, self.parts[graph.nodes[i].device])
         self._drive_loops()
         return tuple(self._freeze(p) for p in self.parts.values())
@@ -138,12 +139,12 @@ class _Splitter:
     # ---- nodes -----------------------------------------------------------------------------
 
     def _take(self, node: Node, part: _Part) -> None:
-        """Puts a node of the graph into its partition, with inputs that are there."""
+        """Adds a node of the graph to its partition, with inputs of the same partition."""
         inputs = tuple(self._local(e, part) for e in node.inputs)
         part.nodes[node.id] = replace(node, inputs=inputs, control=self._control(node, part))
 
     def _local(self, e: Edge, part: _Part) -> Edge:
-        """Where the partition finds a value."""
+        """The edge of the partition that carries a value."""
         source = self.graph.nodes[e.id]
         if source.opdef.kind in _EVERYWHERE:
             self._copy(e.id, part)
@@ -156,7 +157,7 @@ class _Splitter:
     def _copy(self, i: int, part: _Part) -> None:
         if i not in part.nodes:
             node = self.graph.nodes[i]
-            part.nodes[i] = node  # before what it waits for, lest that comes back here
+            part.nodes[i] = node  # before its control inputs, which may lead back to this node
             part.nodes[i] = replace(node, device=part.device, control=self._control(node, part))
 
     def _control(self, node: Node, part: _Part) -> tuple[int, ...]:
@@ -169,7 +170,8 @@ class _Splitter:
         return tuple(found)
 
     def _steps_behind(self, control: tuple[int, ...]) -> Iterator[int]:
-        """What must have run; constants, variables and feeds stand for what they wait for."""
+        """The nodes that must have run before; constants, variables and feeds are replaced by their own control
+        inputs."""
         stack, seen = list(reversed(control)), set()
         while stack:
             c = stack.pop()
@@ -185,7 +187,7 @@ class _Splitter:
     # ---- edges that cross ------------------------------------------------------------------
 
     def _transfer(self, e: Edge, part: _Part) -> Edge:
-        """A Send of a value from its home, and the Recv of it."""
+        """Adds the Send of a value to the partition of its device, and the Recv to this one."""
         source = self.graph.nodes[e.id]
         spec = replace(source.specs[e.port], ref=False)
         name = f"{source.name}:{e.port}"
@@ -194,15 +196,16 @@ class _Splitter:
         return found
 
     def _news(self, i: int, part: _Part) -> int:
-        """The node of the partition that runs when node `i`, elsewhere, has run, and is dead when it is."""
+        """The node of the partition that runs after node `i` of another partition, and is dead when that node is
+        dead."""
         source = self.graph.nodes[i]
         found = self._arrived.get((part.device, i))
-        if found is None and source.opdef.kind is not Kind.SWITCH:  # of which one output is dead
+        if found is None and source.opdef.kind is not Kind.SWITCH:  # one of its outputs is dead
             ports = range(len(source.specs))
             came = (self._arrived.get((part.device, Edge(i, p))) for p in ports)
             found = next((c for c in came if c is not None), None)
         if found is None:
-            home = self.parts[source.device]
+            sender = self.parts[source.device]
             token = Node(
                 self._id(),
                 f"^{source.name}",
@@ -212,21 +215,21 @@ class _Splitter:
                 CONST.attrs(value=np.zeros((), np.int32)),
                 {"dtype": int32},
                 (TensorSpec(int32, scalar),),
-                home.device,
+                sender.device,
                 source.origin,
             )
-            home.nodes[token.id] = token
+            sender.nodes[token.id] = token
             recv = self._pair(source, Edge(token.id, 0), token.name, token.specs[0], part)
             found = self._arrived[part.device, i] = Edge(recv, 0)
         return found.id
 
     def _pair(self, source: Node, e: Edge, name: str, spec: TensorSpec, part: _Part) -> int:
-        home = self.parts[source.device]
+        sender = self.parts[source.device]
         truncate = self.truncate and spec.dtype is float32
-        attrs = TransferAttrs(name, home.device, part.device, truncate, spec.shape)
-        here, there = (p.device.rpartition("device:")[2] for p in (home, part))
+        attrs = TransferAttrs(name, sender.device, part.device, truncate, spec.shape)
+        here, there = (p.device.rpartition("device:")[2] for p in (sender, part))
         send = Node(
-            self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), home.device, source.origin
+            self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), sender.device, source.origin
         )
         recv = Node(
             self._id(),
@@ -240,7 +243,7 @@ class _Splitter:
             part.device,
             source.origin,
         )
-        home.nodes[send.id] = send
+        sender.nodes[send.id] = send
         part.nodes[recv.id] = recv
         part.recvs.append((recv.id, self.frames.outside[source.id]))
         return recv.id
@@ -248,7 +251,8 @@ class _Splitter:
     # ---- loops -----------------------------------------------------------------------------
 
     def _drive_loops(self) -> None:
-        """Where a loop is on several devices, gives each its control, which triggers the Recvs there."""
+        """Adds a control loop to each partition that contains a part of a loop, and triggers the Recvs of the loop with
+        it."""
         where: dict[Path, dict[str, None]] = {}
         for node in self.graph.nodes.values():
             if node.opdef.kind in _EVERYWHERE:
@@ -261,7 +265,7 @@ class _Splitter:
                 for device in where[path]:
                     self.loops[device].trigger(path)
         for part in self.parts.values():
-            for i, path in part.recvs:  # the conditions that came with the control loops among them
+            for i, path in part.recvs:  # including those of conditions, which the control loops have added
                 if path:
                     trigger = self.loops[part.device].trigger(path)
                     part.nodes[i] = replace(part.nodes[i], control=(trigger,))

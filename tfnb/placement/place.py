@@ -1,8 +1,8 @@
 """Placing a step's nodes on devices (white paper, sections 3.2.1 and 4.3).
 
-Nodes that must share a device form groups; a group may go where all its members have kernels and what they ask for
-matches; among those devices a policy chooses. Invariant: every node of the result carries the full name of a device
-that exists, and state stays where an earlier step put it.
+Nodes that must share a device form groups. The feasible devices of a group are those that all its members can run on
+and that match the requested devices; a policy chooses among them. Invariant: every node of the result has the full
+name of an existing device, and state stays on the device on which an earlier step has placed it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _EVERYWHERE = (Kind.CONST, Kind.PLACEHOLDER)
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Nodes that go to one device. `feasible`: the devices they may go to, the default first; `why`: what forbids
-    others, in words. `pinned`: where an earlier step put their state, or "".
+    """Nodes that share a device. `feasible` lists their possible devices, the default first; `why` says in words what
+    excludes the others. `pinned` is the device on which an earlier step has placed their state, or "".
     """
 
     nodes: tuple[Node, ...]
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Choice:
-    """Where a group goes, and why there."""
+    """The device of a group, and the reason for it in words."""
 
     device: str
     why: str
@@ -52,12 +52,12 @@ Policy = Callable[[Graph, Sequence[Group], Sequence[str]], Sequence[Choice]]
 
 
 def first_device(graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
-    """Each group on the first device it may go to, as TensorFlow does."""
+    """The policy that takes the first feasible device of each group, as TensorFlow does."""
     return [Choice(g.pinned or g.feasible[0], "the first that it may go to") for g in groups]
 
 
 def random_device(seed: int) -> Policy:
-    """Each group on a random device, the same in every process: for tests."""
+    """A policy for tests that takes a random feasible device, the same in every process with the same seed."""
 
     def choose(graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
         found = []
@@ -71,9 +71,12 @@ def random_device(seed: int) -> Policy:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a session gives for placing a step: full names of devices, the default first; `soft`: go elsewhere rather
-    than fail; `pins`: maker of state -> its device, from earlier steps; `policy`: who chooses; `own`: the devices of
-    this process where there are others, for nodes that hold an object of it.
+    """What a session specifies for the placement of a step.
+
+    `devices` are full names, the default first. With `soft`, a node that cannot run on the requested device runs on
+    another. `pins` maps each operation that creates state to its device in earlier steps. `policy` chooses among
+    feasible devices. `own` are the devices of this process if there are others; a node that holds a Python object of
+    this process must run on one of them.
     """
 
     devices: tuple[str, ...]
@@ -86,20 +89,20 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """A placed graph; `groups` and `choices` say who went where and why, and are empty where there was no choice."""
+    """A placed graph. `groups` and `choices` say where each group is and why; they are empty if there was no choice."""
 
     graph: Graph
     groups: tuple[Group, ...] = ()
     choices: tuple[Choice, ...] = ()
 
     def pins(self) -> dict[str, str]:
-        """Maker of state -> device, to be kept for later steps."""
+        """The device of each operation that creates state, by name, which later steps keep."""
         return {
             n.name: c.device for g, c in zip(self.groups, self.choices, strict=True) for n in g.nodes if makes_state(n)
         }
 
     def report(self) -> str:
-        """A text for people: every group with its device and the reason, the largest first."""
+        """A text that lists every group with its device and the reason, the largest group first."""
         devices = sorted({n.device for n in self.graph.nodes.values()})
         if not self.groups:
             return f"{len(self.graph.nodes)} nodes on {', '.join(devices)}: there is no other device, and no wish"
@@ -124,7 +127,8 @@ def _names(nodes: Sequence[Node], most: int = 4) -> str:
 
 
 def place(graph: Graph, rules: Rules) -> Placement:
-    """Raises `InvalidArgumentError` naming a node, its line, what it asks for and the devices that could take it."""
+    """The placed graph of a step. Raises `InvalidArgumentError` if a group has no feasible device; the message names a
+    node, its source line, the requested device and the devices that are possible."""
     if len(rules.devices) == 1 and not any(n.device for n in graph.nodes.values()):
         return Placement(_with_devices(graph, dict.fromkeys(graph.nodes, rules.devices[0])))
     groups = _groups(graph, rules)
@@ -134,7 +138,8 @@ def place(graph: Graph, rules: Rules) -> Placement:
 
 
 def check_devices(graph: Graph, rules: Rules) -> None:
-    """Raises `InvalidArgumentError` for a node that asks for a device there is not, also one that will be folded."""
+    """Raises `InvalidArgumentError` for a node that requests a device that does not exist, even if it will be
+    folded."""
     if not rules.soft:
         known = _known(rules.devices)
         for node in graph.nodes.values():
@@ -149,7 +154,7 @@ def _known(devices: Iterable[str]) -> dict[str, DeviceSpec]:
 
 
 def _groups(graph: Graph, rules: Rules) -> list[Group]:
-    union = Union()
+    union = Union[str]()
     for name, root in rules.state.of.items():
         union.join(root, name)
     join_graph(graph, union)
@@ -160,7 +165,7 @@ def _groups(graph: Graph, rules: Rules) -> list[Group]:
     for i in graph.order:
         node = graph.nodes[i]
         members.setdefault(union.find(node.name), []).append(node)
-    others: dict[str, list[str]] = {}  # groups of state, also where the step holds none of their makers
+    others: dict[str, list[str]] = {}  # groups with state, even if the operations that create it are not in the step
     for root in set(rules.state.of.values()):
         others.setdefault(union.find(root), []).append(root)
     known = _known(rules.devices)
@@ -170,7 +175,7 @@ def _groups(graph: Graph, rules: Rules) -> list[Group]:
 def _group(
     graph: Graph, root: str, nodes: list[Node], state: list[str], known: dict[str, DeviceSpec], rules: Rules
 ) -> Group:
-    wish, wisher, by = DeviceSpec(), nodes[0], nodes[0].name
+    wish, requester, by = DeviceSpec(), nodes[0], nodes[0].name
     pinned = _pinned(nodes, state, rules)
     for other in state:
         if other in rules.state.wish and not pinned:
@@ -178,33 +183,33 @@ def _group(
             by = by if wish != DeviceSpec() else by_other
             wish = wish.merged(spec)
     for node in sorted(nodes, key=lambda n: not makes_state(n)):
-        if not node.device or (rules.own and not is_sendable(node.attrs)):  # which can run here only, whatever it asks
+        if not node.device or (rules.own and not is_sendable(node.attrs)):  # or it must run in this process
             continue
         spec = DeviceSpec.from_string(node.device)
         if not rules.soft and _conflict(wish, spec):
             if any(is_state(graph.spec(e)) for e in node.inputs):
-                continue  # a device function's "/job:worker" for an Assign: it goes where its variable is
+                continue  # as "/job:worker" of a device function for an Assign, which must be with its variable
             raise InvalidArgumentError(
                 f"it asks for {node.device!r} and must share a device with {by!r}, which asks for "
-                f"{wish.to_string()!r}{_made(wisher, by)}; the devices are {list(known)}",
+                f"{wish.to_string()!r}{_made(requester, by)}; the devices are {list(known)}",
                 node,
             )
         if wish == DeviceSpec():
-            wisher, by = node, node.name
+            requester, by = node, node.name
         wish = wish.merged(spec)
-    feasible, why = _feasible(nodes, wish, wisher, known, rules)
+    feasible, why = _feasible(nodes, wish, requester, known, rules)
     if wish != DeviceSpec() and wish.to_string():
         why = f"{by} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
     if pinned and pinned not in feasible:
         if not rules.soft:
             there = f"its state is on {pinned} since an earlier step"
-            raise _refusal(wisher, wish, rules, f"{there}; {why}" if why else there, feasible)
+            raise _refusal(requester, wish, rules, f"{there}; {why}" if why else there, feasible)
         feasible = (pinned, *feasible)
     return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else why, pinned, root)
 
 
 def _made(node: Node, name: str) -> str:
-    return f" (made at {node.origin})" if node.name == name and node.origin is not None else ""
+    return f" (source: {node.origin})" if node.name == name and node.origin is not None else ""
 
 
 def _conflict(a: DeviceSpec, b: DeviceSpec) -> bool:
@@ -213,7 +218,8 @@ def _conflict(a: DeviceSpec, b: DeviceSpec) -> bool:
 
 
 def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
-    """Where the group's state is. Raises when it is in two places, for the graph has joined two groups since."""
+    """The device of the group's state, or "". Raises `InvalidArgumentError` if the state is on two devices because
+    operations that were added later have joined two groups."""
     names = dict.fromkeys([n.name for n in nodes if makes_state(n)])
     names.update(dict.fromkeys(m for root in state for m in rules.state.makers.get(root, ())))
     found = {rules.pins[n]: n for n in names if n in rules.pins}
@@ -224,9 +230,10 @@ def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
 
 
 def _feasible(
-    nodes: Sequence[Node], wish: DeviceSpec, wisher: Node, known: dict[str, DeviceSpec], rules: Rules
+    nodes: Sequence[Node], wish: DeviceSpec, requester: Node, known: dict[str, DeviceSpec], rules: Rules
 ) -> tuple[tuple[str, ...], str]:
-    """The devices the group may go to, and what forbids others. Raises when there is none."""
+    """The feasible devices of a group, and in words what excludes the others. Raises `InvalidArgumentError` if there
+    are none."""
     kinds = {d.device_type for d in known.values()}
     lacking = {k: next((n for n in nodes if not _has_kernel(n, str(k))), None) for k in kinds}
     able = {d: s for d, s in known.items() if lacking[s.device_type] is None}
@@ -246,11 +253,12 @@ def _feasible(
             if found:
                 return found, f"{wish.to_string()} cannot take it (soft placement)" + (f"; {why}" if why else "")
     there = any(wish.matches(s) for s in known.values())
-    raise _refusal(wisher, wish, rules, why if there else "there is no such device", tuple(able))
+    raise _refusal(requester, wish, rules, why if there else "there is no such device", tuple(able))
 
 
 def _has_kernel(node: Node, kind: str) -> bool:
-    """Can a device of this kind take the node? A CPU takes everything: host kernels run beside it."""
+    """Returns whether a device of this kind can run the node. A CPU can run every node, because host kernels run
+    there."""
     if kind in ("CPU", "NULL") or node.opdef.kind not in (Kind.COMPUTE, Kind.ASYNC):
         return True
     return node.opdef.on_device and all(s.dtype.cl or s.ref for s in node.specs)

@@ -1,8 +1,8 @@
 """When Recvs begin: as soon as possible, or as late as the step allows (white paper, section 5.2).
 
-A value that comes long before it is read takes memory of its device meanwhile. Played through in simulation, a step
-tells when each received value is first needed; the Recv then waits for something of its own device that ends shortly
-before. Invariant: a Recv waits only for what stands on a lower level than all of its readers, so no cycle arises.
+A value that arrives long before it is read occupies memory of its device. A simulation of the step shows when each
+received value is first needed; the Recv then waits for a node of its own device that ends shortly before that.
+Invariant: a Recv waits only for nodes on a lower level than all of its readers, so no cycle arises.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def delay_recvs(
 ) -> list[Partition]:
     """The partitions with Recvs as late as possible.
 
-    `played` is the simulation of the whole step, `level` and `context` say of its nodes on which level of clusters and
-    in which frames and branches they stand. Recvs within loops stay as they are: an iteration triggers them.
+    `played` is the simulation of the whole step. `level` and `context` map its nodes to their level (see
+    `tfnb/passes/cluster.py`) and to the frames and branches that contain them. A Recv inside a loop is not changed,
+    because the iteration triggers it.
     """
     return [replace(p, graph=_delay(p.graph, played, level, context, costs)) for p in parts]
 

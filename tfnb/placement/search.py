@@ -1,8 +1,8 @@
-"""Placement by search in simulation: it begins where the greedy one ends (white paper, section 4.3 names the problem).
+"""Placement by local search in simulation, from the greedy placement (white paper, section 4.3, names the problem).
 
-Two kinds of moves: a region, the operations that stand nearest behind a variable (a layer), goes to another device; or
-a group does, with some of its neighbours. Invariant: every accepted move makes the simulated step shorter, or as
-long with fewer bytes sent, so the result is never worse than the greedy one.
+A move takes a region to another device, which is a variable and the operations that are nearest behind it (a layer), or
+a group with some of its neighbours. Invariant: every accepted move makes the simulated step shorter, or keeps its
+length and sends fewer bytes, so the result is never worse than the greedy placement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FREE = (Kind.CONST, Kind.PLACEHOLDER)
 
 
 class Search:
-    """The policy. `moves`: how many random ones are tried; the same seed gives the same placement."""
+    """The policy. `moves` is the number of random moves that are tried; equal seeds give equal placements."""
 
     def __init__(
         self, costs: CostModel, limits: Mapping[str, int] | None = None, seed: int = 0, moves: int = 300
@@ -31,7 +31,7 @@ class Search:
         self._seed, self._moves = seed, moves
 
     def __call__(self, graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
-        """Raises what `Greedy` raises."""
+        """Chooses a device for each group. Raises the errors of `Greedy`."""
         greedy = self._greedy(graph, groups, devices)
         state = _Searched(graph, groups, [c.device for c in greedy], self._greedy)
         before = state.score
@@ -46,7 +46,7 @@ class Search:
 
 
 class _Searched:
-    """A placement under search. `score`: microseconds and bytes sent."""
+    """The best placement so far. `score` holds its simulated microseconds and the bytes that it sends."""
 
     def __init__(self, graph: Graph, groups: Sequence[Group], where: list[str], greedy: Greedy) -> None:
         self.graph, self.groups, self.where = graph, groups, where
@@ -69,14 +69,14 @@ class _Searched:
         return found
 
     def regions(self) -> list[set[int]]:
-        """The groups that stand nearest behind each group of variables, along the edges."""
+        """For each group of variables, the groups that are nearest behind it along the edges."""
         behind: list[set[int]] = [set() for _ in self.groups]
         for n in self.graph.nodes.values():
             for e in n.inputs:
                 behind[self._group_of[e.id]].add(self._group_of[n.id])
         region = {k: k for k, size in enumerate(self._state) if size}
         edge = list(region)
-        for k in edge:  # grows while it is walked
+        for k in edge:  # it grows during the loop
             for m in sorted(behind[k]):
                 if m not in region:
                     region[m] = region[k]
@@ -84,7 +84,7 @@ class _Searched:
         return [{m for m, r in region.items() if r == k} for k in dict.fromkeys(region.values())]
 
     def move_regions(self) -> None:
-        """Moves whole regions as long as that helps."""
+        """Moves whole regions until no move is an improvement."""
         regions = self.regions()
         while True:
             before = self.score
@@ -95,7 +95,7 @@ class _Searched:
                 return
 
     def wander(self, rng: random.Random, moves: int) -> None:
-        """Tries moves of groups with their neighbours, by chance."""
+        """Tries random moves of groups with their neighbours."""
         free = [k for k in self.movable if len(self.groups[k].feasible) > 1]
         for _ in range(moves if free else 0):
             k = rng.choice(free)
@@ -110,7 +110,7 @@ class _Searched:
         return played.total, played.bytes_sent
 
     def around(self, k: int, steps: int) -> set[int]:
-        """A group, and what is at most so many edges away from it on the same device."""
+        """A group, and the groups on the same device that are at most `steps` edges away from it."""
         found, edge = {k}, {k}
         for _ in range(steps):
             edge = {m for j in edge for m in self._beside[j] if self.where[m] == self.where[k]} - found
@@ -118,7 +118,7 @@ class _Searched:
         return found
 
     def try_move(self, chosen: set[int], target: str) -> None:
-        """Moves those of the groups that may go there, if that is better."""
+        """Moves those groups for which the device is feasible, if that improves the score."""
         moved = [k for k in chosen if target in self.groups[k].feasible and not self.groups[k].pinned]
         before = {k: self.where[k] for k in moved}
         for k in moved:

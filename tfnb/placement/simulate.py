@@ -1,8 +1,8 @@
 """Greedy placement by simulation (white paper, section 3.2.1).
 
-A step is played through, nodes in the order in which their inputs are done. Where a group is met first, each device it
-may go to is tried: the node would begin when the device is free and its inputs have come, and end by its cost; the
-device where it ends first takes the group. Invariant: a tensor goes to a device once, however many nodes read it there.
+The simulation runs nodes in the order in which their inputs are ready. At the first node of a group it compares the
+feasible devices: the node begins when the device is free and its inputs have arrived, and its cost gives its end. The
+device with the earliest end takes the group. Invariant: a tensor is sent to a device once, however many nodes read it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tfnb.placement.place import Choice, Group
 
 __all__ = ["Greedy", "Simulation", "simulate"]
 
-_FREE = (Kind.CONST, Kind.PLACEHOLDER)  # they are wherever they are read
+_FREE = (Kind.CONST, Kind.PLACEHOLDER)  # they are copied to each reader
 
 
 class Simulation:
-    """What has run so far, in microseconds since the step began."""
+    """The state of a simulated step. Times are microseconds since the step began."""
 
     def __init__(self, graph: Graph, costs: CostModel) -> None:
         self.graph = graph
@@ -30,11 +30,11 @@ class Simulation:
         self.begin: dict[int, float] = {}
         self.end: dict[int, float] = {}
         self.device: dict[int, str] = {}
-        self.free: dict[str, float] = {}  # when a device is done with what it has
-        self._there: dict[tuple[Edge, str], float] = {}  # when a tensor has come to a device
+        self.free: dict[str, float] = {}  # when each device is free
+        self._there: dict[tuple[Edge, str], float] = {}  # when each tensor has arrived on each device
 
     def would_begin(self, node: Node, device: str) -> float:
-        """When a node could begin on a device."""
+        """The time at which a node could begin on a device."""
         ready = [self._arrival(e, device) for e in node.inputs if e.id in self.end]
         ready += [self.end[c] for c in node.control if c in self.end]
         return max([self.free.get(device, 0.0), *ready])
@@ -47,7 +47,7 @@ class Simulation:
         return came if came is not None else self.end[e.id] + self.costs.transfer_us(self.graph.spec(e))
 
     def run(self, node: Node, device: str) -> None:
-        """A node runs on a device."""
+        """Runs a node on a device."""
         begin = self.would_begin(node, device)
         for e in node.inputs:
             if e.id in self.end and self.device[e.id] != device and self.graph.nodes[e.id].opdef.kind not in _FREE:
@@ -60,7 +60,7 @@ class Simulation:
 
     @property
     def transfers(self) -> list[tuple[Edge, str]]:
-        """Which tensor went to which device."""
+        """The tensors that were sent, each with its destination."""
         return list(self._there)
 
     @property
@@ -69,13 +69,15 @@ class Simulation:
 
     @property
     def total(self) -> float:
-        """How long the step takes."""
+        """The duration of the step in microseconds."""
         return max(self.end.values(), default=0.0)
 
 
 def play(simulation: Simulation, device_of: Callable[[int], str]) -> None:
-    """Runs all nodes: of those whose inputs are done, the one whose inputs were done first. Loops are gone through
-    once. `device_of` is asked when a node's turn has come."""
+    """Runs all nodes, next always the one whose inputs were ready first. Each loop runs one iteration.
+
+    `device_of(node)` is called when the node is about to run.
+    """
     graph, end = simulation.graph, simulation.end
     readers: dict[int, list[int]] = {}
     waiting: dict[int, int] = {}
@@ -101,14 +103,14 @@ def play(simulation: Simulation, device_of: Callable[[int], str]) -> None:
 
 
 def simulate(graph: Graph, device_of: Mapping[int, str], costs: CostModel) -> Simulation:
-    """Plays a placed step through."""
+    """Simulates a placed step."""
     found = Simulation(graph, costs)
     play(found, device_of.__getitem__)
     return found
 
 
 class _Memory:
-    """Bytes of variables per device, and the limits (0: none)."""
+    """Bytes of variables on each device, and the limits; a limit of 0 means that there is none."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
         self.limits = limits
@@ -120,14 +122,16 @@ class _Memory:
 
 
 class Greedy:
-    """The policy that gives each group to the device where its first node ends first; `limits`: bytes per device."""
+    """The policy that places each group on the device on which its first node would end first. `limits`: bytes of
+    memory by device."""
 
     def __init__(self, costs: CostModel, limits: Mapping[str, int] | None = None) -> None:
         self.costs = costs
         self.limits = limits or {}
 
     def __call__(self, graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
-        """Raises `ResourceExhaustedError` when the variables of a group fit nowhere."""
+        """Chooses a device for each group. Raises `ResourceExhaustedError` if the variables of a group fit on no
+        device."""
         group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
         found: dict[int, Choice] = {}
         simulation, memory = Simulation(graph, self.costs), _Memory(self.limits)
@@ -153,7 +157,7 @@ class Greedy:
             )
         cost = self.costs.node_us(simulation.graph, node)
         ends = {d: simulation.would_begin(node, d) + cost for d in open_}
-        # What costs nothing itself (a variable) goes where the least is kept and done.
+        # Where the ends are equal, as for a variable, which costs nothing, the device with the least memory in use.
         best = min(open_, key=lambda d: (ends[d], memory.used.get(d, 0) if size else 0, open_.index(d)))
         memory.used[best] = memory.used.get(best, 0) + size
         others = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in open_ if d != best)

@@ -34,7 +34,7 @@ from tfnb.ir.bounds import Check, outside
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
-from tfnb.ir.scalar_host import host_kernel, scalar_exprs
+from tfnb.ir.scalar.host import host_kernel, scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
 from tfnb.runtime.cancel import Cancellation

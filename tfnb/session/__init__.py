@@ -1,1 +1,1 @@
-"""Sessions: the client's door to the runtime (white paper, section 2; OSDI'16, section 3.3)."""
+"""Sessions: the interface between the client and the runtime (white paper, section 2; OSDI'16, section 3.3)."""

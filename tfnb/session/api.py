@@ -29,11 +29,12 @@ __all__ = [
 
 
 def list_devices() -> list[dict[str, Any]]:
-    """The devices that sessions get (chosen by TFNB_DEVICES). Raises `DeviceNotFoundError` when there is none."""
+    """The descriptions of the devices that TFNB_DEVICES selects for sessions. Raises `DeviceNotFoundError` if there is
+    none."""
     return opencl.list_devices(load_settings())
 
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[Any]:
-    """The devices of a session of this configuration, as `Session.list_devices` describes them."""
+    """The devices that a session of this configuration would have, as `Session.list_devices` describes them."""
     with Session(config=session_config) as session:
         return session.list_devices()

@@ -1,7 +1,8 @@
-"""Times as a Chrome trace, for chrome://tracing and Perfetto; `Timeline` is TensorFlow's `client.timeline`.
+"""Step times as a Chrome trace, for chrome://tracing and Perfetto; `Timeline` is that of TensorFlow's
+`client.timeline`.
 
-A step of many tasks has a process for each of them. Invariant: every lane is a thread of its device's or task's
-process, with a name; a waiting operation has an arrow from what ended its wait.
+The trace of a step on several tasks has one process for each task. Invariant: every lane is a named thread of the
+process of its device or task, and an arrow leads to a waiting operation from the event that ended its wait.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ __all__ = ["Timeline", "chrome_events", "chrome_trace"]
 
 
 class Timeline:
-    """TensorFlow's `timeline.Timeline(run_metadata.step_stats)`: a list of NodeStats, or a StepStats message.
+    """TensorFlow's `timeline.Timeline(run_metadata.step_stats)`; `step_stats` is a list of NodeStats or a StepStats
+    message.
 
-    `graph` has no effect, as there: the statistics name the operations. Raises `InvalidArgumentError` for other
-    statistics.
+    `graph` has no effect, as in TensorFlow, because the statistics name the operations. Raises `InvalidArgumentError`
+    for other statistics.
     """
 
-    def __init__(self, step_stats: Any, graph: Any = None) -> None:
+    def __init__(self, step_stats: object, graph: object = None) -> None:
         self._times = times_of(step_stats)
 
     def generate_chrome_trace_format(
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
-        """The trace as JSON text. `show_dataflow`: arrows.
+        """The trace as JSON text; `show_dataflow` adds arrows along edges.
 
         Raises `InvalidArgumentError` for `show_memory`, and for an `op_time` other than "schedule".
         """
@@ -41,8 +43,9 @@ class Timeline:
         return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, ensure_ascii=False)
 
 
-def times_of(found: Any) -> list[NodeStats]:
-    """NodeStats of a RunMetadata, its `step_stats`, or a message of either. Raises `InvalidArgumentError`."""
+def times_of(found: object) -> list[NodeStats]:
+    """The NodeStats of a RunMetadata, of its `step_stats`, or of a message of either type. Raises
+    `InvalidArgumentError` for other values."""
     if isinstance(found, RunMetadata):
         return list(found.step_stats)
     if isinstance(found, list) and all(isinstance(t, NodeStats) for t in found):
@@ -54,7 +57,7 @@ def times_of(found: Any) -> list[NodeStats]:
 
 
 class TracedStep(Protocol):
-    """A step of a recording, or of a trace that was read."""
+    """A step of a recording, or of a trace that was read from a file."""
 
     @property
     def begin_us(self) -> float: ...
@@ -65,7 +68,7 @@ class TracedStep(Protocol):
 
 
 def chrome_trace(steps: Sequence[TracedStep], arrows: bool = True) -> str:
-    """Steps as JSON text; how long each took stands in `otherData`."""
+    """The trace of several steps as JSON text; `otherData` holds the duration of each."""
     events = chrome_events(((s.begin_us, s.times) for s in steps), arrows)
     walls = [[s.begin_us, s.wall_us] for s in steps]
     trace = {"displayTimeUnit": "ms", "traceEvents": events, "otherData": {"tfnb_steps": walls}}
@@ -73,7 +76,7 @@ def chrome_trace(steps: Sequence[TracedStep], arrows: bool = True) -> str:
 
 
 def chrome_events(steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bool = True) -> list[dict[str, Any]]:
-    """The list of trace events of steps: when each began, in microseconds, and its times."""
+    """The trace events of steps. Each step is given by its begin, in microseconds, and its times."""
     steps = list(steps)
     places = _Places(any(t.device.endswith("/host") for _, times in steps for t in times))
     events = places.events
@@ -113,7 +116,7 @@ def chrome_events(steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bo
 
 
 class _Places:
-    """Processes and threads of a trace, named when they come up for the first time."""
+    """The processes and threads of a trace, which are numbered and named when they first occur."""
 
     def __init__(self, by_task: bool) -> None:
         self.by_task = by_task
@@ -122,7 +125,7 @@ class _Places:
         self._processes: dict[str, int] = {}
 
     def of(self, device: str, lane: str) -> tuple[int, int]:
-        """Number of the process and of the thread."""
+        """The numbers of the process and the thread of a lane."""
         found = self.threads.get((device, lane))
         if found is not None:
             return found
@@ -139,7 +142,7 @@ class _Places:
         return found
 
     def host_of(self, device: str) -> str:
-        """Whose threads wake what waits on a device."""
+        """The process whose threads wake the operations that wait on a device."""
         return f"{device.rpartition('/')[0]}/host" if self.by_task and "/" in device else "host"
 
     def _name(self, what: str, name: str, **where: int) -> None:

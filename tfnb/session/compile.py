@@ -1,24 +1,25 @@
 """Compiling a step: from the user's graph to plans with their kernels (white paper, section 3).
 
-`STAGES` is the whole way, in order. `observe` sees what each stage made: a graph, one for each device from "partition"
-on, its clusters, the plan. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
+`STAGES` lists all stages in order. `observe` is called with the result of each stage: a graph (from "partition" on, one
+for each device), its clusters, the plan. Invariant: a compiled step has no state of a run; all runs and threads share
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tfnb.codegen.compile import compile_cluster
-from tfnb.devices.interface import Device, DeviceFacts, Program
+from tfnb.devices.interface import Device
 from tfnb.errors import OpError
-from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.step_graph.cluster import Cluster
-from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.ir.step_graph.verify import verify
+from tfnb.ir.tensor import Tensor
 from tfnb.passes.cluster import Clustered, Grouping, cluster, grouping
 from tfnb.passes.cse import cse
 from tfnb.passes.deref import deref
@@ -34,7 +35,6 @@ from tfnb.placement.place import Placement, Rules, check_devices, place
 from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
 from tfnb.runtime.executor import PlanPart
-from tfnb.runtime.kernels import Compiler
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
@@ -47,10 +47,10 @@ Observe = Callable[[str, Any], None]
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a session gives to compile its steps: devices (the default first), state, options.
+    """What the compilation of a session's steps needs: devices (the default first), state and options.
 
-    `truncate`: float32 tensors go between devices as their upper 16 bits; `delay`: they are received when they are
-    needed, not when they are there.
+    With `truncate`, float32 tensors are sent between devices as their upper 16 bits. With `delay`, a tensor is received
+    when it is needed and not as soon as it is available.
     """
 
     devices: dict[str, Device]
@@ -64,10 +64,11 @@ class Context:
 
 @dataclass(frozen=True, eq=False)
 class CompiledStep:
-    """`parts[k]` is the plan, with its kernels, of partition k; `clustered[k]` its graph, by clusters.
+    """A step that is ready to run. `parts[k]` is the plan of partition k with its kernels, `clustered[k]` its clustered
+    graph.
 
-    `graph` is the whole step's, placed; `placement` says why its nodes are where they are. The partitions
-    `elsewhere` are for other tasks, which plan them themselves; `grouping` is what they must know of the whole.
+    `graph` is the placed graph of the whole step, and `placement` has the reasons of the placement. `elsewhere` are the
+    partitions of other tasks, which plan them with `grouping`, the grouping of the whole step.
     """
 
     parts: tuple[PlanPart, ...]
@@ -80,7 +81,7 @@ class CompiledStep:
 
 @dataclass(eq=False)
 class _Work:
-    """A step on its way through the stages. `rewrite` changes the pruned graph: how a step is taken in parts."""
+    """The state of a compilation, which the stages change. `rewrite` changes the pruned graph; partial runs use it."""
 
     request: Request
     context: Context
@@ -100,9 +101,10 @@ class _Work:
 
 
 class Stage(NamedTuple):
-    """`run(work)` yields what the stage made, for who observes; a stage that has nothing to do yields nothing.
+    """A stage of compilation. `run(work)` changes `work` and yields the results for observers; it yields nothing if the
+    stage had nothing to do.
 
-    One that `optimizes` is left out where optimization is turned off.
+    A stage that `optimizes` is left out if optimization is turned off.
     """
 
     name: str
@@ -113,9 +115,9 @@ class Stage(NamedTuple):
 def compile_step(
     request: Request, context: Context, observe: Observe | None = None, rewrite: Callable[[Graph], Graph] | None = None
 ) -> CompiledStep:
-    """Raises `OpError`s that name the node to blame; nothing is compiled for the device before the first run.
+    """The compiled step of a request. Device programs are compiled later, when the shapes of a run are known.
 
-    `rewrite` changes the pruned graph: how a step is taken in parts.
+    `rewrite` changes the pruned graph; partial runs use it. Raises `OpError`s that name the node that caused them.
     """
     work = _Work(request, context, rewrite, context.placing.rules(_user_graph(request)))
     for stage in STAGES:
@@ -130,7 +132,7 @@ def compile_step(
 
 
 def plan_part(part: Partition, known: Grouping, context: Context) -> PlanPart:
-    """The plan of a partition that another task's master made."""
+    """The plan of a partition that the master of another task has sent."""
     return _plan_part(part, cluster(part.graph, known), context)
 
 
@@ -159,7 +161,7 @@ def _take_in_parts(work: _Work) -> Iterator[Graph]:
 
 
 def _check_devices(work: _Work) -> Iterator[Graph]:
-    """Before anything is folded: the error for a device that does not exist must not depend on optimization."""
+    """Runs before folding, because the error for a device that does not exist must not depend on optimization."""
     check_devices(work.graph, work.rules)
     return iter(())
 
@@ -172,7 +174,8 @@ def _place(work: _Work) -> Iterator[Graph]:
 
 
 def _partition(work: _Work) -> Iterator[Graph]:
-    """The graphs of the devices, those of other tasks among them. A step on one device stays one graph."""
+    """Splits the graph into one for each device, those of other tasks included. A step on one device keeps its
+    graph."""
     g, context = work.graph, work.context
     if not work.has_several_devices:
         every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
@@ -223,7 +226,7 @@ STAGES: tuple[Stage, ...] = (
     _rewrites("fold", fold, optimizes=True),
     _rewrites("simplify", simplify, optimizes=True),
     _rewrites("cse", cse, optimizes=True),
-    _rewrites("fold", fold, optimizes=True),  # what had two names before is known to be constant now
+    _rewrites("fold", fold, optimizes=True),  # merging equal nodes may have made inputs constant
     _rewrites("simplify", simplify, optimizes=True),
     Stage("place", _place),
     Stage("partition", _partition),
@@ -233,26 +236,14 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
-    plan, payloads = Planner(clustered, context.devices, context.resources, _compiler(context)).build()
+    compiler = functools.partial(compile_cluster, settings=context.settings)
+    plan, payloads = Planner(clustered, context.devices, context.resources, compiler).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
 
 
-def _user_graph(request: Request) -> Any:
-    some = (*request.fetches, *request.targets)
+def _user_graph(request: Request) -> GraphBuilder | None:
+    some: tuple[Tensor | Operation, ...] = (*request.fetches, *request.targets)
     return some[0].graph if some else None
-
-
-def _compiler(context: Context) -> Compiler:
-    def compile_program(
-        cluster: Cluster,
-        inputs: Sequence[TensorInfo],
-        shape_values: Mapping[Edge, np.ndarray],
-        variables: Mapping[int, TensorInfo | None],
-        facts: DeviceFacts,
-    ) -> Program:
-        return compile_cluster(cluster, inputs, shape_values, variables, facts, context.settings)
-
-    return compile_program
 
 
 def _verify(stage: str, graph: Graph) -> None:

@@ -1,28 +1,35 @@
-"""What a session and a run can be told: ConfigProto, RunOptions, RunMetadata.
+"""The configuration of sessions and runs: ConfigProto, RunOptions, RunMetadata.
 
-Plain Python objects with the field names of TensorFlow's messages. Invariant: an unknown field is an error, never
-ignored in silence.
+They are plain Python objects with the field names of TensorFlow's messages. Invariant: an unknown field is an error and
+is never ignored silently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
-from tfnb.session.step_messages import fields_of, parsed, step_stats_message
+from tfnb.session.step_messages import NodeStats, StepStatsMessage, fields_of, parsed, step_stats_message
 
 __all__ = ["ConfigProto", "GPUOptions", "GraphOptions", "NodeStats", "RunMetadata", "RunOptions", "StepTimes"]
 
 
+class RunMetadataMessage(Protocol):
+    """The field of TensorFlow's RunMetadata message that is read here."""
+
+    step_stats: StepStatsMessage
+
+
 @dataclass
 class GPUOptions:
-    """`per_process_gpu_memory_fraction`: the share of a GPU's memory that may be used (0: all).
+    """Options for GPUs. `per_process_gpu_memory_fraction` is the share of a GPU's memory that may be used (0: all of
+    it).
 
-    `visible_device_list`: the numbers of the GPUs that the session has, in their order there ("1,0"; "" for all).
-    `allow_growth` is a hint without effect: memory always grows with need here.
+    `visible_device_list` has the numbers of the session's GPUs in the session's order, as "1,0" ("": all GPUs).
+    `allow_growth` has no effect, because memory is always allocated when it is needed.
     """
 
     per_process_gpu_memory_fraction: float = 0.0
@@ -42,15 +49,19 @@ class GPUOptions:
 
 @dataclass
 class GraphOptions:
-    """`optimize`: False switches folding, CSE, simplification and fusion off.
+    """Options for compilation. `optimize=False` turns folding, CSE, simplification and fusion off.
 
-    `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `enable_recv_scheduling`:
-    a device takes what others send when it is needed, by simulation, which saves memory there. `placement`: who chooses
-    among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
-    "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "search",
-    which improves that by moving parts of the graph in simulation; "random:SEED", for tests. With "greedy" and "search"
-    a step whose run is traced into a RunMetadata is placed again for its next run, with what was measured; state that
-    is on a device stays there. What `make_callable` gave keeps its placement.
+    `enable_bfloat16_sendrecv`: float32 tensors are sent between devices as their upper 16 bits.
+
+    `enable_recv_scheduling`: a device receives a tensor shortly before it needs it, according to a simulation of the
+    step, which saves memory on that device.
+
+    `placement` is the policy that chooses among the feasible devices of a group of nodes. "first" (also "") takes the
+    first one, as TensorFlow does. "greedy" takes the one on which a simulated step continues earliest, by estimated
+    costs and the measured times of traced steps. "search" improves the greedy placement by moving parts of the graph in
+    simulation. "random:SEED" is for tests. With "greedy" and "search", a step that was traced into a RunMetadata is
+    placed again for its next run with the measured times; state stays on its device, and the function that
+    `make_callable` has returned keeps its placement.
     """
 
     optimize: bool = True
@@ -63,13 +74,12 @@ class GraphOptions:
 class ConfigProto:
     """Configuration of a session.
 
-    `device_count`: devices per kind, e.g. {"CPU": 4} (several logical CPU devices share the processor; "NULL"
-    devices compute nothing, and measure the runtime);
-    `allow_soft_placement`: run an op elsewhere when its device does not exist or has no kernel for it;
-    `log_device_placement`: print where every node of a step runs; `memory_limit`: bytes per device (0: no limit);
-    `operation_timeout_in_ms`: the longest a step may wait (0: for ever); `device_filters`: of a cluster, only these
-    tasks are looked for ("/job:ps"). The thread counts are hints without effect: OpenCL devices use all compute
-    units.
+    `device_count`: number of devices of each kind, as {"CPU": 4}. Several logical CPU devices share the processor;
+    "NULL" devices compute nothing and serve to measure the runtime. `allow_soft_placement`: run an operation on another
+    device if the requested one does not exist or has no kernel. `log_device_placement`: print the device of every node
+    of a step. `memory_limit`: bytes for each device (0: no limit). `operation_timeout_in_ms`: time limit of a step in
+    milliseconds (0: none). `device_filters`: the session uses only these tasks of a cluster, as "/job:ps". The thread
+    counts have no effect, because OpenCL devices use all their compute units.
     """
 
     device_count: dict[str, int] = field(default_factory=dict)
@@ -86,7 +96,8 @@ class ConfigProto:
 
 @dataclass
 class RunOptions:
-    """Options of one `Session.run`: `trace_level` >= SOFTWARE_TRACE records step statistics."""
+    """Options of one `Session.run`. A `trace_level` of SOFTWARE_TRACE or more records step statistics; `timeout_in_ms`
+    is the time limit in milliseconds (0: that of the session)."""
 
     NO_TRACE: ClassVar[int] = 0
     SOFTWARE_TRACE: ClassVar[int] = 1
@@ -97,34 +108,9 @@ class RunOptions:
     timeout_in_ms: int = 0
 
 
-@dataclass(frozen=True)
-class NodeStats:
-    """When something of a step ran. Times are microseconds since the step began.
-
-    `kind`: "kernel" on a device, "host" kernel, "launch" and "compile" of a cluster, "transfer", "schedule" (the
-    executor) or "wait". `lane`: the queue of `device`, or the host thread. `nodes` are the names of the graph nodes
-    it computed; `detail` says what a wait was for, and `woken_by` names the thread that ended it.
-    """
-
-    name: str
-    op: str
-    device: str
-    start_us: float
-    end_us: float
-    nbytes: int = 0
-    nodes: tuple[str, ...] = ()
-    kind: str = "kernel"
-    lane: str = ""
-    detail: str = ""
-    woken_by: str = ""
-
-    @property
-    def took_us(self) -> float:
-        return self.end_us - self.start_us
-
-
 class StepTimes(list[NodeStats]):
-    """The `step_stats` of a run: a list of NodeStats, by start; `dev_stats` is TensorFlow's view of them."""
+    """The `step_stats` of a run: a list of NodeStats in the order of their start. `dev_stats` has them as TensorFlow's
+    messages, by device."""
 
     @property
     def dev_stats(self) -> Any:
@@ -133,10 +119,11 @@ class StepTimes(list[NodeStats]):
 
 @dataclass
 class RunMetadata:
-    """What a traced run leaves: `step_stats` (a list of NodeStats) and the `passes` a new step went through.
+    """The result of a traced run: `step_stats`, a list of NodeStats, and for a new step the result of each of its
+    `passes`.
 
-    `wall_us` is how long the step took, `graph` the compiled step's graph, which says the shapes and lines of code
-    of nodes (None in metadata that come from a file).
+    `wall_us` is the duration of the step in microseconds. `graph` is the graph of the compiled step, which has the
+    shapes and source lines of nodes; it is None if the metadata was read from a file.
     """
 
     step_stats: StepTimes = field(default_factory=StepTimes)
@@ -145,22 +132,23 @@ class RunMetadata:
     graph: Any = field(default=None, repr=False)
 
     def to_proto(self) -> Any:
-        """TensorFlow's message of the same name."""
+        """The metadata as TensorFlow's RunMetadata message."""
         message = proto("config").RunMetadata()
         message.step_stats.CopyFrom(step_stats_message(self.step_stats))
         return message
 
     def SerializeToString(self) -> bytes:
-        """The bytes of TensorFlow's message."""
+        """The bytes of TensorFlow's RunMetadata message."""
         return bytes(self.to_proto().SerializeToString())
 
     @staticmethod
     def FromString(data: bytes) -> RunMetadata:
-        """From such bytes, TensorFlow's or ours. Raises `InvalidArgumentError` for others."""
+        """The metadata of a serialised RunMetadata message of TensorFlow or tfnb. Raises `InvalidArgumentError` for
+        other bytes."""
         return RunMetadata.from_proto(parsed(proto("config").RunMetadata, data))
 
     @staticmethod
-    def from_proto(message: Any) -> RunMetadata:
-        """From TensorFlow's message. Times begin with the first that it has."""
+    def from_proto(message: RunMetadataMessage) -> RunMetadata:
+        """The metadata of TensorFlow's RunMetadata message. Times are relative to the first event."""
         times = StepTimes(NodeStats(**fields) for fields in fields_of(message.step_stats))
         return RunMetadata(times, wall_us=max((t.end_us for t in times), default=0.0))

@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import FailedPreconditionError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 
 __all__ = ["evaluate", "get_default_session", "pop", "push", "run_operation"]
 
 
+class DefaultSession(Protocol):
+    """What `Tensor.eval` and `Operation.run` use of a session."""
+
+    @property
+    def graph(self) -> GraphBuilder: ...
+
+    def run(self, fetches: object, feed_dict: Mapping[Any, Any] | None = None) -> Any: ...
+
+
 class _Stack(threading.local):
     def __init__(self) -> None:
-        self.sessions: list[Any] = []
+        self.sessions: list[DefaultSession] = []
 
 
 _stack = _Stack()
 
 
-def push(session: Any) -> None:
+def push(session: DefaultSession) -> None:
     _stack.sessions.append(session)
 
 
-def pop(session: Any) -> None:
+def pop(session: DefaultSession) -> None:
     if session in _stack.sessions:
         del _stack.sessions[len(_stack.sessions) - 1 - _stack.sessions[::-1].index(session)]
 
 
 def get_default_session() -> Any:
-    """The innermost session of this thread's `with` blocks, or None."""
+    """The session of the innermost `with` block of this thread, or None."""
     return _stack.sessions[-1] if _stack.sessions else None
 
 
-def _session_for(element: Any, session: Any) -> Any:
+def _session_for(element: Tensor | Operation, session: DefaultSession | None) -> DefaultSession:
     found = session if session is not None else get_default_session()
     if found is None:
         raise FailedPreconditionError(
@@ -47,11 +57,12 @@ def _session_for(element: Any, session: Any) -> Any:
     return found
 
 
-def evaluate(tensor: Tensor, feed_dict: Mapping[Any, Any] | None, session: Any) -> Any:
-    """`Tensor.eval`."""
+def evaluate(tensor: Tensor, feed_dict: Mapping[Any, Any] | None, session: DefaultSession | None) -> Any:
+    """Implements `Tensor.eval`: runs the tensor in `session`, or in the default session. Raises
+    `FailedPreconditionError` if there is none, or if it runs another graph."""
     return _session_for(tensor, session).run(tensor, feed_dict)
 
 
-def run_operation(op: Operation, feed_dict: Mapping[Any, Any] | None, session: Any) -> None:
-    """`Operation.run`."""
+def run_operation(op: Operation, feed_dict: Mapping[Any, Any] | None, session: DefaultSession | None) -> None:
+    """Implements `Operation.run`, with the errors of `evaluate`."""
     _session_for(op, session).run(op, feed_dict)

@@ -1,6 +1,7 @@
 """Feeds: Python and NumPy values for any edge of the graph.
 
-Invariant: a value that gets past `feed_array` has the tensor's dtype and a compatible shape; nothing has run before.
+Invariant: a value that `feed_array` returns has the dtype of the tensor and a compatible shape; a wrong value raises
+before any kernel runs.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ _NESTED = (tuple, SparseTensor, IndexedSlices)
 
 
 def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """`feeds` with each tuple (a state of an LSTM), sparse tensor or indexed slices as the tensors it is made of.
+    """`feeds`, in which the component tensors replace each tuple (as the state of an LSTM), sparse tensor or indexed
+    slices.
 
-    Raises `DTypeError` or, when a value has not the structure of its key, `InvalidArgumentError`.
+    Raises `DTypeError`, or `InvalidArgumentError` if a value does not have the structure of its key.
     """
     if not any(isinstance(k, _NESTED) for k in feeds):
         return feeds
@@ -76,7 +78,7 @@ def _composite(key: SparseTensor | IndexedSlices, value: object) -> dict[Any, An
 
 
 def feed_key(graph: GraphBuilder, key: object) -> Tensor:
-    """The tensor that a key of a feed_dict means. Raises `InvalidFetchError`."""
+    """The tensor that a key of a feed_dict denotes. Raises `InvalidFetchError`."""
     if isinstance(key, Tensor) and key.graph is graph:
         tensor = key
     else:
@@ -120,7 +122,7 @@ def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
         array = np.asarray(value)
         if dtype.is_string:
             return _texts(array, value)
-        if dtype.np.kind == "O":  # a handle, or any other object that is only passed on
+        if dtype.np.kind == "O":  # a handle, or another object with which nothing is computed
             return array
         if array.dtype.kind == "O":
             array = _numbers(array)
@@ -131,8 +133,8 @@ def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
 
 
 def _texts(array: np.ndarray, value: object) -> np.ndarray:
-    """An object array of bytes. Raises `DTypeError` where an element is neither text nor bytes."""
-    # NumPy's own arrays of text lose the zero bytes at the end of an element, so Python's values are read again.
+    """An object array of bytes. Raises `DTypeError` if an element is neither str nor bytes."""
+    # NumPy's own string arrays drop zero bytes at the end of an element, so the Python values are read again.
     texts = np.asarray(value if array.dtype.kind in "SU" else array, object)
     if set(map(type, texts.reshape(-1).tolist())) <= {bytes}:
         return texts
@@ -143,22 +145,22 @@ def _texts(array: np.ndarray, value: object) -> np.ndarray:
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
-    """An array of Python objects as an array of numbers. Raises `DTypeError` where an object is not a number."""
+    """Converts an array of Python objects to an array of numbers. Raises `DTypeError` if an object is not a number."""
     for x in array.flat:
         if not isinstance(x, (Number, np.bool_)):
             raise DTypeError(f"got {str(x)[:60]!r} of type {type(x).__name__}, needed a number")
     found = np.array(array.tolist())
-    # Decimals, fractions and integers above 64 bits have no dtype of NumPy's that holds them exactly.
+    # No dtype of NumPy represents decimals, fractions and integers of more than 64 bits exactly.
     return found.astype(np.float64) if found.dtype.kind == "O" else found
 
 
 def _held(array: np.ndarray, dtype: DType, value: object) -> np.ndarray:
-    """`array` in `dtype`. Raises `DTypeError` where a number would become another one.
+    """Converts `array` to `dtype`. Raises `DTypeError` if a number would change.
 
-    Only rounding is allowed: of floats to floats of fewer bits, where large ones become infinite, as in NumPy.
+    Floats may be rounded to floats of fewer bits, where large ones become infinite, as in NumPy.
     """
     kind = array.dtype.kind
-    if kind not in "biufc" and array.dtype != bfloat16.np:  # a dtype of its own, of no kind that NumPy has
+    if kind not in "biufc" and array.dtype != bfloat16.np:  # a dtype of ml_dtypes, whose kind is none of NumPy's
         raise DTypeError(f"got {type(value).__name__} {str(value)[:60]!r}")
     with np.errstate(all="ignore"):
         if kind == "c" and not dtype.is_complex:
@@ -169,7 +171,7 @@ def _held(array: np.ndarray, dtype: DType, value: object) -> np.ndarray:
         if dtype.is_floating or dtype.is_complex or kind == "b":
             return converted
         if dtype.is_bool and kind in "iu" and not isinstance(value, int):
-            return converted  # a mask of any integers, as in NumPy
+            return converted  # any integers may be a mask, as in NumPy
         wrong = converted != array
     if wrong.any():
         raise DTypeError(

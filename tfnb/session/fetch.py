@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import (
     DTypeError,
     GraphError,
@@ -30,7 +32,8 @@ Rebuild = Callable[[list[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class FetchPlan:
-    """`tensors` to fetch and `operations` to run, each once; `rebuild(values)` makes the user's structure."""
+    """What a request fetches: `tensors` and `operations`, each once. `rebuild(values)` returns the values of the
+    tensors in the structure of the request."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -60,14 +63,15 @@ class _Planner:
             return lambda values: kind(*(p(values) for p in parts))
         return self.element(fetch)
 
-    def part(self, member: Any) -> Rebuild:
+    def part(self, member: object) -> Rebuild:
         return (lambda _: None) if member is None else self.plan(member)
 
-    def element(self, fetch: Any) -> Rebuild:
+    def element(self, fetch: object) -> Rebuild:
         op = _op_of(fetch)
         if op is not None and op.graph is not self.graph:
+            name = getattr(fetch, "name", op.name)
             raise InvalidFetchError(
-                f"cannot fetch {fetch.name}: it is an element of another graph than the session's; "
+                f"cannot fetch {name}: it is an element of another graph than the session's; "
                 "tf.Session(graph=...) runs the graph it is given, else the default one",
                 op,
             )
@@ -86,14 +90,14 @@ class _Planner:
         return lambda values: _own(values[index])
 
 
-def _own(value: Any) -> Any:
-    """A value for the user: scalars as NumPy scalars, arrays that may be changed."""
+def _own(value: np.ndarray) -> Any:
+    """A value for the user: a NumPy scalar, or an array that the user may change."""
     if value.ndim == 0:
         return value[()]
     return value if value.flags.writeable else value.copy()
 
 
-def _op_of(fetch: object) -> Any:
+def _op_of(fetch: object) -> Operation | None:
     op = getattr(fetch, "op", fetch)
     return op if isinstance(op, Operation) else None
 
@@ -113,7 +117,8 @@ def _like_mapping(fetch: Mapping[Any, Any], keys: list[Any], values: list[Any]) 
 
 
 def plan_fetches(graph: GraphBuilder, fetches: object) -> FetchPlan:
-    """Raises `InvalidFetchError` for what is no element of the graph or may not be fetched."""
+    """The plan for a structure of fetches. Raises `InvalidFetchError` for an object that is not an element of the graph
+    or must not be fetched."""
     planner = _Planner(graph)
     rebuild = planner.plan(fetches)
     return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)

@@ -1,6 +1,6 @@
-"""Parts of graphs as functions of arrays, in this process: what data sets map with (white paper, section 4.5).
+"""Parts of graphs as functions of arrays in this process, which data sets apply to elements (white paper, section 4.5).
 
-Invariant: one is compiled once for all who ask for it, as long as it is among those that were asked for last.
+Invariant: a function is compiled once for all callers, unless so many others were requested since that it was dropped.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from tfnb.system.interrupts import raise_if_overdue
 
 __all__ = ["Functions"]
 
-_KEPT = 256  # of graphs that may be gone: a task lives longer than the sessions on it
+_KEPT = 256  # they may refer to graphs that nobody else uses: a task lives longer than its sessions
 
 
 class Functions:
-    """`functions(fetches, feeds)`: the part of a graph from the tensors `feeds` to the tensors `fetches`.
+    """`functions(fetches, feeds)` returns the part of a graph from the tensors `feeds` to the tensors `fetches` as a
+    function.
 
-    Compiled for the devices of `context`; raises as `compile_step` does.
+    It is compiled for the devices of `context`; raises the errors of `compile_step`.
     """
 
     def __init__(self, context: Context, threads: HostThreads) -> None:
@@ -42,11 +43,11 @@ class Functions:
         run = found.run
 
         def call(*values: np.ndarray) -> list[np.ndarray]:
-            raise_if_overdue()  # a filter may let no element through, for ever
+            raise_if_overdue()  # a filter may drop all elements for ever
             return run(values)
 
         return call
 
     def clear(self) -> None:
-        """Forgets them all."""
+        """Removes all functions."""
         self._known.clear()

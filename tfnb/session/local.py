@@ -1,6 +1,6 @@
-"""The local worker: this process's devices, the session's state, and the execution of compiled steps.
+"""The local worker: the devices of this process, the state of a session, and the execution of compiled steps.
 
-Invariant: devices and state belong to one session and end with it; what was compiled is shared by the process.
+Invariant: devices and state belong to one session and end with it; built OpenCL programs are shared by the process.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["DeviceDescription", "LocalWorker"]
 
-_PATIENCE = 5.0  # seconds that closing waits for steps and Python functions that do not end
-_POLL, _LATE_POLL = 1e-3, 0.1  # seconds between looks at whether they have ended, before and after that
+_PATIENCE = 5.0  # seconds for which `close` waits for steps and Python functions
+_POLL, _LATE_POLL = 1e-3, 0.1  # seconds between two checks whether they have ended, before and after that
 
 _TASK = "/job:localhost/replica:0/task:0"
 
 
 @dataclass(frozen=True)
 class DeviceDescription:
-    """A device of a session: full `name`, `device_type`, `memory_limit_bytes`, and what the platform says of it."""
+    """A device of a session: full `name`, `device_type`, `memory_limit_bytes`, and `details` of the platform."""
 
     name: str
     device_type: str
@@ -52,7 +52,7 @@ class DeviceDescription:
 
     @property
     def memory_limit(self) -> int:
-        """`memory_limit_bytes`, by its name in `device_lib`."""
+        """The same as `memory_limit_bytes`, under the name that TensorFlow's `device_lib` uses."""
         return self.memory_limit_bytes
 
 
@@ -68,7 +68,7 @@ def _make_devices(config: ConfigProto, settings: Settings) -> list[Device]:
 
 
 def _device_count(config: ConfigProto, settings: Settings) -> dict[str, int]:
-    """What the configuration asks for; the number of CPUs that it leaves open may be set from outside."""
+    """The number of devices of each kind. TFNB_CPUS sets the number of CPUs if the configuration does not."""
     if not settings.cpus or "CPU" in config.device_count:
         return dict(config.device_count)
     if not settings.cpus.isdigit():
@@ -99,9 +99,9 @@ class LocalWorker:
         self._threads = HostThreads()
         self.resources.compile_function = self._functions = Functions(self.context, self._threads)
         self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
-        self.recording: Recording | None = None  # takes the times of all steps, while there is one
-        # The steps that run, each with what cancels it (None: it waits for nothing). A step adds and removes itself by
-        # one operation of the dictionary, in a `try` block: no interrupt can leave it here.
+        self.recording: Recording | None = None  # collects the times of all steps while it is set
+        # The running steps, each with its cancellation (None: the step never waits). A step adds and removes itself
+        # by a single operation of the dictionary inside a `try` block, so an interrupt cannot leave it here.
         self._running: dict[object, Cancellation | None] = {}
         self._closed = False
 
@@ -112,7 +112,7 @@ class LocalWorker:
         options: RunOptions | None,
         metadata: RunMetadata | None,
     ) -> list[np.ndarray]:
-        """Runs a step; the values of its fetches."""
+        """Runs a step and returns the values of its fetches. Raises the first error of the step."""
         executor = self._executors.get(step)
         if executor is None:
             executor = self._executors.setdefault(step, self._executor(step))
@@ -123,7 +123,7 @@ class LocalWorker:
         key = object()
         try:
             self._running[key] = cancellation
-            if self._closed:  # looked at after the line before, so `close` sees this step or this step sees `close`
+            if self._closed:  # after the line above, so `close` sees this step or this step sees `close`
                 raise ClosedSessionError("the session is closed")
             return executor.run(
                 feeds,
@@ -132,7 +132,7 @@ class LocalWorker:
                 cancellation=cancellation,
             )
         finally:
-            self._running.pop(key, None)  # the first call here, before which Python looks for no signal
+            self._running.pop(key, None)  # Python handles no signal before this first call of the block
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
 
@@ -146,7 +146,10 @@ class LocalWorker:
         ]
 
     def close(self) -> None:
-        """Stops running steps, waking what waits in them, then gives threads, state and memory back."""
+        """Cancels running steps, including those that wait, and releases threads, state and memory when they have
+        ended.
+
+        Warns (`RuntimeWarning`) if some steps do not end within 5 seconds."""
         self._closed = True
         with HeldInterrupts() as held:
             for cancellation in list(self._running.values()):
@@ -174,7 +177,8 @@ class LocalWorker:
         self._release()
 
     def _release(self) -> None:
-        """No step runs any more; a Python function that a step has left behind may."""
+        """Releases threads, state and memory after the last step. A Python function that a step has left behind may
+        still run."""
         self._threads.close(_PATIENCE)
         self.resources.reset()
         self._executors.clear()

@@ -1,7 +1,7 @@
-"""Partial runs: one step whose feeds and fetches come in several calls (`Session.partial_run_setup`).
+"""Partial runs: one step whose feeds and fetches are given in several calls (`Session.partial_run_setup`).
 
-The step runs in a thread of its own, and waits, without a kernel thread, where a feed is still missing. Invariant:
-a call asks only for what the feeds so far determine, so it never waits for a later call.
+The step runs in a thread of its own. A missing feed is an asynchronous node, which occupies no thread. Invariant: a
+call fetches only values that depend on earlier feeds, so it never waits for a later call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NUMBERS = itertools.count(1)
 
 
 class PartialRun:
-    """A step in parts. `needs[k]`: the feeds that fetch k needs; `execute()` runs the step."""
+    """One partial run. `needs[k]` are the numbers of the feeds that fetch k needs; `execute()` runs the step."""
 
     def __init__(
         self,
@@ -54,24 +54,25 @@ class PartialRun:
 
     @property
     def finished(self) -> bool:
-        """Has everything been fetched?"""
+        """Whether everything has been fetched."""
         return len(self._taken) == len(self._fetches)
 
     def part(self, plan: FetchPlan, feeds: Mapping[Tensor, Any]) -> list[Any]:
-        """The values of the plan's tensors. Raises `InvalidArgumentError` for what was not set up, or done before."""
+        """Feeds `feeds` and returns the values of the plan's tensors. Raises `InvalidArgumentError` for a feed or fetch
+        that was not set up or was given before, and for a fetch that needs a missing feed."""
         arrays = {t: feed_array(t, v) for t, v in feeds.items()}
-        with HeldInterrupts():  # a feed is noted and given, or neither
+        with HeldInterrupts():  # so that an interrupt cannot come between noting a feed and giving it
             wanted = self._give(plan, arrays)
         values = [self._exchange.wait(k) for k in wanted]
         return values[: len(plan.tensors)]
 
     def _give(self, plan: FetchPlan, arrays: Mapping[Tensor, Any]) -> list[int]:
-        """Hands the feeds to the step; the numbers of the fetches."""
+        """Gives the feeds to the step; returns the numbers of the fetches."""
         with self._lock:
-            wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in (*plan.tensors, *plan.operations)]
+            asked: tuple[Tensor | Operation, ...] = (*plan.tensors, *plan.operations)
+            wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in asked]
             given = {self._number(self._feeds, t, "feed", self._fed): a for t, a in arrays.items()}
             names = {k: t.name for t, k in self._feeds.items()}
-            asked: tuple[Any, ...] = (*plan.tensors, *plan.operations)
             for x, k in zip(asked, wanted, strict=True):
                 missing = self._needs[k] - self._fed - set(given)
                 if missing:
@@ -83,7 +84,7 @@ class PartialRun:
             self._exchange.feed(k, array)
         return wanted
 
-    def _number(self, known: Mapping[Any, int], x: Any, what: str, used: set[int]) -> int:
+    def _number(self, known: Mapping[Any, int], x: Tensor | Operation, what: str, used: set[int]) -> int:
         k = known.get(x)
         if k is None:
             raise InvalidArgumentError(f"the {what} {x.name} was not specified in partial_run_setup", _op(x))
@@ -92,5 +93,5 @@ class PartialRun:
         return k
 
 
-def _op(x: Tensor | Operation) -> Any:
+def _op(x: Tensor | Operation) -> Operation:
     return x if isinstance(x, Operation) else x.op

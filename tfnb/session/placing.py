@@ -1,7 +1,7 @@
-"""What a session knows for placing: its devices, the groups of state of its graph, where state is already.
+"""The placement state of a session: devices, the state groups of its graph, and the devices of existing state.
 
-White paper, sections 3.2.1 and 4.3. A policy that asks what nodes cost has estimates at first; a step that was traced
-is placed again with what was measured. Invariant: once a step has put state on a device, later steps find it there.
+White paper, sections 3.2.1 and 4.3. A policy that uses costs begins with estimates; a step that was traced is placed
+again with the measured costs. Invariant: when a step has placed state on a device, all later steps use it there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
@@ -23,7 +22,7 @@ __all__ = ["Placing"]
 
 
 def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
-    """The policy for one of the names below. Raises `InvalidArgumentError` for another text."""
+    """The policy of this name. Raises `InvalidArgumentError` for an unknown name."""
     name, _, seed = text.partition(":")
     if name in ("", "first"):
         return first_device
@@ -38,10 +37,10 @@ def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
 
 
 class Placing:
-    """Shared by all steps of a session. `limits`: bytes of memory per device, by full name, the default first; `own`:
-    the devices of this process, where others are not.
+    """The placement state of a session, which all its steps share.
 
-    `costs` is what nodes cost, and learns from traced steps.
+    `limits` maps the full name of each device to the bytes of its memory, the default device first. `own` are the
+    devices of this process if there are others. `costs` is the cost model, which traced steps update.
     """
 
     def __init__(
@@ -56,16 +55,18 @@ class Placing:
         self._measured_then: weakref.WeakKeyDictionary[Placement, int] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._pins: dict[str, str] = {}
-        self._known: tuple[Any, int, StateGroups] | None = None  # graph, its version, its groups
+        self._known: tuple[weakref.ref[GraphBuilder], int, StateGroups] | None = (
+            None  # a graph, its version, its groups
+        )
 
     def rules(self, graph: GraphBuilder | None) -> Rules:
-        """For a step of the user's graph `graph` (None: of no graph)."""
+        """The placement rules for a step of the user's graph `graph` (None: the step has no graph)."""
         with self._lock:
             state = self._groups(graph) if graph is not None and len(self.devices) > 1 else StateGroups()
             return Rules(self.devices, self.soft, self.policy, state, dict(self._pins), self.own)
 
     def keep(self, placement: Placement) -> None:
-        """A step was placed: its state stays where it is."""
+        """Notes the devices of the state of a placed step, which later steps keep."""
         with self._lock:
             for name, device in placement.pins().items():
                 self._pins.setdefault(name, device)
@@ -73,13 +74,14 @@ class Placing:
                 self._measured_then[placement] = self.costs.n_measured
 
     def is_outdated(self, placement: Placement) -> bool:
-        """Has the cost of more operations been measured since this placement, which was chosen by costs?"""
+        """Returns whether this placement was chosen by costs and more operations have been measured since."""
         with self._lock:
             then = self._measured_then.get(placement)
             return then is not None and then < self.costs.n_measured
 
     def explain(self, placement: Placement) -> str:
-        """Who went where and why, and how long the step would take by the cost model."""
+        """A text that lists the devices of all groups with the reasons, and the duration of the step by the cost
+        model."""
         graph, first = placement.graph, self.devices[0]
         here = simulate(graph, {i: n.device for i, n in graph.nodes.items()}, self.costs)
         there = simulate(graph, dict.fromkeys(graph.nodes, first), self.costs)
@@ -90,11 +92,11 @@ class Placing:
 
     @property
     def pins(self) -> Mapping[str, str]:
-        """Operation that makes state -> its device, so far."""
+        """The device of each operation that creates state, as far as steps have placed them."""
         with self._lock:
             return dict(self._pins)
 
-    def _groups(self, graph: Any) -> StateGroups:
+    def _groups(self, graph: GraphBuilder) -> StateGroups:
         known = self._known
         if known is None or known[0]() is not graph or known[1] != graph.version:
             self._known = known = weakref.ref(graph), graph.version, state_groups(graph.get_operations())

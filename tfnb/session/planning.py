@@ -1,7 +1,7 @@
-"""From a clustered graph to a plan: numbers for the propagator, kernels for the executor.
+"""Planning: a clustered graph becomes a plan of numbered nodes for the scheduler, and a kernel for each of them.
 
-Every cluster, host node and control-flow primitive becomes one plan node. State is no edge: kernels find variables by
-name. Invariant: plan node i and payload i belong together; constants that a host node reads are part of its payload.
+Every cluster, host node and control-flow primitive becomes one plan node. Variables are not edges of a plan; kernels
+find them by name. Invariant: payload i is the kernel of plan node i, and contains the constants that a host node reads.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
+from tfnb.runtime.constant_kernel import ConstantKernel
 from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel
 from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.transfer import RecvKernel, SendKernel
 
-__all__ = ["ConstantKernel", "Planner"]
+__all__ = ["Planner"]
 
 _PRIMITIVES = {
     kind: PlanKind[kind.name]
@@ -41,21 +42,8 @@ _PRIMITIVES = {
 _TRANSFERS = {Kind.SEND: PlanKind.SEND, Kind.RECV: PlanKind.RECV}
 
 
-class ConstantKernel:
-    """Gives a constant: for one that is fetched, or that goes into a Switch, Merge or Enter."""
-
-    expensive = False
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self._value: np.ndarray = node.attrs.value
-
-    def run(self, inputs: Any, recorder: Any = None) -> list[np.ndarray]:
-        return [self._value]
-
-
 class Planner:
-    """Numbers the parts of a clustered graph and makes their kernels."""
+    """Numbers the parts of a clustered graph and creates their kernels."""
 
     def __init__(
         self,
@@ -69,9 +57,9 @@ class Planner:
         self.devices = devices
         self.resources = resources
         self.compile_program = compile_program
-        self.place: dict[int, int] = {}  # node id -> plan node, for all but members of clusters
+        self.place: dict[int, int] = {}  # the plan node of each node id, except members of clusters
         self.nodes: list[PlanNode | None] = []
-        self.payloads: list[Any] = []
+        self.payloads: list[object] = []
 
     def build(self) -> tuple[Plan, tuple[Any, ...]]:
         self._number()
@@ -105,7 +93,7 @@ class Planner:
         self.payloads = [None] * n
 
     def _constants(self) -> list[int]:
-        """Constants that are fetched or go into control-flow primitives."""
+        """The ids of the constants that are fetched or are inputs of control-flow primitives."""
         wanted = {e.id for e in self.graph.fetches}
         for i in self.clustered.singles:
             node = self.graph.nodes[i]
@@ -113,7 +101,7 @@ class Planner:
                 wanted.update(e.id for e in node.inputs)
         return [i for i in sorted(wanted) if self.graph.nodes[i].opdef.kind is Kind.CONST]
 
-    def _set(self, place: int, node: PlanNode, payload: Any) -> None:
+    def _set(self, place: int, node: PlanNode, payload: object) -> None:
         self.nodes[place] = node
         self.payloads[place] = payload
 
@@ -190,7 +178,7 @@ class Planner:
         return self.place[i] if c is None else self.first_cluster + c
 
     def _source(self, e: Edge) -> tuple[int, int]:
-        """The plan node and output slot that carry an edge."""
+        """The plan node and the number of its output that carry an edge."""
         c = self.clustered.member.get(e.id)
         if c is None and e.id in self.place:
             return self.place[e.id], e.port
@@ -201,7 +189,8 @@ class Planner:
         raise InternalError(f"nothing computes output {e.port}", self.graph.nodes[e.id])
 
     def _control(self, ids: tuple[int, ...], besides: int = -1) -> tuple[int, ...]:
-        """Plan nodes to wait for; waiting for a constant, variable or feed means waiting for what it waits for."""
+        """The plan nodes for which control inputs wait, except `besides`. A constant or variable has no plan node here
+        and is replaced by its own control inputs."""
         found: dict[int, None] = {}
         stack = list(ids)
         seen: set[int] = set()
@@ -211,7 +200,7 @@ class Planner:
                 continue
             seen.add(i)
             node = self.graph.nodes[i]
-            if node.opdef.kind in (Kind.CONST, Kind.VARIABLE):  # also one with a kernel: clusters know no place of it
+            if node.opdef.kind in (Kind.CONST, Kind.VARIABLE):  # even a constant with a kernel
                 stack.extend(node.control)
             elif i in self.clustered.member or i in self.place:
                 place = self._source_node(i)

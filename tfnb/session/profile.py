@@ -1,6 +1,6 @@
 """`tf.profile`: records the steps of a session inside a `with` block.
 
-Invariant: outside of the block the session runs as if nothing had been.
+Invariant: outside the block the session is not affected.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["profile"]
 
 @contextmanager
 def profile(session: Session | None = None, limit: int = 1_000_000) -> Iterator[Recording]:
-    """Records every step that `session` (None: the default session) runs in the block, from whatever thread::
+    """Records every step that `session` (None: the default session) runs in the block, in any thread::
 
         with tf.profile(sess) as recording:
             for batch in batches:
                 sess.run(train, {x: batch})
         tf.timeline(recording)
 
-    `limit`: events to keep at most. Raises `FailedPreconditionError` without a session or while another recording
-    of it is on, `DTypeError` for what is no session.
+    `limit` is the largest number of events that are kept. Raises `FailedPreconditionError` if there is no session or if
+    the session is being recorded already, and `DTypeError` if `session` is not a session.
     """
     found = session if session is not None else get_default_session()
     if found is None:

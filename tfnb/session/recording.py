@@ -1,7 +1,7 @@
-"""A recording: the times of every step that a session runs while it is on (white paper, section 9.2, the EEG).
+"""A recording: the times of every step that a session runs inside a block (white paper, section 9.2, the EEG).
 
-Steps leave tuples; they become NodeStats when somebody looks. Invariant: the lanes of one step hold no two kernels at
-the same time, since a queue runs them one after the other: kernels and the gaps between them add up to the step.
+Steps store tuples, which are converted to NodeStats when they are read. Invariant: kernels of one queue do not overlap,
+because a queue runs them one after the other, so kernels and the gaps between them add up to the duration of the step.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ __all__ = ["Recording", "StepAccount", "StepRecord", "Trace", "account", "step_t
 
 
 def step_times(stats: StepStats, graph: Graph) -> StepTimes:
-    """What a step's recorder noted, with the names of the graph's nodes."""
+    """The times that the recorder of a step has noted, with the names of the nodes in `graph`."""
     nodes = graph.nodes
-    free: dict[tuple[str, str], float] = {}  # when each queue is
+    free: dict[tuple[str, str], float] = {}  # the time from which each queue is free
     found = StepTimes()
     for t in stats.in_order():
         known = [nodes[i] for i in t.nodes if i in nodes]
         start, end = t.start_us, t.end_us
         if t.kind == KERNEL:
-            # The clocks of host and device are aligned to a microsecond or two, once for each cluster.
+            # The clocks of host and device are aligned once for each cluster, to one or two microseconds.
             start = max(start, free.get((t.device, t.lane), 0.0))
             end = free[t.device, t.lane] = max(end, start)
         op = known[-1].type if known else ""
@@ -41,10 +41,10 @@ def step_times(stats: StepStats, graph: Graph) -> StepTimes:
 
 @dataclass(frozen=True)
 class StepAccount:
-    """Where a step's time went, in microseconds: `kernels_us` with a kernel on some queue, `gaps_us` without.
+    """How a step spent its time, in microseconds: `kernels_us` while a queue ran a kernel, `gaps_us` otherwise.
 
-    `wall_us` is their sum, up to the alignment of clocks. Of the gaps, `host_us` went to host kernels, `launch_us`
-    to binding, enqueuing and compiling, `other_us` to all else (the executor, waiting, Python).
+    `wall_us` is their sum, up to the alignment of clocks. The gaps consist of `host_us` for host kernels, `launch_us`
+    for binding, enqueuing and compiling, and `other_us` for the rest (the executor, waiting, Python).
     """
 
     wall_us: float
@@ -59,7 +59,7 @@ class StepAccount:
 
 
 def account(times: Iterable[NodeStats], wall_us: float) -> StepAccount:
-    """Adds up one step."""
+    """The account of one step."""
     every = list(times)
     kernels = _merged((t.start_us, t.end_us) for t in every if t.kind == KERNEL)
     gaps, at = [], 0.0
@@ -85,7 +85,7 @@ def _merged(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float
 
 
 def _shared(a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float:
-    """How long two lists of disjoint intervals in order run together."""
+    """The length of the intersection of two sorted lists of disjoint intervals."""
     i = j = 0
     total = 0.0
     while i < len(a) and j < len(b):
@@ -98,7 +98,8 @@ def _shared(a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float
 
 
 class StepRecord:
-    """One recorded step: it began `begin_us` after the recording and took `wall_us`; `graph` is what ran."""
+    """One recorded step of `graph`. It began `begin_us` microseconds after the recording and took `wall_us`
+    microseconds."""
 
     def __init__(self, number: int, begin_us: float, stats: StepStats, graph: Graph) -> None:
         self.number = number
@@ -109,7 +110,7 @@ class StepRecord:
 
     @property
     def n_events(self) -> int:
-        """How many `times` has, without making it."""
+        """The number of elements of `times`, without computing them."""
         return len(self._stats.times)
 
     @cached_property
@@ -122,9 +123,9 @@ class StepRecord:
 
 
 class Recording:
-    """The steps that ran while it was on, in the order of their begin; see `tf.profile`.
+    """The steps that a session ran during a recording, in the order of their begin; see `tf.profile`.
 
-    It takes at most about `limit` events; the steps after that are counted in `dropped`.
+    It keeps about `limit` events at most; `dropped` counts the steps after that.
     """
 
     def __init__(self, limit: int = 1_000_000) -> None:
@@ -141,13 +142,13 @@ class Recording:
         return False
 
     def add(self, stats: StepStats, graph: Graph) -> None:
-        """A step is over."""
+        """Adds a step that has ended."""
         self._events += len(stats.times)
         self._found.append((stats, graph))
 
     @property
     def steps(self) -> list[StepRecord]:
-        """The steps so far."""
+        """The steps that have ended so far."""
         known = self._records
         if len(known) < len(self._found):
             self._found.sort(key=lambda f: f[0].begin)
@@ -161,7 +162,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """What is not in it."""
+        """A sentence for each thing that the recording does not contain."""
         return [f"{self.dropped:,} later steps were not recorded (limit of tf.profile)"] if self.dropped else []
 
     def __len__(self) -> int:
@@ -182,14 +183,15 @@ class Recording:
 
 
 class Trace:
-    """A step that is recorded, for a run's metadata or the session's recording (None: not for it) or both."""
+    """The recorder of one step, and where its times go: the metadata of the run, the recording of the session, or both.
+    None stands for the one that is not used."""
 
     def __init__(self, metadata: RunMetadata | None, recording: Recording | None) -> None:
         self.recorder = StepStats()
         self._metadata, self._recording = metadata, recording
 
     def keep(self, graph: Graph, costs: CostModel) -> None:
-        """The step of `graph` is over; `costs` learns from what was asked for run by run."""
+        """Stores the times of a step of `graph` that has ended. With metadata of a run, `costs` is updated too."""
         recorder, metadata = self.recorder, self._metadata
         recorder.close()
         if self._recording is not None:
@@ -201,7 +203,7 @@ class Trace:
 
 
 def traced(options: RunOptions | None, metadata: RunMetadata | None, recording: Recording | None) -> Trace | None:
-    """What records a step, where anybody wants it to be."""
+    """The trace of a step, or None if neither its options nor a recording of the session require one."""
     into = metadata if options is not None and options.trace_level > 0 else None
     taken = recording if recording is not None and recording.takes_more else None
     return None if into is None and taken is None else Trace(into, taken)

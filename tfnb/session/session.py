@@ -1,7 +1,8 @@
-"""Session: runs parts of a graph and holds its state (white paper, section 2; OSDI'16, sections 3.2, 3.3).
+"""Session: runs parts of a graph and holds their state (white paper, section 2; OSDI'16, sections 3.2, 3.3).
 
-`run` finds the compiled step for what is fetched and fed, or compiles it, and executes it. Invariant: a failed run
-leaves the session usable and its variables as the completed kernels left them; steps of many threads may overlap.
+`run` looks up the compiled step for its fetches and feeds, or compiles it, and executes it. Invariant: after a failed
+run the session is usable, and its variables have the values that completed kernels have written. Steps of several
+threads may overlap.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.caches import Cache
 from tfnb.errors import (
@@ -38,20 +39,24 @@ from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
-from tfnb.session.local import LocalWorker
+from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
 from tfnb.system.interrupts import HeldInterrupts
 
+if TYPE_CHECKING:
+    from tfnb.session.dask.master.master import Master
+    from tfnb.session.dask.membership.health_monitor import HealthMonitor
+
 __all__ = ["InteractiveSession", "Session", "open_sessions"]
 
 
-_MAX_KEPT = 512  # compiled steps, and requests with their step, that a session keeps; the oldest goes
-_open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
+_MAX_KEPT = 512  # compiled steps, and as many requests, that a session keeps; the oldest is dropped
+_open: weakref.WeakSet[Session] = weakref.WeakSet()  # the sessions of this process that are not closed
 
 
 def _after_fork() -> None:
-    """In a process that was forked, sessions are closed, without a look at the locks that threads may have held."""
+    """Closes the sessions in a forked process, without taking their locks, which other threads may have held."""
     for session in list(_open):
         session._lock = threading.Lock()
         session._closed = True
@@ -67,21 +72,21 @@ def open_sessions() -> list[Session]:
 
 
 def _blame_operation(graph: GraphBuilder, error: OpError) -> None:
-    """An error of a step names a node of the compiled step; its user knows the operation that the node was made of."""
+    """Replaces the node of the compiled step in an error by the user's operation of that name, if there is one."""
     if error.op is not None and not isinstance(error.op, Operation):
         with suppress(NotFoundError):
             error.op = graph.get_operation_by_name(error.op.name)
 
 
 class Session:
-    """Runs operations of `graph` (default: the default graph) on OpenCL devices: this machine's, or those of a cluster.
+    """Runs operations of `graph` (default: the default graph) on the OpenCL devices of this machine or of a cluster.
 
-    `target`: "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`.
-    Use as a context manager, or call `close`. Raises `DeviceNotFoundError` when no OpenCL device is found,
-    `UnavailableError` when nobody answers at the target.
+    `target` is "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`.
+    Use the session as a context manager, or call `close`. Raises `DeviceNotFoundError` if there is no OpenCL device,
+    `UnavailableError` if no task answers at the target, and `DTypeError` for another `config`.
     """
 
-    def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
+    def __init__(self, target: str = "", graph: GraphBuilder | None = None, config: ConfigProto | None = None) -> None:
         if config is not None and not isinstance(config, ConfigProto):
             raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
@@ -89,14 +94,16 @@ class Session:
         where = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
         local = where in ("", "local")
         with self._bounded():
-            self._worker: Any = LocalWorker(self._config) if local else dask.connect(where, self._config)
+            self._worker: LocalWorker | Master = (
+                LocalWorker(self._config) if local else dask.connect(where, self._config)
+            )
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
         self._lock = threading.Lock()
         self._closed = False
         self._pid = os.getpid()
         self._partial: dict[str, PartialRun] = {}
-        self._contexts: list[Any] = []
+        self._contexts: list[AbstractContextManager[Any]] = []
         _open.add(self)
 
     @property
@@ -105,17 +112,17 @@ class Session:
 
     def run(
         self,
-        fetches: Any,
+        fetches: object,
         feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs what `fetches` needs and returns its values, in the same structure.
+        """Runs the operations that `fetches` needs and returns the values of `fetches` in the same structure.
 
-        `fetches`: a tensor, operation, variable, name, or a nesting of lists, tuples, dicts of them; operations
-        give None, a sparse tensor a `SparseTensorValue`. `feed_dict`: tensor -> value for any feedable tensor. Raises
-        `InvalidFetchError`, `InvalidArgumentError` and what the kernels raise; the message names the node and the
-        line that made it.
+        `fetches` is a tensor, operation, variable or name, or a nesting of lists, tuples and dicts of them. The value
+        of an operation is None, that of a sparse tensor a `SparseTensorValue`. `feed_dict` maps feedable tensors to
+        values of the same dtype and a compatible shape. Raises `InvalidFetchError`, `InvalidArgumentError` and the
+        errors of kernels; the message names the operation and its source line.
         """
         if self._closed:
             raise self._refusal()
@@ -138,26 +145,29 @@ class Session:
         return plan.rebuild(results)
 
     def _forget(self, step: CompiledStep) -> None:
-        """The step is compiled again when it is next asked for, and placed with what is known then."""
+        """Drops a compiled step, so that its next run compiles it again and places it with the costs known then."""
         with self._lock:
             self._steps.remove(lambda found: found is step)
             self._plans.remove(lambda found: found[2] is step)
 
     def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
-        """The time that a step has, by its options or else by the session's configuration."""
+        """A context with the time limit of a step: that of its options, or else of the session's configuration."""
         timeout = (options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms
         return bounded(Deadline(timeout / 1000) if timeout else None)
 
     def make_callable(
-        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+        self, fetches: object, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """A function of the values of `feed_list` that runs the step with less overhead."""
+        """A function of the values of `feed_list` that runs the step with less overhead than `run`.
+
+        With `accept_options` it also takes `options` and `run_metadata`. Raises as `run` does, and
+        `InvalidArgumentError` for another number of values."""
         keys = tuple(feed_list or ())
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(keys))
         plan = plan_fetches(self._graph, fetches)
         step = self._step(plan, tensors, None)
 
-        def call(*values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
+        def call(*values: object, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
             if self._closed:
                 raise self._refusal()
             if len(values) != len(keys):
@@ -175,10 +185,10 @@ class Session:
 
         return call if accept_options else lambda *values: call(*values)
 
-    def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] | None = None) -> str:
-        """Begins a step whose feeds and fetches come in several calls of `partial_run`; gives its handle.
+    def partial_run_setup(self, fetches: object, feeds: Sequence[Any] | None = None) -> str:
+        """Begins a step whose feeds and fetches are given in several calls of `partial_run`; returns its handle.
 
-        What needs no feed runs at once. Raises as `run` does.
+        Nodes that depend on no feed run at once. Raises as `run` does.
         """
         if self._closed:
             raise self._refusal()
@@ -202,11 +212,11 @@ class Session:
             self._partial[run.handle] = run
         return run.handle
 
-    def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """Goes on with a step of `partial_run_setup`: feeds values and gives those of `fetches`.
+    def partial_run(self, handle: str, fetches: object, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Continues a step of `partial_run_setup`: feeds values and returns the values of `fetches`.
 
-        Each feed is given once and each fetch taken once; a fetch whose feeds are not all there is an
-        `InvalidArgumentError`, and so is an unknown or finished handle.
+        Each feed is given once and each fetch requested once. Raises `InvalidArgumentError` for a fetch that needs a
+        missing feed, and for an unknown or finished handle.
         """
         run = self._partial.get(handle)
         if run is None:
@@ -220,10 +230,12 @@ class Session:
         return found
 
     @staticmethod
-    def reset(target: str = "", containers: Any = None, config: ConfigProto | None = None) -> None:
+    def reset(
+        target: str = "", containers: str | Sequence[str] | None = None, config: ConfigProto | None = None
+    ) -> None:
         """Drops the state in the named `containers` (None: in all) of this process and closes its sessions.
 
-        With a `target`, the state of all tasks of that cluster; sessions on it stay.
+        With a `target`, drops the state of all tasks of that cluster and closes no sessions.
         """
         chosen = [containers] if isinstance(containers, str) else containers or None
         if target not in ("", "local"):
@@ -237,16 +249,15 @@ class Session:
             session.close()
         reset_shared(chosen)
 
-    def list_devices(self) -> list[Any]:
-        """The session's devices."""
+    def list_devices(self) -> list[DeviceDescription]:
+        """The descriptions of the session's devices."""
         return self._worker.describe_devices()
 
-    def cluster_status(self) -> Any:
+    def cluster_status(self) -> HealthMonitor:
         """A monitor of the tasks of the session's cluster, which `tf.show_cluster` displays.
 
-        Its `poll()` asks the tasks and returns how they are, as a dict; `close()` ends it.
-
-        Raises `FailedPreconditionError` for a session on this machine alone.
+        Its `poll()` returns the state of the tasks as a dict; `close()` ends it. Raises `FailedPreconditionError` for a
+        session on this machine alone.
         """
         if isinstance(self._worker, LocalWorker):
             raise FailedPreconditionError("the session runs on this machine alone: it has no tasks")
@@ -257,7 +268,7 @@ class Session:
         return self._closed
 
     def _refusal(self) -> FailedPreconditionError:
-        """Why a closed session runs nothing."""
+        """The error of a call on a closed session."""
         if self._pid == os.getpid():
             return ClosedSessionError("the session is closed")
         return FailedPreconditionError(
@@ -267,17 +278,18 @@ class Session:
 
     @property
     def compile_context(self) -> Context:
-        """With what steps of this session are compiled: devices, state, settings."""
+        """The devices, state and settings for which steps of this session are compiled."""
         return self._worker.context
 
     def compiled(self, plan: FetchPlan, feeds: tuple[Tensor, ...]) -> CompiledStep:
-        """The compiled step for a request, the one that `run` uses."""
+        """The compiled step that `run` uses for a request."""
         return self._step(plan, feeds, None)
 
-    def explain_placement(self, fetches: Any, feeds: Sequence[Any] = ()) -> str:
-        """Where the nodes of a step go and why: a text with every group of nodes, by device.
+    def explain_placement(self, fetches: object, feeds: Sequence[Any] = ()) -> str:
+        """A text that lists every group of nodes of a step, by device, with the reason for the placement.
 
-        `fetches` as in `run`, `feeds` the tensors that are fed. Nothing runs; raises as `run` does when it compiles.
+        `fetches` is as in `run`; `feeds` are the tensors that would be fed. The step is compiled and not run. Raises
+        the errors of compilation, as `run` does.
         """
         plan = plan_fetches(self._graph, fetches)
         placement = self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement
@@ -285,7 +297,7 @@ class Session:
 
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[Recording]:
-        """Gives the times of all steps in the block to `recording`; see `tf.profile`."""
+        """Adds the times of all steps in the block to `recording`; see `tf.profile`."""
         worker = self._worker
         with self._lock:
             if worker.recording is not None:
@@ -337,13 +349,15 @@ class Session:
     # finding the compiled step
 
     def _find(
-        self, fetches: Any, feeds: Mapping[Any, Any], metadata: RunMetadata | None
+        self, fetches: object, feeds: Mapping[Any, Any], metadata: RunMetadata | None
     ) -> tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]:
-        """By the identity of the request first, which is quick; else by its graph elements."""
+        """The fetch plan, the fed tensors and the compiled step of a request.
+
+        Looks the request up by identity first, which is fast, and then by its graph elements."""
         key: Any = (tuple(fetches) if type(fetches) is list else fetches, type(fetches), tuple(feeds))
         try:
             found = self._plans.get(key)
-        except TypeError:  # the structure holds dicts or lists
+        except TypeError:  # the structure contains dicts or lists, which cannot be hashed
             key, found = None, None
         if found is not None:
             return found
@@ -360,7 +374,7 @@ class Session:
             raise InvalidArgumentError("a tensor is fed twice")
         key = (plan.tensors, plan.operations, feeds)
         with self._lock:
-            if self._closed:  # by another thread, since `run` looked
+            if self._closed:  # by another thread, since `run` checked
                 raise self._refusal()
             step = self._steps.get(key)
             if step is None:
@@ -382,25 +396,28 @@ class _AsDefault:
         default.push(self._session)
         return self._session
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         default.pop(self._session)
-        self._graph.__exit__(*error)
+        self._graph.__exit__(kind, error, trace)
 
 
 class InteractiveSession(Session):
     """A session that is the default from its creation until `close`: for notebooks."""
 
-    def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
+    _explicit: AbstractContextManager[Any] | None = None  # the block that makes `graph` the default graph
+
+    def __init__(self, target: str = "", graph: GraphBuilder | None = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         default.push(self)
-        self._explicit: Any = None
         if graph is not None:
             self._explicit = graph.as_default()
             self._explicit.__enter__()
 
     def close(self) -> None:
         default.pop(self)
-        if getattr(self, "_explicit", None) is not None:
-            explicit, self._explicit = self._explicit, None
+        explicit, self._explicit = self._explicit, None
+        if explicit is not None:
             explicit.__exit__(None, None, None)
         super().close()

@@ -1,26 +1,92 @@
-"""The times of a step as TensorFlow's StepStats message, and back (white paper, section 9.2).
+"""Conversion of the times of a step to and from TensorFlow's StepStats message (white paper, section 9.2).
 
-A device is a DeviceStepStats, a lane one of its threads. A kernel that computes several nodes has an entry for each,
-with an equal share of its time, so that sums over scopes are right; the entries' nodes are those of the user's graph.
-Invariant: what we write we read back the same, to the nanosecond.
+A device becomes a DeviceStepStats, and a lane one of its threads. A kernel that computes several nodes has an entry for
+each node of the user's graph, with an equal share of its time, so that sums over scopes are right. Invariant: times
+that were written here are read back unchanged, to the nanosecond.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
 
 __all__ = ["fields_of", "parsed", "step_stats_message"]
 
-_OURS = "tfnb"  # marks a label that holds what TensorFlow's fields have no room for
+_OURS = "tfnb"  # marks a label with data for which TensorFlow's message has no field
 
 
-def step_stats_message(times: Iterable[Any]) -> Any:
-    """A StepStats message of NodeStats."""
+M = TypeVar("M", covariant=True)
+
+
+class MessageType(Protocol[M]):
+    """The class of a protobuf message."""
+
+    DESCRIPTOR: Any
+
+    def FromString(self, data: bytes, /) -> M: ...
+
+
+@dataclass(frozen=True)
+class NodeStats:
+    """The begin and end of one event of a step, in microseconds since the begin of the step.
+
+    `kind` is "kernel" (on a device), "host" (a host kernel), "launch" or "compile" (of a cluster), "transfer",
+    "schedule" (the executor) or "wait". `lane` is the queue of `device`, or the host thread. `nodes` are the names of
+    the graph nodes that the event computed. `detail` says for what a wait waited, and `woken_by` names the thread that
+    ended it.
+    """
+
+    name: str
+    op: str
+    device: str
+    start_us: float
+    end_us: float
+    nbytes: int = 0
+    nodes: tuple[str, ...] = ()
+    kind: str = "kernel"
+    lane: str = ""
+    detail: str = ""
+    woken_by: str = ""
+
+    @property
+    def took_us(self) -> float:
+        return self.end_us - self.start_us
+
+
+class NodeExecStatsMessage(Protocol):
+    """The fields of TensorFlow's NodeExecStats message that are read here."""
+
+    node_name: str
+    timeline_label: str
+    thread_id: int
+    all_start_micros: int
+    all_start_nanos: int
+    all_end_rel_micros: int
+    all_end_rel_nanos: int
+    output: Sequence[Any]
+
+
+class DeviceStepStatsMessage(Protocol):
+    """The fields of TensorFlow's DeviceStepStats message that are read here."""
+
+    device: str
+    thread_names: Mapping[int, str]
+    node_stats: Sequence[NodeExecStatsMessage]
+
+
+class StepStatsMessage(Protocol):
+    """TensorFlow's StepStats message."""
+
+    dev_stats: Sequence[DeviceStepStatsMessage]
+
+
+def step_stats_message(times: Iterable[NodeStats]) -> Any:
+    """The StepStats message of these times."""
     message = proto("step_stats").StepStats()
     devices: dict[str, Any] = {}
     lanes: dict[tuple[str, str], int] = {}
@@ -31,7 +97,7 @@ def step_stats_message(times: Iterable[Any]) -> Any:
         lane = lanes.setdefault((t.device, t.lane), sum(d == t.device for d, _ in lanes))
         device.thread_names[lane] = t.lane
         nodes = list(dict.fromkeys(_users_node(n) for n in t.nodes)) or [t.name]
-        told = {
+        own = {
             "name": t.name,
             "op": t.op,
             "kind": t.kind,
@@ -41,22 +107,22 @@ def step_stats_message(times: Iterable[Any]) -> Any:
             "woken_by": t.woken_by,
             "nanos": _nanos(t),
         }
-        more = json.dumps({k: v for k, v in told.items() if v}, ensure_ascii=False)
+        more = json.dumps({k: v for k, v in own.items() if v}, ensure_ascii=False)
         for name in nodes:
             label = f"{name} = {t.op}() {_OURS}{more}"
-            times = _times(t.start_us, _nanos(t) // len(nodes))
-            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **times)
+            when = _times(t.start_us, _nanos(t) // len(nodes))
+            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **when)
             more = json.dumps({"part": True})
     return message
 
 
 def _users_node(name: str) -> str:
-    """The node of the user's graph: a part of a composite op is called `node/part#number`."""
+    """The name of the node of the user's graph. A part of a composite operation is named `node/part#number`."""
     before, mark, _ = name.partition("#")
     return (before.rpartition("/")[0] or before) if mark else name
 
 
-def _nanos(t: Any) -> int:
+def _nanos(t: NodeStats) -> int:
     return max(round((t.end_us - t.start_us) * 1e3), 0)
 
 
@@ -72,16 +138,18 @@ def _times(start_us: float, took: int) -> dict[str, int]:
     }
 
 
-def parsed(message: Any, data: bytes) -> Any:
-    """A message of a type from bytes. Raises `InvalidArgumentError`."""
+def parsed(message: MessageType[M], data: bytes) -> M:
+    """The message of type `message` whose bytes are `data`. Raises `InvalidArgumentError`."""
     try:
         return message.FromString(data)
-    except Exception as e:  # protobuf's DecodeError, which lives elsewhere in each of its implementations
+    except Exception as e:  # protobuf's DecodeError, whose module depends on the implementation
         raise InvalidArgumentError(f"not a {message.DESCRIPTOR.full_name}: {e}") from e
 
 
-def fields_of(message: Any) -> list[dict[str, Any]]:
-    """What the entries of a StepStats message say, by start: keyword arguments of NodeStats, zero at the first."""
+def fields_of(message: StepStatsMessage) -> list[dict[str, Any]]:
+    """The keyword arguments of NodeStats for the entries of a StepStats message, by their start.
+
+    Times of a message from TensorFlow are made relative to the first entry."""
     found: list[dict[str, Any]] = []
     ours = False
     for device in message.dev_stats:
@@ -99,7 +167,7 @@ def fields_of(message: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _fields(device: Any, s: Any) -> dict[str, Any]:
+def _fields(device: DeviceStepStatsMessage, s: NodeExecStatsMessage) -> dict[str, Any]:
     start = s.all_start_nanos or s.all_start_micros * 1000
     took = s.all_end_rel_nanos or s.all_end_rel_micros * 1000
     fields: dict[str, Any] = {
@@ -108,29 +176,29 @@ def _fields(device: Any, s: Any) -> dict[str, Any]:
         "end_us": (start + took) / 1e3,
         "lane": device.thread_names.get(s.thread_id, f"thread {s.thread_id}"),
     }
-    _, marked, told = s.timeline_label.partition(f"() {_OURS}{{")
+    _, marked, own = s.timeline_label.partition(f"() {_OURS}{{")
     if marked:
         try:
-            return fields | _told(json.loads("{" + told), s.node_name, start)
+            return fields | _own_fields(json.loads("{" + own), s.node_name, start)
         except (ValueError, TypeError, OverflowError):
-            pass  # a label of somebody else's that happens to look like ours
+            pass  # a label of another program that looks like one of tfnb
     op = s.timeline_label.partition(" = ")[2].partition("(")[0].strip()
     kind = "transfer" if "MEMCPY" in s.timeline_label.upper() or op in ("_Send", "_Recv") else "kernel"
     nbytes = sum(o.tensor_description.allocation_description.requested_bytes for o in s.output)
     return fields | {"name": s.node_name, "op": op, "kind": kind, "nodes": (s.node_name,), "nbytes": nbytes}
 
 
-def _told(told: Mapping[str, Any], node: str, start: int) -> dict[str, Any]:
-    if told.get("part"):
+def _own_fields(own: Mapping[str, Any], node: str, start: int) -> dict[str, Any]:
+    if own.get("part"):
         return {"ours": True, "part": True}
-    texts = {k: str(told.get(k, "")) for k in ("op", "kind", "detail", "woken_by")}
-    nodes = told.get("nodes", [])
+    texts = {k: str(own.get(k, "")) for k in ("op", "kind", "detail", "woken_by")}
+    nodes = own.get("nodes", [])
     if not isinstance(nodes, list):
         raise TypeError("nodes must be a list")
     return texts | {
-        "name": str(told.get("name", node)),
-        "nbytes": int(told.get("nbytes", 0)),
+        "name": str(own.get("name", node)),
+        "nbytes": int(own.get("nbytes", 0)),
         "nodes": tuple(map(str, nodes)),
-        "end_us": (start + int(told.get("nanos", 0))) / 1e3,
+        "end_us": (start + int(own.get("nanos", 0))) / 1e3,
         "ours": True,
     }

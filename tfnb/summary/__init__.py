@@ -1,7 +1,7 @@
-"""Event files: writing, reading and thinning out (white paper, section 9).
+"""Event files: writing, reading and downsampling (white paper, section 9).
 
-Protobuf is loaded with the first event, not with the package; the messages `Summary`, `Event` and others are its
-attributes. Invariant: what is written here TensorBoard reads.
+The messages `Summary`, `Event` and others are attributes of this module, which imports protobuf only when one of them
+is used. Invariant: TensorBoard can read every file that is written here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfnb.summary.writer import FileWriter, FileWriterCache
 
 __all__ = ["API", "EventTable", "FileWriter", "FileWriterCache", "LogReader", "read_events"]
 
-# message -> the file of TensorFlow's that declares it
+# message -> the file of TensorFlow that declares it
 _MESSAGES = {
     "Summary": "summary",
     "SummaryMetadata": "summary",

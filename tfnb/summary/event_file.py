@@ -1,8 +1,7 @@
-"""The thread that writes an event file (white paper, section 9.1: summaries go to a log asynchronously).
+"""The thread that writes an event file, so that training does not wait for the disk (white paper, section 9.1).
 
-A queue of serialized events is emptied by one thread of the writer's own, so that training does not wait for the disk.
-Invariant: events reach the file in the order they were added; what the disk refuses is raised at the next call; what
-`add` has taken is written before `close` returns.
+Callers put serialized events into a queue, which one thread per file empties. Invariant: events reach the file in the
+order in which they were added, all before `close` returns; the error of a failed write is raised by the next call.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import socket
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Flush(NamedTuple):
-    """Asks the thread to put what it has into the file."""
+    """A request to the thread to flush the file; it sets `done` afterwards."""
 
     done: threading.Event
 
@@ -50,19 +50,19 @@ class _Flush(NamedTuple):
 class EventFile:
     """Writes serialized events to a file of `folder`, and to the next one once it is larger than `max_bytes`.
 
-    max_queue: how many events may wait before `add` does. flush_secs: the longest that an event stays in memory.
-    Raises `PermissionDeniedError`, `ResourceExhaustedError` and the like when the disk refuses.
+    max_queue: the number of waiting events at which `add` blocks. flush_secs: the seconds for which an event may stay
+    in memory. Raises `PermissionDeniedError`, `ResourceExhaustedError` and the like when a write fails.
     """
 
     def __init__(self, folder: str, max_queue: int, flush_secs: float, suffix: str, max_bytes: int | None) -> None:
         self._folder, self._suffix, self._max_bytes = folder, suffix, max_bytes
         self._flush_secs = flush_secs
-        # What `close` puts may be put while the thread itself is in `get`: a lost writer is collected anywhere.
+        # A garbage-collected writer calls `close` from any point of any thread, so the queue must be reentrant.
         self._queue: queue.SimpleQueue[bytes | _Flush | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(max(max_queue, 1))
         self._error: BaseException | None = None
         self._closed = False
-        self._lock = threading.Lock()  # nothing is put after what `close` puts
+        self._lock = threading.Lock()  # no event is queued after the end mark of `close`
         with os_errors(folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._file = self._open()
@@ -71,7 +71,7 @@ class EventFile:
         _open_files.add(self)
 
     def leave_to_parent(self) -> None:
-        """In a process that was forked, which has no such thread: what is in memory is the parent's to write."""
+        """Drops the events in a forked process: the thread runs only in the parent, which writes them."""
         self._closed, self._lock, self._room = True, threading.Lock(), threading.Semaphore(1)
         if self._file.closed:
             return
@@ -80,7 +80,7 @@ class EventFile:
         os.close(nowhere)
 
     def _open(self) -> Any:
-        """The next file, with its first record on disk."""
+        """Creates the next file and writes its first record."""
         name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers):04d}"
         self.path = os.path.join(self._folder, f"events.out.tfevents.{name}{self._suffix}")
         first = proto("event").Event(wall_time=time.time(), file_version=_VERSION)
@@ -92,7 +92,7 @@ class EventFile:
             return file
 
     def add(self, event: bytes) -> None:
-        """Queues an event. Raises what the thread met before."""
+        """Queues a serialized event. Raises the error of an earlier write, or `FailedPreconditionError` if closed."""
         self._raise_error()
         self._room.acquire()
         with self._lock:
@@ -103,7 +103,7 @@ class EventFile:
         raise FailedPreconditionError(f"{self.path}: the event file is closed, or was opened before a fork")
 
     def flush(self) -> None:
-        """Returns when all events added before are in the file."""
+        """Waits until all events that were added before are in the file. Raises the error of an earlier write."""
         mark = _Flush(threading.Event())
         with self._lock:
             asked = not self._closed
@@ -114,7 +114,7 @@ class EventFile:
         self._raise_error()
 
     def close(self) -> None:
-        """Writes what waits, ends the thread and closes the file."""
+        """Writes all queued events, ends the thread and closes the file. Raises the error of an earlier write."""
         with self._lock:
             if self._closed:
                 return
@@ -132,7 +132,7 @@ class EventFile:
     # ---- the thread ------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        due: float | None = None  # when what was written must be in the file
+        due: float | None = None  # the time at which the file must be flushed
         while True:
             try:
                 wait = None if due is None else max(due - time.monotonic(), 0.0)
@@ -160,8 +160,8 @@ class EventFile:
             self._file.close()
             self._file = self._open()
 
-    def _guarded(self, act: Any, *args: Any) -> None:
-        """Errors wait for the caller's next visit; the thread goes on, for a disk may have room again."""
+    def _guarded(self, act: Callable[..., object], *args: object) -> None:
+        """Keeps an error for the next call of the user; the thread continues, as the disk may have room again later."""
         try:
             with os_errors(self.path):
                 act(*args)

@@ -1,12 +1,13 @@
-"""The scalars of a folder of runs as one table.
+"""The scalars of all runs below a folder as one table.
 
-Invariant: all columns have one length; rows are sorted by run and tag, and stand in the files' order within.
+Invariant: all columns have one length; rows are sorted by run and tag, and then by their order in the files.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,10 +25,10 @@ _COLUMNS = ("run", "tag", "step", "wall_time", "value")
 
 
 class EventTable:
-    """Scalars of many runs: the columns run, tag (str), step (int64), wall_time, value (float64), as NumPy arrays.
+    """The scalars of several runs, with the columns run, tag (str), step (int64), wall_time and value (float64).
 
-    `table["value"]` is a column, `table.series(run, tag)` one curve, `table.to_pandas()` a DataFrame. `runs` holds all
-    else that was found: `table.runs[name].items`.
+    `table["value"]` is a column as a NumPy array, `table.series(run, tag)` one curve, `table.to_pandas()` a DataFrame.
+    `table.runs[name].items` has the contents of a run that are not scalars.
     """
 
     columns = _COLUMNS
@@ -62,11 +63,11 @@ class EventTable:
 
     @property
     def skipped(self) -> int:
-        """How many damaged records were skipped."""
+        """The number of damaged records that were skipped."""
         return sum(r.skipped for r in self.runs.values())
 
     def series(self, run: str, tag: str) -> dict[str, np.ndarray]:
-        """step, wall_time and value of one curve. Raises `NotFoundError`."""
+        """A dict of the arrays step, wall_time and value of one curve. Raises `NotFoundError` for an unknown one."""
         found = self.runs.get(run)
         if found is None or tag not in found.scalars:
             raise NotFoundError(f"there is no scalar {tag!r} in a run {run!r}")
@@ -74,7 +75,7 @@ class EventTable:
         return {"step": s.step, "wall_time": s.wall_time, "value": s.value}
 
     def to_pandas(self) -> Any:
-        """A DataFrame; run and tag are categories. Raises `InvalidArgumentError` where pandas is not installed."""
+        """The table as a DataFrame with categorical runs and tags. Raises `InvalidArgumentError` without pandas."""
         try:
             pandas = importlib.import_module("pandas")
         except ImportError:
@@ -91,23 +92,23 @@ class EventTable:
         return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
 
 
-def read_events(logdir: Any, max_points: int | None = None) -> EventTable:
-    """The scalars of all event files below a folder (or of one file), TensorFlow's, PyTorch's, Keras's or ours.
+def read_events(logdir: str | bytes | os.PathLike[str], max_points: int | None = None) -> EventTable:
+    """The scalars of one event file, or of all below a folder, written by TensorFlow, PyTorch, Keras or tfnb.
 
-    max_points: at most about so many points per curve, thinned so that extremes stay. Raises `NotFoundError` when there
-    is no such folder. Damaged records are skipped and counted (`table.skipped`).
+    max_points: the approximate number of points that are kept per curve, extremes among them. Damaged records are
+    skipped and counted in `table.skipped`. Raises `NotFoundError` when there is no such folder.
     """
     reader = LogReader(logdir, max_points)
     reader.poll()
     return EventTable(reader.runs)
 
 
-def summary_iterator(path: Any) -> Iterator[Any]:
-    """The Event messages of one file, in order. Raises `NotFoundError`; damaged records are skipped."""
+def summary_iterator(path: str | bytes | os.PathLike[str]) -> Iterator[Any]:
+    """The Event messages of one file, in order; damaged records are skipped. Raises `NotFoundError`."""
     with os_errors(path), open(path, "rb") as file:
         data = file.read()
     for offset, length in records(data):
-        with contextlib.suppress(DataLossError):  # a good checksum, but no Event
+        with contextlib.suppress(DataLossError):  # the checksum is right, but the data is not an Event
             yield as_message("event", "Event", data[offset : offset + length])
 
 

@@ -1,8 +1,8 @@
-"""Where the numbers of a scalar event stand in its bytes.
+"""The positions of the numbers in the bytes of a scalar event.
 
-A training writes the same event again and again, with another time, step and values. `layout` finds these places in
-one record, so that others of the same form are read by NumPy. Invariant: a layout covers the whole record; a record
-with anything else in it has none, and is parsed by protobuf.
+A training writes the same event repeatedly, with another time, step and values. `layout` finds their positions in one
+record, so that NumPy can read other records of the same form. Invariant: a layout covers the whole record; a record
+with other contents has no layout, and protobuf parses it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 __all__ = ["Layout", "Place", "layout"]
 
-_FLOAT, _DOUBLE = 1, 2  # TensorFlow's DataType
-_MAX_STEP_BYTES = 9  # of a step that is not negative
+_FLOAT, _DOUBLE = 1, 2  # values of TensorFlow's DataType
+_MAX_STEP_BYTES = 9  # the longest varint of a step that is not negative
 
 
 class Place(NamedTuple):
-    """A value: its tag and where that begins, and where the 4 (float) or 8 (double) bytes of the number stand."""
+    """The position of a value: its tag, the start of the tag, and the start and size (4 or 8 bytes) of the number."""
 
     tag: bytes
     tag_at: int
@@ -27,7 +27,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """wall: where the 8 bytes of the time stand; step: where the step's varint begins and its bytes (0: none)."""
+    """The positions in a record.
+
+    wall: the start of the 8 bytes of the time. step: the start of the varint of the step; step_bytes: its length, 0 if
+    there is none. places: the positions of the values.
+    """
 
     wall: int
     step: int
@@ -36,15 +40,15 @@ class Layout:
 
 
 class _NoScalar(Exception):
-    """The record holds something else."""
+    """The record has contents other than scalars."""
 
 
 class _Field(NamedTuple):
     number: int
     kind: int
-    start: int  # of the content
+    start: int  # the position of the content
     end: int
-    value: int  # of a varint
+    value: int  # the value of a varint
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
@@ -83,7 +87,7 @@ def _fields(data: bytes, at: int, end: int) -> list[_Field]:
 
 
 def layout(data: bytes) -> Layout | None:
-    """The layout of an Event that holds scalars and nothing else, or None."""
+    """The layout of a serialized Event that has scalars and nothing else, or None for any other event."""
     try:
         return _event(data)
     except _NoScalar:
@@ -129,7 +133,7 @@ def _value(data: bytes, value: _Field) -> Place:
 
 
 def _check_plugin(data: bytes, metadata: _Field) -> None:
-    """Numbers belong to TensorBoard's scalars plugin, or to none."""
+    """Raises `_NoScalar` unless the value belongs to TensorBoard's scalars plugin or to no plugin."""
     for f in _fields(data, metadata.start, metadata.end):
         if (f.number, f.kind) == (1, 2):
             for p in _fields(data, f.start, f.end):
@@ -138,7 +142,7 @@ def _check_plugin(data: bytes, metadata: _Field) -> None:
 
 
 def _tensor(data: bytes, tensor: _Field) -> tuple[int, int]:
-    """The number of a float or double tensor without dimensions."""
+    """The position of the number in a float or double tensor without dimensions."""
     dtype, at = 0, -1
     size = 0
     for f in _fields(data, tensor.start, tensor.end):

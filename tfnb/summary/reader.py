@@ -1,8 +1,8 @@
-"""Reading a folder of event files: runs, growing files, restarts, damage (white paper, section 9.1).
+"""Reading a folder of event files: runs, growing files, restarts and damaged records (white paper, section 9.1).
 
-A run is a folder that holds event files. `LogReader.poll` reads what is new since it was called last. A program that
-was restarted at a step says so in its session log; the points from that step on that were told before are dropped, as
-in TensorBoard. Invariant: about `max_points` points of a scalar tag are in memory, of other tags places in files only.
+A run is a folder with event files. `LogReader.poll` reads what was written since its previous call. When a program is
+restarted at a step, its session log has that step; as in TensorBoard, earlier points from this step on are dropped.
+Invariant: memory holds at most about `max_points` points of each scalar tag, and of other tags only file positions.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # step, wall time, value
 
 
 class Item(NamedTuple):
-    """Something in an event file that is no scalar: what it is and where it stands.
+    """A content of an event file that is not a scalar: its kind and its position.
 
-    kind: image, histogram, audio, tensor, text, graph, meta_graph, run_metadata, session_log, message, ...
-    `load` reads it again: the Event message. data: the message itself, if it came by `feed` and not from a file.
+    kind: image, histogram, audio, tensor, text, graph, meta_graph, run_metadata, session_log, message, ... data: the
+    serialized event if it came from `LogReader.feed`; otherwise `load` reads it from the file.
     """
 
     tag: str
@@ -46,7 +46,7 @@ class Item(NamedTuple):
     data: bytes | None = None
 
     def load(self) -> Any:
-        """The Event message that holds it. Raises `NotFoundError` and the like when the file is gone."""
+        """The Event message that contains the item. Raises `NotFoundError` and the like when the file is gone."""
         if self.data is not None:
             return as_message("event", "Event", self.data)
         with os_errors(self.path), open(self.path, "rb") as file:
@@ -54,7 +54,7 @@ class Item(NamedTuple):
             return as_message("event", "Event", file.read(self.length))
 
     def value(self) -> Any:
-        """The Summary.Value of its tag."""
+        """The Summary.Value of the item. Raises `NotFoundError` when the event has no such tag."""
         for value in self.load().summary.value:
             if value.tag == self.tag or value.node_name == self.tag:
                 return value
@@ -62,29 +62,31 @@ class Item(NamedTuple):
 
 
 class Series:
-    """The points of one scalar tag: `step`, `wall_time`, `value`, as arrays in the order of the files.
+    """The points of one scalar tag: arrays `step`, `wall_time` and `value` in the order of the files.
 
-    total: how many points there were; fewer are here when they were thinned out. purges: how often some were dropped.
+    total: the number of points, including those that were removed by downsampling. purges: how often points were
+    dropped because of a restart.
     """
 
     def __init__(self, max_points: int | None) -> None:
         self._max = max_points
         self._parts: list[Columns] = []
         self._held = self.total = self.purges = 0
-        self._whole_from = 0  # of all points that there were, those from here on are all held
+        self._whole_from = 0  # all points from this number on are in memory
 
     def add(self, step: np.ndarray, wall_time: np.ndarray, value: np.ndarray) -> None:
+        """Appends points, and downsamples older ones when there are more than twice `max_points`."""
         self._parts.append((step, wall_time, value))
         self._held += len(step)
         self.total += len(step)
         if self._max is not None and self._held > 2 * self._max:
-            newest = self._max // 4  # stay as they are, for `since`
+            newest = self._max // 4  # are not downsampled, so that `since` can return them
             older = thinned(self.value[: self._held - newest], max(self._max - newest, 4))
             self._keep(np.concatenate([older, np.arange(self._held - newest, self._held)]))
             self._whole_from = self.total - newest
 
     def purge(self, step: int) -> None:
-        """Drops the points from `step` on."""
+        """Drops the points whose step is `step` or larger."""
         before = self._held
         self._keep(np.flatnonzero(self.step < step))
         self.total -= before - self._held
@@ -92,7 +94,7 @@ class Series:
         self.purges += 1
 
     def since(self, total: int) -> Columns | None:
-        """(step, wall_time, value) of the points that came after the first `total`; None if some were thinned out."""
+        """The arrays (step, wall_time, value) of the points after the first `total`; None if some were removed."""
         if total < self._whole_from:
             return None
         parts: list[Columns] = []
@@ -119,17 +121,17 @@ class Series:
 
     @property
     def step(self) -> np.ndarray:
-        """int64[n]."""
+        """The steps, int64[n]."""
         return self._column(0)
 
     @property
     def wall_time(self) -> np.ndarray:
-        """float64[n]: seconds since 1970."""
+        """The times in seconds since 1970, float64[n]."""
         return self._column(1)
 
     @property
     def value(self) -> np.ndarray:
-        """float64[n]."""
+        """The values, float64[n]."""
         return self._column(2)
 
     def __len__(self) -> int:
@@ -138,10 +140,10 @@ class Series:
 
 @dataclass
 class Run:
-    """What the event files of one folder hold.
+    """The contents of the event files of one folder.
 
-    scalars: tag -> Series. items: tag -> all else, the latest last ("" for graphs and the like). skipped: damaged
-    records; records: good ones.
+    scalars: tag -> Series. items: tag -> other contents, the latest last ("" for graphs and the like). skipped: the
+    number of damaged records. records: the number of good ones.
     """
 
     name: str
@@ -150,30 +152,30 @@ class Run:
     items: dict[str, list[Item]] = field(default_factory=dict)
     records: int = 0
     skipped: int = 0
-    seen: dict[str, int] = field(default_factory=dict)  # tag -> items there were, of which `items` may hold fewer
+    seen: dict[str, int] = field(default_factory=dict)  # tag -> number of items, including removed ones
     offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
 
     def tags(self, kind: str) -> list[str]:
-        """The tags of a kind ("scalar", "image", ...), sorted."""
+        """The sorted tags of a kind ("scalar", "image", ...)."""
         if kind == "scalar":
             return sorted(self.scalars)
         return sorted(t for t, found in self.items.items() if any(i.kind == kind for i in found))
 
 
 class _Restarts:
-    """The restarts in a piece of a file: at which record a program began anew, and at which step.
+    """The restarts in a piece of a file: pairs of record number and step.
 
-    All are applied at once, for a file may hold as many restarts as tags.
+    All are applied at once, since a file may have as many restarts as tags.
     """
 
     def __init__(self, found: list[tuple[int, int]]) -> None:
-        self._numbers = np.array([number for number, _ in found], np.int64)  # rising
+        self._numbers = np.array([number for number, _ in found], np.int64)  # increasing
         steps = np.array([step for _, step in found], np.int64)
-        # The smallest step at which a restart began, from each restart on.
+        # For each restart the smallest step of it and of all later ones.
         self._least = np.minimum.accumulate(steps[::-1])[::-1]
 
     def keep(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Which points of these records and steps stand: those with no restart behind them at their step or before."""
+        """A mask of the points that no later restart drops, from their record numbers and steps."""
         behind = np.searchsorted(self._numbers, numbers, "right")
         kept = np.ones(len(steps), bool)
         within = behind < len(self._numbers)
@@ -181,7 +183,7 @@ class _Restarts:
         return kept
 
     def purge(self, run: Run) -> None:
-        """Drops what the run held before from the first step on at which a restart began."""
+        """Drops the earlier contents of the run from the first restarted step on."""
         if not self._numbers.size:
             return
         first = int(self._least[0])
@@ -192,16 +194,17 @@ class _Restarts:
 
 
 class LogReader:
-    """Reads the event files below a folder, again and again as they grow.
+    """Reads the event files below a folder, repeatedly as they grow.
 
-    max_points: points kept per scalar tag (None: all); max_items: items kept per other tag, thinned evenly; admits: a
-    test of paths of files, the others are passed over. One thread at a time. Raises `NotFoundError` when the folder
-    does not exist.
+    max_points: the number of points that are kept per scalar tag; None keeps all. max_items: the number of items that
+    are kept per other tag, evenly chosen. admits: a function of the path of a file; a file for which it is false is
+    skipped. Only one thread may use a reader at a time. Raises `NotFoundError` when the folder does not exist, and
+    `InvalidArgumentError` for limits that are too small.
     """
 
     def __init__(
         self,
-        logdir: Any,
+        logdir: str | bytes | os.PathLike[str],
         max_points: int | None = None,
         max_items: int | None = None,
         admits: Callable[[str], bool] | None = None,
@@ -217,7 +220,7 @@ class LogReader:
         self.runs: dict[str, Run] = {}
 
     def poll(self) -> bool:
-        """Reads what is new; was there anything?"""
+        """Reads what was written since the previous call. Returns True if there was anything."""
         changed = False
         for name, folder, files in _runs(self.logdir):
             run = self.runs.get(name)
@@ -228,7 +231,7 @@ class LogReader:
         return changed
 
     def feed(self, name: str, events: Sequence[bytes]) -> None:
-        """Takes in serialized events of a run that come from elsewhere than its files."""
+        """Adds serialized events to the run `name` that do not come from its files."""
         run = self.runs.setdefault(name, Run(name, self.logdir))
         found, data = scan_events(events)
         self._take(run, found, data, None, 0)
@@ -240,9 +243,9 @@ class LogReader:
             return False
         try:
             size = os.path.getsize(path)
-        except FileNotFoundError:  # gone between the look and now
+        except FileNotFoundError:  # removed since the folder was listed
             return False
-        if size < start:  # another file of that name
+        if size < start:  # a new file with the same name
             start = 0
         if size <= start:
             return False
@@ -253,10 +256,10 @@ class LogReader:
                 file.seek(start)
                 data = file.read(piece)
                 found = scan(data)
-                if found.end == 0 and len(data) < found.wanted <= size - start:  # a record larger than a piece
+                if found.end == 0 and len(data) < found.wanted <= size - start:  # the record is larger than a piece
                     piece = found.wanted
                     continue
-                if found.end == 0:  # a record that is still being written, or was cut
+                if found.end == 0:  # the record is incomplete, or still being written
                     break
                 self._take(run, found, data, path, start)
                 changed = True
@@ -277,7 +280,7 @@ class LogReader:
             record = data[offset : offset + length]
             try:
                 event = as_message("event", "Event", record)
-            except OpError:  # a good checksum, but no Event, or one that would take too much memory
+            except OpError:  # the checksum is right, but the data is not an Event or would need too much memory
                 run.records -= 1
                 run.skipped += 1
                 continue
@@ -322,19 +325,19 @@ class LogReader:
 
 
 def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
-    """(name, folder, event files in order) of each run below a folder; a file is a run of its own."""
+    """The (name, folder, event files in order) of each run below a folder; a file is a run by itself."""
     if os.path.isfile(logdir):
         yield ".", os.path.dirname(logdir), [os.path.basename(logdir)]
         return
     for folder, folders, files in os.walk(logdir):
-        folders[:] = sorted(f for f in folders if f != ".ipynb_checkpoints")  # Jupyter's copies of files
+        folders[:] = sorted(f for f in folders if f != ".ipynb_checkpoints")  # folders with Jupyter's copies of files
         events = sorted(f for f in files if "tfevents" in f)
         if events:
             yield Path(folder).relative_to(logdir).as_posix(), folder, events
 
 
 def _scalars(event: Any) -> Iterator[tuple[str, float]]:
-    """The scalars of an event that holds other things as well."""
+    """The (tag, value) pairs of the scalars in an event that may contain other values as well."""
     for value in event.summary.value:
         if value.HasField("simple_value"):
             yield value.tag or value.node_name, value.simple_value
@@ -345,17 +348,17 @@ def _scalars(event: Any) -> Iterator[tuple[str, float]]:
 
 
 def _number(tensor: Any) -> float | None:
-    """The number of a tensor of one, of whatever type; None for anything else."""
+    """The value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
     if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
         return None
     try:
         return float(decode_array(tensor).item())
-    except (OpError, TypeError, ValueError):  # malformed, or a string
+    except (OpError, TypeError, ValueError):  # the tensor is malformed or has strings
         return None
 
 
 def _kinds(event: Any) -> Iterator[tuple[str, str]]:
-    """(tag, kind) of all in an event that is no scalar."""
+    """The (tag, kind) pairs of the contents of an event that are not scalars."""
     what = event.WhichOneof("what")
     if what == "summary":
         for value in event.summary.value:
@@ -369,6 +372,7 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
 
 
 def _kind(value: Any) -> str:
+    """The kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
     what = value.WhichOneof("value")
     if what == "tensor":
         plugin = value.metadata.plugin_data.plugin_name

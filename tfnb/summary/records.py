@@ -1,6 +1,6 @@
-"""Records of an event file: length, data, and a checksum of each (TensorFlow's TFRecord framing).
+"""Records of an event file: length, data, and a checksum of each (TensorFlow's TFRecord format).
 
-Invariant: a record that is yielded passed both checksums.
+Invariant: both checksums of a record that is yielded are right.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["FOOTER", "HEADER", "frame", "masked_crc", "unmasked"]
 
-HEADER, FOOTER = 12, 4  # bytes before and after the data
+HEADER, FOOTER = 12, 4  # the number of bytes before and after the data
 _WORD = 0xFFFFFFFF
 
 
@@ -22,19 +22,19 @@ def _crc32c() -> Any:
 
 
 def masked_crc(data: bytes | memoryview) -> int:
-    """CRC32C of the data, rotated and shifted, so that a checksum of checksums is none."""
+    """The CRC32C of the data, rotated and shifted so that data with embedded checksums gets a useful checksum."""
     crc = _crc32c()(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & _WORD
 
 
 def unmasked(masked: int) -> int:
-    """The CRC32C behind a masked one."""
+    """The CRC32C for a masked one."""
     rotated = (masked - 0xA282EAD8) & _WORD
     return (rotated >> 17 | rotated << 15) & _WORD
 
 
 def frame(data: bytes) -> bytes:
-    """The record of `data` as it stands in a file."""
+    """The bytes of a record with the content `data`."""
     length = struct.pack("<Q", len(data))
     head = struct.pack("<I", masked_crc(length))
     return b"".join((length, head, data, struct.pack("<I", masked_crc(data))))

@@ -1,7 +1,7 @@
-"""Thinning out long series so that a plot of what is left looks the same.
+"""Downsampling of long series so that a plot of the remaining points looks the same.
 
-Each stretch of a series keeps its first, lowest, highest and last point (M4), so peaks stay whatever is left out.
-Invariant: what is kept is a subset, in order, with the first and the last point and both extremes of the whole.
+Of each section of a series the first, lowest, highest and last point is kept (M4), so peaks remain visible. Invariant:
+the points that are kept are a subset, in order, with the first and the last point and both extremes of the series.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ __all__ = ["thinned"]
 
 
 def thinned(values: np.ndarray, count: int) -> np.ndarray:
-    """The rising indices of at most `count` (at least 4) points that stand for all of `values`.
+    """The increasing indices of at most `count` points (at least 4) that represent all of `values`.
 
-    NaN is never an extreme; a stretch of nothing else keeps its ends.
+    NaN is never an extreme; of a section with nothing but NaN the two ends are kept.
     """
     size = len(values)
     if size <= count:

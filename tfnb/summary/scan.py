@@ -1,6 +1,6 @@
-"""Event records out of a file's bytes: whole ones, checked, scalars by the thousand.
+"""Finds and checks the records in the bytes of an event file, and reads scalars in bulk.
 
-Invariant: each record is either given back once or counted as skipped; nothing is given that fails its checksum.
+Invariant: each record is either returned once or counted as skipped; the checksums of a returned record are right.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tfnb.summary.records import FOOTER, HEADER, masked_crc, unmasked
 
 __all__ = ["MOST_RECORD", "Found", "Points", "records", "scan", "scan_events"]
 
-MOST_RECORD = 1 << 28  # bytes; a record that claims more is damage
-_MANY_TAGS = 12  # forms of one length before tags are told apart by sorting
-# Forms of one length before the rest is read record by record, and the longest record that is compared with others:
-# a training's records of scalars have few forms and are short.
+MOST_RECORD = 1 << 28  # bytes; a larger length means that the header is damaged
+_MANY_TAGS = 12  # from this number of forms of one length on, rows are grouped by sorting their tags
+# The number of forms of one length after which the other records are read one by one, and the size of the longest
+# record that is compared with others: the scalars of a training have few forms and short records.
 _MANY_FORMS, _LONGEST_FORM = 48, 4096
-_LOOK, _JUMP = 32, 4096  # records before a look for a pattern; patterns compared at once
+_LOOK, _JUMP = 32, 4096  # records between searches for a pattern; patterns that are compared at once
 _MASK_ADD = np.uint32(0xA282EAD8)
-_SEARCH = 1 << 20  # bytes that are searched at once for the next header behind damage
+_SEARCH = 1 << 20  # bytes that are searched at once for the next header after damage
 
 
 @dataclass(frozen=True)
 class Points:
-    """Values of one tag: the number of the record each came from (rising), step, time, value."""
+    """Values of one tag: arrays of record number (increasing), step, time and value."""
 
     tag: str
     record: np.ndarray
@@ -40,11 +40,12 @@ class Points:
 
 @dataclass
 class Found:
-    """What a piece of a file holds.
+    """The contents of a piece of a file.
 
-    points: scalars. others: (record number, offset, length) of all other records. end: where the next record begins
-    or may begin; skipped: damaged records (at least); records: how many were good. checked: the records have checksums.
-    wanted: the bytes of the record at `end`, if its header is there and its end is not.
+    points: scalars. others: (record number, offset, length) of the other records. end: the position where the next
+    record starts or may start. skipped: the number of damaged records, at least. records: the number of good ones.
+    checked: True if the records have checksums. wanted: the size of the record at `end` if its header is complete but
+    its data is not.
     """
 
     points: list[Points] = field(default_factory=list)
@@ -57,7 +58,7 @@ class Found:
 
 
 def scan(data: bytes, final: bool = False) -> Found:
-    """The records of `data`, which begins with one. `final`: nothing will be added, so a cut tail is damage."""
+    """The contents of `data`, which starts with a record. If `final` is set, an incomplete last record is damaged."""
     found = Found()
     offsets, lengths = _frames(data, found)
     if final and found.end < len(data):
@@ -68,8 +69,8 @@ def scan(data: bytes, final: bool = False) -> Found:
 
 
 def scan_events(events: Sequence[bytes]) -> tuple[Found, bytes]:
-    """The same of serialized events that never were in a file, so they have no checksums, and their bytes."""
-    data = bytes(FOOTER).join([*events, b""])  # where checksums would stand
+    """The contents of serialized events that do not come from a file and have no checksums, and their bytes."""
+    data = bytes(FOOTER).join([*events, b""])  # the zeros take the place of checksums
     lengths = np.fromiter(map(len, events), np.int64, len(events))
     offsets = np.cumsum(lengths + FOOTER) - lengths - FOOTER
     found = Found(end=len(data), checked=False)
@@ -93,7 +94,7 @@ def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, found: Fou
 
 
 def records(data: bytes) -> Iterator[tuple[int, int]]:
-    """(offset, length) of each good record, in order."""
+    """The (offset, length) of the data of each good record, in order."""
     found = Found()
     for offset, length in zip(*(a.tolist() for a in _frames(data, found)), strict=True):
         if _good(data, offset, length, found):
@@ -104,7 +105,7 @@ def records(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 class _Frames:
-    """Offsets and lengths, collected one by one or in arrays."""
+    """Offsets and lengths, which are added one by one or as arrays."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[np.ndarray, np.ndarray]] = []
@@ -129,10 +130,10 @@ class _Frames:
 
 
 def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets and lengths of the records whose header is good and which are complete."""
+    """The offsets and lengths of the complete records with a good header."""
     frames = _Frames()
     lengths_of: dict[bytes, int] = {}
-    recent: list[bytes] = []  # headers since the last look for a pattern
+    recent: list[bytes] = []  # headers since the last search for a pattern
     headers = _Headers(data)
     at, size, patience = 0, len(data), _LOOK
     while at + HEADER <= size:
@@ -166,7 +167,10 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int], frames: _Frames) -> int:
-    """Where the records no longer follow the pattern of the latest ones, which a training repeats again and again."""
+    """The position at which the records stop repeating the pattern of the most recent ones.
+
+    A training writes the same sequence of record lengths repeatedly.
+    """
     period = next((k for k in range(1, _LOOK // 2 + 1) if recent[-k:] == recent[-2 * k : -k]), None)
     if period is None:
         return at
@@ -189,25 +193,25 @@ def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int
 
 
 def _length(head: bytes) -> int:
-    """The length that a header tells, -1 when it is damaged."""
+    """The length in a header, or -1 when the header is damaged."""
     n, crc = struct.unpack("<QI", head)
     return n if n <= MOST_RECORD and masked_crc(head[:8]) == crc else -1
 
 
 class _Headers:
-    """Where the good headers of records of less than 2**24 bytes stand, found piece by piece as they are asked for.
+    """The positions of good headers of records with less than 2**24 bytes, found piece by piece on demand.
 
-    All places of a piece are looked at together, with NumPy, and each once: a file that lost its end in a power cut may
-    have gigabytes of zeros there, and a damaged one may be damaged at each second record.
+    NumPy tests all positions of a piece at once, and each position only once: a file whose end was lost in a power
+    failure may end with gigabytes of zeros, and in a damaged file every second record may be damaged.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._places = np.empty(0, np.int64)
-        self._done = 0  # no place before this is looked for again
+        self._done = 0  # positions before this one are not searched again
 
     def next(self, at: int) -> int:
-        """The first one from `at` on, -1 if there is none. `at` must not fall from call to call."""
+        """The first position from `at` on, or -1 if there is none. `at` must not decrease from call to call."""
         last = len(self._data) - HEADER
         while True:
             k = int(np.searchsorted(self._places, at))
@@ -221,14 +225,14 @@ class _Headers:
 
 
 def _headers(data: bytes, begin: int, end: int) -> np.ndarray:
-    """The places from `begin` to before `end` at which a good header begins."""
+    """The positions from `begin` to before `end` at which a good header starts."""
     count = end - begin
     piece = np.frombuffer(data, np.uint8, count + HEADER - 1, begin)
     zero = piece == 0
     like = zero[3 : 3 + count].copy()  # the upper five bytes of the length
     for k in range(4, 8):
         like &= zero[k : k + count]
-    nothing = zero[:count].copy()  # the checksum of no length is 0, so twelve zeros are no header
+    nothing = zero[:count].copy()  # the checksum of length 0 is not 0, so twelve zeros are not a header
     for k in (1, 2, 8, 9, 10, 11):
         nothing &= zero[k : k + count]
     places = np.flatnonzero(like & ~nothing)
@@ -244,9 +248,9 @@ def _headers(data: bytes, begin: int, end: int) -> np.ndarray:
 def _same_length(
     data: bytes, array: np.ndarray, numbers: np.ndarray, offsets: np.ndarray, length: int, found: Found
 ) -> None:
-    """Takes the records form by form: each is a layout, and the bytes that do not change in it.
+    """Reads records of one length, form by form; a form is a layout and the bytes that are constant in it.
 
-    After `_MANY_FORMS` forms the others are taken one by one, so that each record is compared with few forms.
+    After `_MANY_FORMS` forms the remaining records are read one by one, so that each is compared with few forms.
     """
     windows = np.lib.stride_tricks.sliding_window_view(array, length + FOOTER)
     left = np.arange(len(offsets))
@@ -291,7 +295,7 @@ def _single(data: bytes, number: int, offset: int, length: int, found: Found) ->
 
 
 def _varying(form: Layout, free_tags: bool) -> np.ndarray:
-    """The columns in which records of one form differ."""
+    """The columns in which records of one form may differ."""
     columns = [*range(form.wall, form.wall + 8), *range(form.step, form.step + form.step_bytes)]
     for p in form.places:
         columns += range(p.at, p.at + p.size)
@@ -305,7 +309,7 @@ def _fits(rows: np.ndarray, template: np.ndarray, form: Layout, length: int, fre
     fixed[_varying(form, free_tags)] = False
     columns = np.flatnonzero(fixed)
     fits = (rows[:, columns] == template[columns]).all(axis=1)
-    for c in range(form.step, form.step + form.step_bytes):  # as many bytes of varint
+    for c in range(form.step, form.step + form.step_bytes):  # the varints must have the same number of bytes
         fits &= (rows[:, c] ^ template[c]) < 128
     return np.asarray(fits)
 
@@ -319,7 +323,7 @@ def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free
     walls = _numbers(rows, form.wall, "<f8")
     steps = _steps(rows, form)
     for p in form.places:
-        with np.errstate(invalid="ignore"):  # of a NaN that is made to signal
+        with np.errstate(invalid="ignore"):  # a signaling NaN would raise a warning
             values = _numbers(rows, p.at, "<f4" if p.size == 4 else "<f8").astype(np.float64)
         if not free_tags:
             found.points.append(Points(_text(p.tag), numbers, steps, walls, values))
@@ -330,13 +334,13 @@ def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free
 
 def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:
     told = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
-    crc = unmasked(int(told[0]))  # the first row's was compared before
+    crc = unmasked(int(told[0]))  # the checksum of the first row was compared before
     crcs = crcs_like(rows[:, :length], rows[0, :length].copy(), crc, _varying(form, free_tags))
     return np.asarray(_masked(crcs) == told)
 
 
 def _masked(crcs: np.ndarray) -> np.ndarray:
-    """As `masked_crc`, of many."""
+    """The same as `masked_crc` for an array of checksums."""
     return np.asarray(((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD)
 
 
@@ -357,7 +361,7 @@ def _steps(rows: np.ndarray, form: Layout) -> np.ndarray:
 
 
 def _by_tag(tags: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Each tag with the rows that have it, rising."""
+    """Each tag with the increasing numbers of the rows that have it."""
     if tags.shape[1] == 0:
         yield b"", np.arange(len(tags))
         return

@@ -1,7 +1,7 @@
-"""`tf.summary.FileWriter`: summaries, graphs and run metadata go into event files (white paper, section 9.1).
+"""`tf.summary.FileWriter` writes summaries, graphs and run metadata to event files (white paper, section 9.1).
 
-Files are TensorBoard's, record by record. Invariant: adding to a writer never waits for the disk unless its queue is
-full.
+The files have the format of TensorBoard. Invariant: a method that adds an event waits for the disk only if the queue
+of events is full.
 """
 
 from __future__ import annotations
@@ -13,34 +13,52 @@ import warnings
 import weakref
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, SupportsInt, TypeAlias
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
 from tfnb.summary.event_file import EventFile
-from tfnb.summary.run_metadata import serialized_run_metadata
+from tfnb.summary.run_metadata import SupportsRunMetadata, serialized_run_metadata
 
-__all__ = ["FileWriter", "FileWriterCache"]
+__all__ = ["FileWriter", "FileWriterCache", "Message"]
+
+FilePath: TypeAlias = str | bytes | os.PathLike[str]
+
+
+class Message(Protocol):
+    """A protocol buffer message."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+class SupportsGraphDef(Protocol):
+    """A `tf.Graph`, which can be exported as a GraphDef."""
+
+    def as_graph_def(self, *, add_shapes: bool) -> Any: ...
+
+
+Step: TypeAlias = SupportsInt | None
 
 
 class FileWriter:
-    """Writes event files in the folder `logdir`, which is made if need be.
+    """Writes event files to the folder `logdir`, which is created if it does not exist.
 
-    graph: a `tf.Graph` (or a GraphDef) to add at once; `graph_def` is its 0.x name. max_queue: how many events may
-    wait. flush_secs: the longest that an event stays in memory. filename_suffix: the end of the files' names.
-    max_file_bytes: start another file once one is larger. A context manager, which closes at the end. Raises
-    `PermissionDeniedError` and the like when the folder cannot be written.
+    graph: a `tf.Graph` or GraphDef to add at once; `graph_def` is the 0.x name of this argument. max_queue: the number
+    of events that may wait to be written. flush_secs: how long, in seconds, an event may stay in memory.
+    filename_suffix: the end of the names of the files. session: accepted as in TensorFlow and not used.
+    max_file_bytes: the size after which another file is started. As a context manager it closes itself at the end.
+    Raises `InvalidArgumentError` for an empty name, `PermissionDeniedError` when the folder cannot be written.
     """
 
     def __init__(
         self,
-        logdir: Any,
-        graph: Any = None,
+        logdir: FilePath,
+        graph: SupportsGraphDef | Message | None = None,
         max_queue: int = 10,
         flush_secs: float = 120,
-        graph_def: Any = None,
+        graph_def: Message | None = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: object = None,
         max_file_bytes: int | None = None,
     ) -> None:
         self._logdir = os.path.expanduser(os.fsdecode(logdir))
@@ -59,25 +77,26 @@ class FileWriter:
         self._finalizer = weakref.finalize(self, _close_quietly, self._file)
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """The name of the folder of the event files."""
         return self._logdir
 
     @property
     def path(self) -> str:
-        """The file that is being written."""
+        """The name of the event file that is being written."""
         return self._file.path
 
     def listen(self, listener: Callable[[bytes], None]) -> Callable[[], None]:
-        """Calls `listener` with every serialized Event that is added from now on, in the adding thread and before it
-        goes to the file; gives a function that ends it.
+        """Calls `listener` with every serialized Event that is added from now on; returns a function that ends this.
+
+        It is called in the thread that adds the event, before the event is written.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     # ---- adding ----------------------------------------------------------------------------------
 
-    def add_event(self, event: Any) -> None:
-        """Adds an `Event`. On a closed writer that warns and does nothing, as in TensorFlow."""
+    def add_event(self, event: Message) -> None:
+        """Adds an `Event` message. A closed writer issues a warning and drops the event, as in TensorFlow."""
         if self._closed:
             warnings.warn("the FileWriter is closed; what is added is dropped until reopen()", stacklevel=3)
             return
@@ -86,12 +105,15 @@ class FileWriter:
             listener(data)
         self._file.add(data)
 
-    def _add(self, global_step: Any, **content: Any) -> None:
+    def _add(self, global_step: Step, **content: Any) -> None:
         step = None if global_step is None else int(global_step)
         self.add_event(proto("event").Event(wall_time=time.time(), step=step, **content))
 
-    def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Adds what a summary op gave (bytes), or a `tf.Summary`, at a step."""
+    def add_summary(self, summary: bytes | Message, global_step: Step = None) -> None:
+        """Adds the value of a summary op (bytes), or a `tf.Summary`, for the step `global_step`.
+
+        Raises `InvalidArgumentError` for any other value and for damaged bytes.
+        """
         if isinstance(summary, (bytes, bytearray)):
             message = proto("summary").Summary()
             try:
@@ -105,27 +127,35 @@ class FileWriter:
             )
         self._add(global_step, summary=summary)
 
-    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Adds a `tf.SessionLog` at a step."""
+    def add_session_log(self, session_log: Message, global_step: Step = None) -> None:
+        """Adds a `tf.SessionLog` for the step `global_step`."""
         self._add(global_step, session_log=session_log)
 
-    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
-        """Adds a `tf.Graph`, or a GraphDef."""
-        given = graph if graph is not None else graph_def
+    def add_graph(
+        self,
+        graph: SupportsGraphDef | Message | None,
+        global_step: Step = None,
+        graph_def: Message | None = None,
+    ) -> None:
+        """Adds a `tf.Graph` or a GraphDef; `graph_def` is used if `graph` is None.
+
+        Raises `InvalidArgumentError` for anything else.
+        """
+        given: Any = graph if graph is not None else graph_def
         if hasattr(given, "as_graph_def"):
             given = given.as_graph_def(add_shapes=True)
         if not hasattr(given, "SerializeToString"):
             raise InvalidArgumentError(f"add_graph needs a graph, got {type(given).__name__}")
         self._add(global_step, graph_def=given.SerializeToString())
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Adds a MetaGraphDef."""
+    def add_meta_graph(self, meta_graph_def: Message, global_step: Step = None) -> None:
+        """Adds the MetaGraphDef `meta_graph_def`. Raises `InvalidArgumentError` for anything else."""
         if not hasattr(meta_graph_def, "SerializeToString"):
             raise InvalidArgumentError(f"add_meta_graph needs a MetaGraphDef, got {type(meta_graph_def).__name__}")
         self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
 
-    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Adds the `tf.RunMetadata` of a step under a tag. Raises `InvalidArgumentError` when the tag was used."""
+    def add_run_metadata(self, run_metadata: SupportsRunMetadata, tag: str, global_step: Step = None) -> None:
+        """Adds the `tf.RunMetadata` of a step under a tag. Raises `InvalidArgumentError` for a tag that was used."""
         if tag in self._tags:
             raise InvalidArgumentError(f"add_run_metadata: the tag {tag!r} was already used")
         self._tags.add(tag)
@@ -135,19 +165,19 @@ class FileWriter:
     # ---- life ------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Returns when all that was added is in the file. Raises what the disk refused."""
+        """Waits until all added events are in the file. Raises the error of a failed write."""
         if not self._closed:
             self._file.flush()
 
     def close(self) -> None:
-        """Writes all that was added and closes the file. Raises what the disk refused."""
+        """Writes all added events and closes the file. Raises the error of a failed write."""
         if not self._closed:
             self._closed = True
             self._finalizer.detach()
             self._file.close()
 
     def reopen(self) -> None:
-        """After `close`: goes on in a new file."""
+        """Opens a new event file after `close`, so that events can be added again."""
         if self._closed:
             self._open()
             self._closed = False
@@ -172,14 +202,14 @@ def _close_quietly(file: EventFile) -> None:
 
 
 class FileWriterCache:
-    """One writer per folder, for code that cannot pass it along."""
+    """A cache of file writers with one for each folder, for code that does not pass a writer along."""
 
     _writers: ClassVar[dict[str, FileWriter]] = {}
     _lock: ClassVar[Any] = threading.RLock()
 
     @staticmethod
-    def get(logdir: Any) -> FileWriter:
-        """The writer of that folder, made when there is none."""
+    def get(logdir: FilePath) -> FileWriter:
+        """The writer for the folder `logdir`, which is created at the first call."""
         with FileWriterCache._lock:
             name = os.fsdecode(logdir)
             if name not in FileWriterCache._writers:
@@ -188,7 +218,7 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Closes and forgets all of them."""
+        """Closes all writers and removes them from the cache."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
                 writer.close()

@@ -1,1 +1,1 @@
-"""What the operating system is asked: whole files, scratch folders, and holding Ctrl-C back."""
+"""Services of the operating system: replacing whole files, scratch folders, and delaying Ctrl-C."""

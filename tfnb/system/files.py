@@ -1,7 +1,7 @@
-"""Files that are whole or not there: what the operating system refuses, and replacing a file in one step.
+"""Files that exist as a whole or not at all: replacing a file in one step, and errors of the operating system.
 
 Invariant: `replace_file` leaves the old content or the new one under the name, also when the machine stops in between;
-an error of the operating system leaves as the error of ours that fits it.
+an error of the operating system becomes the class of `tfnb/errors.py` that fits it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _KINDS: dict[int, type[OpError]] = {
 
 @contextlib.contextmanager
 def os_errors(what: Any) -> Iterator[None]:
-    """OSErrors inside become `NotFoundError`, `PermissionDeniedError`, `ResourceExhaustedError` (disk full), ..."""
+    """Converts OSErrors inside the block to `NotFoundError`, `PermissionDeniedError` and others of tfnb's classes;
+    a full disk is a `ResourceExhaustedError`."""
     try:
         yield
     except OSError as e:
@@ -52,7 +53,7 @@ def make_folder(path: str) -> None:
 
 
 def replace_file(path: str, write: Callable[[str], None]) -> None:
-    """`write(name)` makes the file in a scratch folder; it is put on disk and then takes the name `path`.
+    """Replaces the file `path` in one step: `write(name)` makes the file in a scratch folder, from which it is moved.
 
     Raises the errors of `os_errors`; the scratch folder is removed then, and `path` is as before.
     """
@@ -64,13 +65,13 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Puts the content of a file on disk. Raises `OSError`."""
+    """Makes sure that the content of a file is on disk. Raises `OSError`."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
 
 
 def sync_folder(path: str) -> None:
-    """Puts the names of a folder on disk, where the system can."""
+    """Makes sure that the names in a folder are on disk, if the system can do that."""
     try:
         handle = os.open(path or ".", os.O_RDONLY)
     except OSError:  # a system that cannot open folders

@@ -1,4 +1,4 @@
-"""Holding Ctrl-C back while a step runs, so that nothing is cut in two (white paper, section 3.3).
+"""Delaying Ctrl-C while a step runs, so that it interrupts nothing half done (white paper, section 3.3).
 
 Python raises KeyboardInterrupt in the main thread between any two calls, and no `try` block can protect the bookkeeping
 of locks, queues and counters against that. Inside `with HeldInterrupts(wake) as held:` the signal is only noted in
@@ -52,13 +52,13 @@ class HeldInterrupts:
     def __init__(self, wake: Callable[[], None] | None = None) -> None:
         self.wake = wake
         self.error: BaseException | None = None
-        self.allowed = False  # does a function of the user's run?
+        self.allowed = False  # whether a function of the user's is running
         self._handler: Callable[[int, FrameType | None], None] | None = None
 
     def __enter__(self) -> HeldInterrupts:
         global _innermost
         if _get_ident() == _main_thread:
-            self._before = None  # what a signal that comes during the next line finds
+            self._before = None  # a signal may arrive during the next line, and its handler needs this
             self._outer = _innermost
             self._handler = handler = self._caught
             self._before = before = _set_handler(SIGINT, handler)
@@ -130,7 +130,7 @@ class interruptible:
 
 
 def raise_if_overdue() -> None:
-    """Raises an interrupt that has been held back for a second: called by work that may go on for ever."""
+    """Raises an interrupt that has been held back for a second. Work that may never end calls this."""
     held = _innermost
     if held is None or held.error is None or _get_ident() != _main_thread:
         return

@@ -1,4 +1,4 @@
-"""Scratch folders: where a file is made before it takes its name, and how what a killed process left is recognised.
+"""Scratch folders, in which files are made before they get their names, and the removal of abandoned ones.
 
 A scratch folder stands beside the file that it is for, under that file's name, `.tmp-` and a random token. Inside it
 is an owner file, which its maker keeps locked for as long as it works. The operating system gives the lock back when
@@ -57,7 +57,7 @@ class Claim:
             os.write(handle, "\n".join(("tfnb scratch 1", *_machine(), "")).encode())
 
     def is_there(self) -> bool:
-        """Is the owner file still in the folder?"""
+        """Whether the owner file is still in the folder."""
         return os.path.exists(self._path)
 
     def leave(self) -> None:
@@ -80,7 +80,7 @@ def remove_owners(folder: str) -> None:
 
 
 class Scratch:
-    """A new scratch folder for what will be called `path`; leaving the context removes it. Raises `OSError`."""
+    """A new scratch folder for the file or folder `path`; leaving the context removes it. Raises `OSError`."""
 
     def __init__(self, path: str) -> None:
         self.token = secrets.token_hex(_TOKEN_BYTES)
@@ -97,9 +97,9 @@ class Scratch:
         return os.path.join(self.folder, name)
 
     def remove(self) -> None:
-        """Removes the folder with all that is in it; it was made by this object.
+        """Removes the folder, which this object has made, with its content.
 
-        The owner file goes last, so that what a kill in between leaves is still known to be abandoned.
+        The owner file is removed last. If the process is killed before, the folder is still recognised as abandoned.
         """
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
@@ -131,7 +131,7 @@ def abandoned(folder: str) -> Iterator[str]:
                 for e in entries
                 if (_SCRATCH.fullmatch(e.name) or PART_FOLDER.fullmatch(e.name)) and e.is_dir(follow_symlinks=False)
             ]
-    except OSError:  # what cannot be listed is not swept
+    except OSError:  # a folder that cannot be listed is left as it is
         return
     for path in sorted(found):
         with contextlib.ExitStack() as held:
@@ -156,7 +156,7 @@ def _lock_owners(path: str, held: contextlib.ExitStack) -> bool:
 
 
 def _is_of_here(content: bytes) -> bool:
-    """Was the owner file written on this machine? Locks of other machines may not be seen here."""
+    """Whether the owner file was written on this machine, since locks of other machines may not be visible here."""
     host, started = _machine()
     match content.decode("utf-8", "replace").split("\n"):
         case ["tfnb scratch 1", its_host, its_start, ""]:

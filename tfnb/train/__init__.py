@@ -1,6 +1,6 @@
-"""The training library: optimizers, schedules, moving averages (OSDI'16, section 4.1).
+"""The training library: optimizers, schedules, moving averages, checkpoints and sessions (OSDI'16, section 4.1).
 
-User-level code over graph, gradients and variables: nothing in the runtime knows an optimizer.
+It is built on graphs, gradients and variables; no part of the runtime knows about optimizers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`tf.test`: test cases with sessions and comparisons of arrays, and numerical checks of gradients.
 
-Invariant: every test of a `TestCase` begins with an empty default graph and the same seed.
+Invariant: every test of a `TestCase` starts with an empty default graph and the same seed.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import re
 import sys
 import tempfile
 import unittest
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, TypeAlias
 from unittest import mock as mock
 
 import numpy as np
 
 from tfnb.client.gradients.backprop import gradients
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
-from tfnb.session.api import Session, list_devices
+from tfnb.session.api import ConfigProto, Session, list_devices
 from tfnb.session.default import get_default_session
 from tfnb.types import as_dtype
 
@@ -38,12 +40,12 @@ __all__ = [
     "main",
     "test_src_dir_path",
 ]
-test = sys.modules[__name__]  # what tf.test is
+test = sys.modules[__name__]  # the module is the value of `tf.test`
 _SEED = 87654321
 
 
 def get_temp_dir() -> str:
-    """A folder of this process for files of tests, removed by the system."""
+    """A folder for files of the tests of this process."""
     if not _TEMPORARY:
         _TEMPORARY.append(tempfile.mkdtemp(prefix="tfnb_test_"))
     return _TEMPORARY[0]
@@ -58,29 +60,32 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def is_built_with_cuda() -> bool:
-    """False: kernels are OpenCL's."""
+    """False, since kernels are written in OpenCL."""
     return False
 
 
 def gpu_device_name() -> str:
-    """The name of the first graphics processor that sessions get, or ""."""
+    """The name of the first GPU of sessions, or ""."""
     return next((d["name"] for d in list_devices() if "GPU" in str(d["name"]).upper()), "")
 
 
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
-    """Is there a graphics processor (for OpenCL; never one for CUDA)?"""
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """True if sessions have a GPU.
+
+    It is an OpenCL device, so the result is False with `cuda_only`; `min_cuda_compute_capability` has no effect.
+    """
     return not cuda_only and min_cuda_compute_capability is None and bool(gpu_device_name())
 
 
 def _place(use_gpu: bool, force_gpu: bool) -> Any:
-    """The device, or function that changes no device, for what a test builds."""
+    """A device, or a function that changes no device, for the operations that a test creates."""
     if force_gpu:
         return "/device:GPU:0"
     return (lambda op: op.device) if use_gpu else "/device:CPU:0"
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """The path below the running program's folder."""
+    """The path `relative_path` below the folder of the running program."""
     return str(Path(sys.argv[0]).resolve().parent / relative_path)
 
 
@@ -88,11 +93,12 @@ test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
 
 
 class TestCase(unittest.TestCase):
-    """`unittest.TestCase` with `test_session()` and assertions on arrays."""
+    """A `unittest.TestCase` with `test_session()` and assertions on arrays."""
 
     __test__ = True
 
     def setUp(self) -> None:
+        """Makes an empty graph the default graph, and sets its seed and that of NumPy."""
         super().setUp()
         scope = GraphBuilder().as_default()
         scope.__enter__().seed = _SEED
@@ -101,6 +107,7 @@ class TestCase(unittest.TestCase):
         self._cached: Session | None = None
 
     def tearDown(self) -> None:
+        """Closes the session that the test shared."""
         if getattr(self, "_cached", None) is not None:
             self._cached.close()  # type: ignore[union-attr]
             self._cached = None
@@ -112,21 +119,29 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def session(
-        self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+        self,
+        graph: GraphBuilder | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A session as the default one, with `graph` (default: the default graph).
+        """A context with a default session for `graph`, by default the default graph.
 
-        As TensorFlow's, it puts what is built inside on the first CPU; with `use_gpu` where the session likes, with
-        `force_gpu` on the first GPU.
+        As in TensorFlow, operations of the block are placed on the first CPU; with `use_gpu` the session chooses their
+        device, and with `force_gpu` they are placed on the first GPU.
         """
         with Session(graph=graph, config=config) as made, made.graph.device(_place(use_gpu, force_gpu)):
             yield made
 
     @contextmanager
     def test_session(
-        self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+        self,
+        graph: GraphBuilder | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """As `session`; without arguments all calls in one test share a session."""
+        """Like `session`; without arguments all calls of one test share a session."""
         if graph is not None or config is not None:
             with self.session(graph, config, use_gpu, force_gpu) as made:
                 yield made
@@ -141,32 +156,52 @@ class TestCase(unittest.TestCase):
     cached_session = test_session
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values, by the default session."""
+        """The values of tensors, computed by the default session."""
         session = get_default_session()
         if session is None:
             with self.test_session() as made:
                 return made.run(tensors)
         return session.run(tensors)
 
-    def _array(self, value: Any) -> np.ndarray:
+    def _array(self, value: object) -> np.ndarray:
         return np.asarray(self.evaluate(value) if hasattr(value, "graph") else value)
 
     def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
+        """Fails unless the arrays or tensors `a` and `b` have equal shapes and elements; `msg` is the message."""
         np.testing.assert_array_equal(self._array(a), self._array(b), err_msg=msg or "")
 
-    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
+    def assertAllClose(
+        self,
+        a: TensorLike | Mapping[Any, Any],
+        b: TensorLike | Mapping[Any, Any],
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        msg: str | None = None,
+    ) -> None:
+        """Fails unless arrays or tensors, or dicts of them, have equal shapes and |a - b| <= atol + rtol * |b|.
+
+        msg: the message of the failure.
+        """
+        expected: Any = b
         if isinstance(a, dict):
-            self.assertEqual(set(a), set(b), msg)
+            self.assertEqual(set(a), set(expected), msg)
             for key in a:
-                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+                self.assertAllClose(a[key], expected[key], rtol, atol, msg)
             return
-        a, b = self._array(a), self._array(b)
+        a, b = self._array(a), self._array(expected)
         self.assertEqual(a.shape, b.shape, msg)
         np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
 
     def assertAllCloseAccordingToType(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
+        self,
+        a: TensorLike,
+        b: TensorLike,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
     ) -> None:
+        """Like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit dtype."""
         a, b = self._array(a), self._array(b)
         half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
         self.assertAllClose(
@@ -174,34 +209,48 @@ class TestCase(unittest.TestCase):
         )
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """Fails unless the numbers `f1` and `f2` differ by at most `err`; `msg` is the message."""
         self.assertTrue(f1 == f2 or math.fabs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
 
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float) -> None:
+    def assertArrayNear(
+        self, farray1: Sequence[float] | np.ndarray, farray2: Sequence[float] | np.ndarray, err: float
+    ) -> None:
+        """Fails unless the sequences have equal lengths and their elements differ by at most `err`."""
         self.assertEqual(len(farray1), len(farray2))
         for f1, f2 in zip(farray1, farray2, strict=True):
             self.assertNear(float(f1), float(f2), err)
 
     assertNDArrayNear = assertArrayNear
 
-    def assertShapeEqual(self, np_array: Any, tf_tensor: Any) -> None:
+    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
+        """Fails unless the array and the static shape of the tensor have the same shape."""
         self.assertEqual(list(np.shape(np_array)), tf_tensor.shape.as_list())
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
+        """Fails unless the string `actual` starts with `expected_start`."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not begin with {expected_start!r}")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[Any]:
-        """An `OpError` whose message matches the expression, or for which the predicate holds."""
+    def assertRaisesOpError(
+        self, expected_err_re_or_predicate: str | Callable[[Exception], bool]
+    ) -> AbstractContextManager[Any]:
+        """A context that fails unless its block raises an expected `OpError`.
+
+        expected_err_re_or_predicate: a regular expression that the message contains, or a function that returns True
+        for the error.
+        """
         return _RaisesOpError(self, expected_err_re_or_predicate)
 
 
 class _RaisesOpError:
-    def __init__(self, case: unittest.TestCase, wanted: Any) -> None:
+    def __init__(self, case: unittest.TestCase, wanted: str | Callable[[Exception], bool]) -> None:
         self._case, self._wanted = case, wanted
 
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
         if error is None:
             self._case.fail("no OpError was raised")
         if not isinstance(error, OpError):
@@ -213,28 +262,33 @@ class _RaisesOpError:
         return True
 
 
-def compute_gradient(
-    x: Any,
-    x_shape: Sequence[int],
-    y: Any,
-    y_shape: Sequence[int],
-    x_init_value: Any = None,
-    delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
-) -> Any:
-    """The Jacobian of y by x from the gradients and by differences of 2 `delta`: two arrays [size of x, size of y].
+Differentiable: TypeAlias = Tensor | Variable
 
-    For a list of x, a list of such pairs. Needs a default session; `init_targets` are run first. Raises
-    `InvalidArgumentError` for what is not floating.
+
+def compute_gradient(
+    x: Differentiable | Sequence[Differentiable],
+    x_shape: Sequence[Any],
+    y: Tensor,
+    y_shape: Sequence[int],
+    x_init_value: TensorLike | Sequence[TensorLike | None] | None = None,
+    delta: float = 1e-3,
+    init_targets: object = None,
+    extra_feed_dict: Mapping[Any, TensorLike] | None = None,
+) -> Any:
+    """The Jacobian of `y` by `x`, once from gradients and once from differences: two arrays [size of x, size of y].
+
+    x: a floating tensor, or a list of them, for which the result is a list of such pairs. x_shape, y_shape: the shapes.
+    x_init_value: the point, by default a random one. delta: half of the difference in x. init_targets: operations that
+    run first. extra_feed_dict: further feeds. Raises `InvalidArgumentError` for another dtype or without a default
+    session.
     """
     session = get_default_session()
     if session is None:
         raise InvalidArgumentError("compute_gradient needs a default session: use `with tf.Session():`")
     if init_targets is not None:
         session.run(init_targets)
-    if isinstance(x, (list, tuple)):
-        inits = [None] * len(x) if x_init_value is None else x_init_value
+    if isinstance(x, Sequence):
+        inits: Any = [None] * len(x) if x_init_value is None else x_init_value
         return [
             _jacobians(session, xi, si, y, y_shape, vi, delta, extra_feed_dict)
             for xi, si, vi in zip(x, x_shape, inits, strict=True)
@@ -243,7 +297,14 @@ def compute_gradient(
 
 
 def _jacobians(
-    session: Any, x: Any, x_shape: Any, y: Any, y_shape: Any, init: Any, delta: float, extra: Any
+    session: Session,
+    x: Differentiable,
+    x_shape: Sequence[int],
+    y: Tensor,
+    y_shape: Sequence[int],
+    init: TensorLike | None,
+    delta: float,
+    extra: Mapping[Any, TensorLike] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     for t in (x, y):
         if not t.dtype.is_floating:
@@ -273,7 +334,7 @@ def _jacobians(
 
 
 def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """A gradient as a vector; that of a lookup adds up its rows."""
+    """A gradient as a vector; the rows of a sparse gradient are summed."""
     if not hasattr(found, "indices"):
         return np.asarray(found).ravel()
     whole = np.zeros(shape, np.asarray(found.values).dtype)
@@ -282,16 +343,19 @@ def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def compute_gradient_error(
-    x: TensorLike,
-    x_shape: Sequence[int],
-    y: TensorLike,
+    x: Differentiable | Sequence[Differentiable],
+    x_shape: Sequence[Any],
+    y: Tensor,
     y_shape: Sequence[int],
-    x_init_value: Any = None,
+    x_init_value: TensorLike | Sequence[TensorLike | None] | None = None,
     delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
+    init_targets: object = None,
+    extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> float:
-    """The largest difference between the two Jacobians of `compute_gradient`."""
+    """The largest absolute difference between the two Jacobians of `compute_gradient`.
+
+    x, x_shape, y, y_shape and the other arguments are those of `compute_gradient`.
+    """
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]
     return max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in pairs), default=0.0)

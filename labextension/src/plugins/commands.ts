@@ -1,4 +1,4 @@
-// Commands of the palette and cards of the launcher.
+// The commands in the palette and the cards in the launcher.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
@@ -9,8 +9,8 @@ import { tfnbIcon } from "./icons";
 export const NEW_NOTEBOOK = "tfnb:new-notebook";
 const FIRST_CELL = "import numpy as np\nimport tfnb as tf";
 
-// What is needed of a notebook that was just made; its own package would bring half of JupyterLab along.
-interface MadeNotebook {
+// The part of a new notebook's interface that is used here; importing its package would bundle half of JupyterLab.
+interface NewNotebook {
   readonly context: { readonly ready: Promise<void> };
   readonly content: {
     readonly model: {
@@ -40,10 +40,10 @@ const commands: JupyterFrontEndPlugin<void> = {
       execute: async (args) => {
         const cwd = typeof args.cwd === "string" ? args.cwd : (browser?.model.path ?? "");
         const options = { cwd, kernelName: "python3" };
-        const made: MadeNotebook = await app.commands.execute("notebook:create-new", options);
-        await made.context.ready;
-        made.content.model?.cells.get(0).sharedModel.setSource(FIRST_CELL);
-        return made;
+        const created: NewNotebook = await app.commands.execute("notebook:create-new", options);
+        await created.context.ready;
+        created.content.model?.cells.get(0).sharedModel.setSource(FIRST_CELL);
+        return created;
       },
     });
     palette?.addItem({ command: NEW_NOTEBOOK, category: "tfnb" });

@@ -1,4 +1,4 @@
-// Double click on an event file, a graph or a Chrome trace opens a viewer; a folder of event files by its context menu.
+// Opens an event file, a graph or a Chrome trace in a viewer on a double click, and a folder by its context menu.
 import {
   ILayoutRestorer,
   type JupyterFrontEnd,
@@ -53,7 +53,7 @@ const VIEWERS: Readonly<Record<DocumentKind, string>> = {
   trace: "tfnb timeline",
 };
 
-/** A model without content: Jupyter's server reads these files, the browser never downloads them. */
+/** A document model without content, because Jupyter's server reads these files and the browser does not need them. */
 class NoContent extends Base64ModelFactory {
   override get name(): string {
     return "tfnb-no-content";
@@ -92,7 +92,7 @@ class Factory extends ABCWidgetFactory<DocumentWidget<ServedWidget>> {
   }
 
   protected override createNewWidget(context: DocumentRegistry.Context) {
-    // A file without a checkpoint is copied to one when it is opened: not these, which nobody edits.
+    // Avoids the checkpoint copy that opening a file creates; these files are never edited.
     const none = { id: "none", last_modified: new Date(0).toISOString() };
     context.listCheckpoints = () => Promise.resolve([none]);
     const content = new ServedWidget(this.kind, this.localPath(context.path));
@@ -165,9 +165,11 @@ const documents: JupyterFrontEndPlugin<void> = {
 
     const folders = new WidgetTracker<MainAreaWidget<ServedWidget>>({ namespace: "tfnb-folders" });
     const chosenFolder = () => {
-      const found = browsers?.tracker.currentWidget ?? browser;
-      const item = found ? [...found.selectedItems()].find((i) => i.type === "directory") : null;
-      return item?.path ?? found?.model.path ?? "";
+      const current = browsers?.tracker.currentWidget ?? browser;
+      const item = current
+        ? [...current.selectedItems()].find((i) => i.type === "directory")
+        : null;
+      return item?.path ?? current?.model.path ?? "";
     };
     commands.addCommand(OPEN_FOLDER, {
       label: "tfnb: open log directory",

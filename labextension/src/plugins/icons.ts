@@ -1,4 +1,4 @@
-// Three boxes and the tensors between them, in the colours of JupyterLab's icons.
+// The icon of tfnb: three boxes and the edges between them, in the colours of JupyterLab's icons.
 import { LabIcon } from "@jupyterlab/ui-components";
 
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" width="16">

@@ -1,4 +1,4 @@
-// The style of what the extension adds itself, in JupyterLab's own colours; put into the page once.
+// The style of the extension's own elements, in JupyterLab's colours.
 
 import { h } from "../views/dom";
 
@@ -16,11 +16,13 @@ const STYLE = `
 .tfnb-panel li { padding: 5px 8px; margin: 3px 0; border: 1px solid var(--jp-border-color2); border-radius: 3px;
   overflow-wrap: anywhere; }
 .tfnb-panel small { display: block; color: var(--jp-ui-font-color2); }
-.tfnb-panel button { font: inherit; color: inherit; background: var(--jp-layout-color2); padding: 2px 10px;
+.tfnb-panel button { font: inherit; color: var(--jp-ui-font-color1); background: var(--jp-layout-color2); padding: 2px 10px;
   border: 1px solid var(--jp-border-color1); border-radius: 3px; cursor: pointer; }
+.tfnb-panel li button { float: right; margin-left: 8px; }
 .tfnb-panel :focus-visible { outline: 2px solid var(--jp-brand-color1); }
 `;
 
+/** Adds the style to the page. */
 export function addStyle(): void {
   document.head.append(h("style", { textContent: STYLE }));
 }

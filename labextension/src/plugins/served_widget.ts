@@ -1,4 +1,4 @@
-// A Lumino widget that shows a file or folder without a kernel: the notebook's widget on a served model.
+// A Lumino widget that shows a file or folder without a kernel: the widget of the notebook with a served model.
 
 import { UUID } from "@lumino/coreutils";
 import type { Message } from "@lumino/messaging";
@@ -30,14 +30,14 @@ export class ServedWidget extends Widget {
     this.path = path;
     this.addClass("tfnb-served");
     this.addClass(`tfnb-served-${kind}`);
-    // The widget's own node is called "main area content" by JupyterLab.
+    // JupyterLab labels the node of the widget "main area content", so this node has the label.
     const ariaLabel = `${LABELS[kind]} of ${path}`;
     this.place = h("div", { className: "tfnb-served-place", role: "region", ariaLabel });
     this.node.tabIndex = -1;
     this.node.append(this.status, this.place);
   }
 
-  /** Reads the file again, and draws it anew. */
+  /** Reads the file again and redraws it. */
   async reload(): Promise<void> {
     this.end();
     this.say("reading …");
@@ -52,7 +52,7 @@ export class ServedWidget extends Widget {
   override dispose(): void {
     if (this.isDisposed) return;
     this.end();
-    void forget(this.name).catch(() => undefined); // the server forgets by itself as well
+    void forget(this.name).catch(() => undefined); // the server also closes documents that were not used for long
     super.dispose();
   }
 
@@ -91,12 +91,12 @@ export class ServedWidget extends Widget {
   private async start(): Promise<void> {
     const { module, style } = await drawing(this.kind);
     if (this.isDisposed) return;
-    // By this key a module finds its place in the page.
+    // The module identifies its place in the page by this key.
     const key = UUID.uuid4();
     const state = this.kind === "events" ? { key, has_kernel: false } : { key };
     const model = new ServedModel(
       {
-        exchange: (told) => exchange(this.name, this.kind, this.path, told),
+        exchange: (request) => exchange(this.name, this.kind, this.path, request),
         shared: () => bokehLibrary(),
         fault: (text) => this.say(text),
       },

@@ -12,27 +12,27 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   const address = URLExt.join(settings.baseUrl, "tfnb", path);
   const response = await ServerConnection.makeRequest(address, init, settings);
   if (response.ok) return response;
-  const told = (await response.json().catch(() => null)) as { message?: unknown } | null;
-  if (typeof told?.message === "string" && told.message !== "Not Found")
-    throw new Error(told.message);
+  const error = (await response.json().catch(() => null)) as { message?: unknown } | null;
+  if (typeof error?.message === "string" && error.message !== "Not Found")
+    throw new Error(error.message);
   throw new Error(response.status === 404 ? MISSING : `${response.status} ${response.statusText}`);
 }
 
-/** One turn of the document `name`, which shows the file or folder at `path`. */
+/** One exchange with the document `name`, which shows the file or folder at `path`. */
 export async function exchange(
   name: string,
   kind: DocumentKind,
   path: string,
-  told: ServedRequest,
+  exchanged: ServedRequest,
 ): Promise<ServedReply> {
-  const body = JSON.stringify({ name, kind, path, ...told });
+  const body = JSON.stringify({ name, kind, path, ...exchanged });
   const response = await request("document", { method: "POST", body });
-  const found = unpacked(await response.arrayBuffer()) as ServedReply | { readonly fault: string };
-  if ("fault" in found) throw new Error(found.fault);
-  return found;
+  const reply = unpacked(await response.arrayBuffer()) as ServedReply | { readonly fault: string };
+  if ("fault" in reply) throw new Error(reply.fault);
+  return reply;
 }
 
-/** The document is closed. */
+/** Closes the document on the server. */
 export async function forget(name: string): Promise<void> {
   await request(`document?name=${encodeURIComponent(name)}`, { method: "DELETE" });
 }
@@ -52,22 +52,22 @@ export interface Module {
 
 const drawings = new Map<DocumentKind, Promise<Drawing>>();
 
-/** Loaded once for a page; after a fault again. */
+/** The modules by kind: each is loaded once per page, and again after an error. */
 export function drawing(kind: DocumentKind): Promise<Drawing> {
-  const found = drawings.get(kind) ?? load(kind);
-  drawings.set(kind, found);
-  found.catch(() => drawings.delete(kind));
-  return found;
+  const drawing = drawings.get(kind) ?? load(kind);
+  drawings.set(kind, drawing);
+  drawing.catch(() => drawings.delete(kind));
+  return drawing;
 }
 
 async function load(kind: DocumentKind): Promise<Drawing> {
   const response = await request(`module/${kind}`, {});
-  const told = (await response.json()) as { module: string; style: string };
-  const place = URL.createObjectURL(new Blob([told.module], { type: "text/javascript" }));
+  const texts = (await response.json()) as { module: string; style: string };
+  const place = URL.createObjectURL(new Blob([texts.module], { type: "text/javascript" }));
   try {
-    const found = (await import(/* webpackIgnore: true */ place)) as { default: unknown };
-    const made = typeof found.default === "function" ? await found.default() : found.default;
-    return { module: made as Module, style: told.style };
+    const module = (await import(/* webpackIgnore: true */ place)) as { default: unknown };
+    const exported = typeof module.default === "function" ? await module.default() : module.default;
+    return { module: exported as Module, style: texts.style };
   } finally {
     URL.revokeObjectURL(place);
   }
@@ -75,7 +75,7 @@ async function load(kind: DocumentKind): Promise<Drawing> {
 
 let bokeh: Promise<ArrayBuffer> | undefined;
 
-/** BokehJS as the widgets take it: a model with the zipped text as `source`. */
+/** BokehJS in the form that the widgets expect: a model with the gzipped text as `source`. */
 export async function bokehLibrary(): Promise<{ get(key: string): unknown }> {
   bokeh ??= request("bokeh", {}).then((response) => response.arrayBuffer());
   try {

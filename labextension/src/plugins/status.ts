@@ -1,4 +1,4 @@
-// The side panel: devices and open sessions of the kernel that belongs to what is in front.
+// The side panel: devices, open sessions and caches of the kernel of the notebook or console in front.
 import {
   ILabShell,
   type JupyterFrontEnd,
@@ -14,10 +14,20 @@ import { showReport } from "../views/status";
 import { tfnbIcon } from "./icons";
 import { addStyle } from "./page_style";
 
-// Evaluated in the kernel; one that has not imported tfnb is left as it is.
-const ASK =
-  "__import__('importlib').import_module('tfnb.notebook.status').report() " +
-  "if 'tfnb' in __import__('sys').modules else None";
+const REPORT = "report()";
+
+/** The call that empties the caches of a name. JSON's strings mean the same in Python, quotes included. */
+function clearCall(name: string | null): string {
+  return name === null ? "clear()" : `clear(${JSON.stringify(name)})`;
+}
+
+/** A Python expression that makes a call of tfnb.notebook.status, or is None if the kernel has not imported tfnb. */
+function expressionOf(call: string): string {
+  return (
+    `__import__('importlib').import_module('tfnb.notebook.status').${call} ` +
+    "if 'tfnb' in __import__('sys').modules else None"
+  );
+}
 
 class StatusPanel extends Widget {
   private session: ISessionContext | undefined;
@@ -25,27 +35,27 @@ class StatusPanel extends Widget {
   private ran = false;
   private asking = false;
   private readonly body = h("div");
-  private readonly told = h("p", { role: "status" });
+  private readonly line = h("p", { role: "status" });
 
   constructor() {
     super();
     this.id = "tfnb-status";
     this.addClass("tfnb-panel");
     this.title.icon = tfnbIcon;
-    this.title.caption = "tfnb: sessions and devices";
+    this.title.caption = "tfnb: devices, sessions and caches";
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", this.title.caption);
     const refresh = button("Refresh", "ask the kernel again", () => void this.refresh());
-    this.node.append(refresh, this.told, this.body);
+    this.node.append(refresh, this.line, this.body);
   }
 
-  /** What is in front has another session, or none: then the last one stays. */
+  /** Shows the kernel of this session; without one, the panel keeps the last. */
   follow(session: ISessionContext | undefined): void {
     if (!session || session === this.session) return;
     this.session?.kernelChanged.disconnect(this.kernelChanged, this);
     this.session = session;
     session.kernelChanged.connect(this.kernelChanged, this);
-    session.disposed.connect(() => this.lose(session));
+    session.disposed.connect(() => this.ended(session));
     this.kernelChanged();
   }
 
@@ -54,7 +64,7 @@ class StatusPanel extends Widget {
     void this.refresh();
   }
 
-  private lose(session: ISessionContext): void {
+  private ended(session: ISessionContext): void {
     if (this.session !== session) return;
     this.session = undefined;
     this.listen(undefined);
@@ -67,13 +77,13 @@ class StatusPanel extends Widget {
   }
 
   private listen(kernel: Kernel.IKernelConnection | undefined): void {
-    this.kernel?.iopubMessage.disconnect(this.heard, this);
+    this.kernel?.iopubMessage.disconnect(this.received, this);
     this.kernel = kernel;
-    kernel?.iopubMessage.connect(this.heard, this);
+    kernel?.iopubMessage.connect(this.received, this);
   }
 
-  // A cell began, or what was running has ended; our own question is silent and begins nothing.
-  private heard(_: unknown, message: KernelMessage.IIOPubMessage): void {
+  // Refreshes when the kernel becomes idle after a cell. The panel's own requests are silent: they begin no cell.
+  private received(_: unknown, message: KernelMessage.IIOPubMessage): void {
     const { msg_type: type } = message.header;
     if (type === "execute_input") this.ran = true;
     const content = message.content as { execution_state?: string };
@@ -86,23 +96,48 @@ class StatusPanel extends Widget {
   private async refresh(): Promise<void> {
     if (!this.isVisible || this.asking) return;
     const { kernel } = this;
-    if (!kernel) return this.say("Open a notebook to see the devices and sessions of its kernel.");
+    if (!kernel)
+      return this.showOnly(
+        "Open a notebook to see the devices, sessions and caches of its kernel.",
+      );
     if (kernel.status !== "idle") {
-      this.ran = true; // asked when it is idle
-      const known = this.body.childElementCount > 0;
-      return this.tell(
-        known ? "The kernel is busy: this is its last known state." : "The kernel is busy.",
+      this.ran = true; // so that the panel is refreshed when the kernel is idle
+      const shown = this.body.childElementCount > 0;
+      return this.say(
+        shown ? "The kernel is busy: this is its last known state." : "The kernel is busy.",
       );
     }
+    await this.request(kernel, REPORT, this.session?.path ?? "");
+  }
+
+  private async clear(name: string | null): Promise<void> {
+    const { kernel } = this;
+    if (!kernel || this.asking) return;
+    if (kernel.status !== "idle")
+      return this.say("The kernel is busy: caches can be cleared when it is idle.");
+    const focused = document.activeElement?.getAttribute("aria-label");
+    const done = name === null ? "All caches are cleared." : `Cleared: ${name}.`;
+    await this.request(kernel, clearCall(name), done);
+    // The buttons are new ones now: the keyboard stays where it was.
+    const buttons = [...this.body.querySelectorAll("button")];
+    buttons.find((one) => one.getAttribute("aria-label") === focused)?.focus();
+  }
+
+  /** Asks the kernel by this call and shows its report, with a line above it. */
+  private async request(
+    kernel: Kernel.IKernelConnection,
+    call: string,
+    line: string,
+  ): Promise<void> {
     this.asking = true;
     try {
-      const found = await ask(kernel);
-      if (found) {
-        this.tell(this.session?.path ?? "");
-        this.body.replaceChildren(...showReport(found));
-      } else this.say("This kernel has not imported tfnb.");
+      const report = await ask(kernel, call);
+      if (report) {
+        this.say(line);
+        this.body.replaceChildren(...showReport(report, (name) => void this.clear(name)));
+      } else this.showOnly("This kernel has not imported tfnb.");
     } catch (fault) {
-      this.say(
+      this.showOnly(
         `The kernel did not answer: ${fault instanceof Error ? fault.message : String(fault)}`,
       );
     } finally {
@@ -110,36 +145,36 @@ class StatusPanel extends Widget {
     }
   }
 
-  private say(text: string): void {
-    this.tell(text);
+  private showOnly(text: string): void {
+    this.say(text);
     this.body.replaceChildren();
   }
 
-  private tell(text: string): void {
-    this.told.textContent = text;
+  private say(text: string): void {
+    this.line.textContent = text;
   }
 }
 
-async function ask(kernel: Kernel.IKernelConnection): Promise<Report | null> {
+async function ask(kernel: Kernel.IKernelConnection, call: string): Promise<Report | null> {
   const future = kernel.requestExecute({
     code: "",
     silent: true,
     store_history: false,
-    user_expressions: { tfnb: ASK },
+    user_expressions: { tfnb: expressionOf(call) },
   });
   const { content } = await future.done;
   if (content.status !== "ok") throw new Error(`the request ended with ${content.status}`);
-  const found = content.user_expressions.tfnb as
+  const answer = content.user_expressions.tfnb as
     | { status: string; evalue?: string; data?: Record<string, string> }
     | undefined;
-  if (found?.status !== "ok") throw new Error(found?.evalue ?? "no answer");
-  const text = found.data?.["text/plain"] ?? "None";
+  if (answer?.status !== "ok") throw new Error(answer?.evalue ?? "no answer");
+  const text = answer.data?.["text/plain"] ?? "None";
   return text === "None" ? null : (JSON.parse(text) as Report);
 }
 
 const status: JupyterFrontEndPlugin<void> = {
   id: "tfnb:status",
-  description: "A side panel with the sessions and devices of a kernel.",
+  description: "A side panel with the devices, sessions and caches of a kernel.",
   autoStart: true,
   optional: [ILabShell],
   activate(app: JupyterFrontEnd, shell: ILabShell | null) {
@@ -147,7 +182,7 @@ const status: JupyterFrontEndPlugin<void> = {
     if (!shell) return;
     const panel = new StatusPanel();
     const follow = () => {
-      // Notebooks have it in their context, consoles themselves.
+      // A notebook has its session in its context, a console has it itself.
       const front = shell.currentWidget as
         | (Widget & {
             context?: { sessionContext?: ISessionContext };

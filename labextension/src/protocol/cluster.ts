@@ -1,14 +1,14 @@
 // Generated from tfnb/notebook/protocol/cluster.py by scripts/browser_protocol.py.
 //
-// The messages of `tf.show_cluster`: the state of the tasks, of which `tfnb.session.dask` sends reports.
+// The messages of `tf.show_cluster`: the state of the tasks, out of the reports of `tfnb.session.dask`.
 
 export type TaskState = "alive" | "late" | "lost";
 
-/** A task that never answered has only the required fields. */
+/** The state of a task. Only the required fields are present if the task has never answered. */
 export interface TaskReport {
   readonly host?: string;
   readonly pid?: number;
-  /** Bytes of the process. */
+  /** Memory of the process in bytes. */
   readonly memory?: number;
   readonly steps?: number;
   readonly refused?: number;
@@ -21,9 +21,9 @@ export interface TaskReport {
   readonly index: number;
   readonly address: string;
   readonly state: TaskState;
-  /** Why it is lost, or "". */
+  /** Why the task is lost, or "". */
   readonly why: string;
-  /** How many processes have had the role. */
+  /** How many processes have run this task so far. */
   readonly lives: number;
   /** Seconds since its last answer, null before the first. */
   readonly silent: number | null;
@@ -39,7 +39,10 @@ export interface DeviceReport {
   readonly limit: number;
 }
 
-/** What a task has sent to another; `rate` is in bytes a second, between the last two answers. */
+/**
+ * The transfers from one task to another; `rate` is in bytes per second, between the last two
+ * reports.
+ */
 export interface Sent {
   readonly from: string;
   readonly to: string;
@@ -48,7 +51,7 @@ export interface Sent {
   readonly seconds: number;
   readonly steps: number;
   readonly rate: number;
-  /** Name, messages and bytes of the tensors with the most bytes. */
+  /** For the tensors with the most bytes: name, number of messages, bytes. */
   readonly tensors: readonly (readonly [string, number, number])[];
 }
 
@@ -56,7 +59,7 @@ export interface ClusterState {
   readonly tasks: readonly TaskReport[];
   readonly devices: readonly DeviceReport[];
   readonly sent: readonly Sent[];
-  /** The address of Dask's own dashboard, or "". */
+  /** The address of Dask's dashboard, or "". */
   readonly dashboard: string;
 }
 
@@ -72,7 +75,7 @@ export interface NoteMessage {
 
 export type FromKernel = StateMessage | NoteMessage;
 
-/** Whether the view is visible: the kernel asks the tasks only then. */
+/** Whether the view is visible; the kernel polls the tasks only while it is. */
 export interface ToKernel {
   readonly type: "hello" | "bye";
 }

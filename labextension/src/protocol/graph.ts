@@ -38,7 +38,7 @@ export type IntColumn =
 
 export type FloatColumn = "parameters" | "time" | "bytes";
 
-/** The length of each `FloatColumn` that there is. */
+/** The length of each `FloatColumn` that is present. */
 export interface FloatLengths {
   readonly parameters?: number;
   readonly time?: number;
@@ -70,14 +70,17 @@ export interface GraphHead {
   readonly devices: readonly string[];
   readonly specs: readonly string[];
   readonly kinds: readonly BoxKind[];
-  /** Inputs that a file names and does not have. */
+  /** The number of inputs that name a node which the file does not contain. */
   readonly missing: number;
   /** The length of each column. */
   readonly ints: Readonly<Record<IntColumn, number>>;
   readonly floats: FloatLengths;
 }
 
-/** Details of a selected box that its columns do not contain: texts, and longer ones to unfold. */
+/**
+ * Details of a selected box that the columns do not contain: short texts, and longer ones that can
+ * be unfolded.
+ */
 export interface GraphCard {
   readonly box: number;
   readonly rows: readonly (readonly [string, string])[];
@@ -86,12 +89,15 @@ export interface GraphCard {
 
 export interface GraphOptions {
   readonly colour?: ColourBy;
-  /** Paths of boxes that are open at first; left out: as many as there is room for. */
+  /**
+   * Paths of the boxes that are open at first; without it, as many boxes are open as there is room
+   * for.
+   */
   readonly open?: readonly string[];
   readonly height?: number;
 }
 
-/** A graph, which is in the buffer, of several that the compiler went through. */
+/** One of the graphs that the compiler produced stage by stage; its columns are in the buffer. */
 export interface GraphMessage {
   readonly type: "graph";
   readonly stage: number;
@@ -108,7 +114,7 @@ export interface CardMessage {
 export type FromKernel = GraphMessage | CardMessage;
 
 export interface GraphRequest {
-  /** Left out: the one that is shown at first. */
+  /** The number of the stage; without it, the one that is shown first. */
   readonly stage?: number;
   readonly type: "graph";
 }

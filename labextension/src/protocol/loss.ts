@@ -5,7 +5,7 @@
 import type { Bytes } from "./bytes";
 
 export interface LossCurve {
-  /** How many points there are; what is sent may be downsampled. */
+  /** The number of points before downsampling. */
   readonly total: number;
   readonly colour: string;
   readonly step: Bytes;
@@ -13,14 +13,20 @@ export interface LossCurve {
   readonly smooth: Bytes;
 }
 
-/** New points. The buffer holds per curve its steps, then values, then smoothed values. */
+/**
+ * New points. For each curve the buffer contains its steps, then its values, then its smoothed
+ * values.
+ */
 export interface AppendLossPoints {
   readonly op: "append";
-  /** The place of the curve, the total before and now, and how many points come. */
+  /**
+   * The index of the curve, its total before and after this message, and the number of points in
+   * the buffer.
+   */
   readonly curves: readonly (readonly [number, number, number, number])[];
 }
 
-/** The browser lacks the points that new ones belong to. */
+/** The browser lacks the points before the new ones, and needs all points. */
 export interface WholeRequest {
   readonly op: "whole";
 }
@@ -28,7 +34,7 @@ export interface WholeRequest {
 /** The traits of the widget's model. */
 export interface LossState {
   readonly key: string;
-  /** The id of the model that brings BokehJS. */
+  /** The id of the model that carries BokehJS. */
   readonly library: string;
   readonly document: string;
   readonly curves: readonly LossCurve[];

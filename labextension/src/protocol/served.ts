@@ -1,16 +1,16 @@
 // Generated from tfnb/notebook/protocol/served.py by scripts/browser_protocol.py.
 //
-// One exchange between an open document and Jupyter's server, which feeds it where there is no kernel.
+// The exchange between an open document and Jupyter's server, which replaces the kernel for documents.
 
 import type { Bytes } from "./bytes";
 
 export type DocumentKind = "events" | "graph" | "trace";
 
-/** What the browser sends. */
+/** A request of the browser. */
 export interface ServedRequest {
   readonly state: Readonly<Record<string, unknown>>;
   readonly messages: readonly unknown[];
-  /** The document starts anew. */
+  /** Whether the document is opened, or reloaded. */
   readonly first: boolean;
 }
 
@@ -19,12 +19,12 @@ export interface ServedMessage {
   readonly buffers: readonly Bytes[];
 }
 
-/** What the server answers. */
+/** The server's reply. */
 export interface ServedReply {
   readonly state: Readonly<Record<string, unknown>>;
   readonly messages: readonly ServedMessage[];
-  /** Seconds until there may be news; 0: never. */
+  /** Seconds until the browser should ask again; 0: never. */
   readonly again: number;
-  /** The server had forgotten the document, and has opened it again. */
+  /** Whether the server had closed the document in the meantime and has opened it again. */
   readonly renewed: boolean;
 }

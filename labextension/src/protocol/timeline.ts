@@ -1,6 +1,6 @@
 // Generated from tfnb/notebook/protocol/timeline.py by scripts/browser_protocol.py.
 //
-// The messages of `tf.timeline`. The columns of the events come beside "data" as buffers, in the order of COLUMNS.
+// The messages of `tf.timeline`. The columns of the events are the buffers of "data", in the order of COLUMNS.
 
 export type EventKind = "kernel" | "host" | "launch" | "compile" | "transfer" | "schedule" | "wait";
 
@@ -26,7 +26,7 @@ export const COLUMNS = {
 } as const;
 
 /**
- * Rows `row` to `row + rows` of the drawing: a queue of a device, a thread of the host, or
+ * Rows `row` to `row + rows - 1` of the drawing: a queue of a device, a thread of the host, or
  * transfers.
  */
 export interface Lane {
@@ -38,7 +38,7 @@ export interface Lane {
   readonly group: string;
 }
 
-/** What the events of one label cost; `share` is of all kernels and host kernels. */
+/** The cost of all events of one label; `share` is relative to all kernels and host kernels. */
 export interface CostRow {
   readonly label: number;
   readonly name: string;
@@ -59,7 +59,7 @@ export interface TraceMeta {
   readonly labels: readonly string[];
   readonly span_us: number;
   readonly n_rows: number;
-  /** Begin and length of each step. */
+  /** Begin and duration of each step, in microseconds. */
   readonly steps: readonly (readonly [number, number])[];
   readonly table: readonly CostRow[];
   readonly summary: string;

@@ -12,7 +12,7 @@ export const KINDS = ["scalar", "histogram", "image", "audio", "text", "tensor"]
 
 export interface ParameterTable {
   readonly name: string;
-  /** Scope or variable, depth, shape, number of parameters. */
+  /** Scope or variable, its depth, its shape, and its number of parameters. */
   readonly rows: readonly (readonly [string, number, string, number])[];
 }
 
@@ -35,7 +35,7 @@ export interface Catalogue {
 
 export interface CurveData {
   readonly run: number;
-  /** How many points there are; what is sent may be downsampled. */
+  /** The number of points before downsampling. */
   readonly total: number;
   readonly step: Bytes;
   readonly wall: Bytes;
@@ -81,7 +81,7 @@ export interface ItemTime {
 export interface UnreadableItem {
   readonly step: number;
   readonly wall: number;
-  /** Why it cannot be shown. */
+  /** Why the item cannot be shown. */
   readonly note: string;
 }
 
@@ -108,7 +108,7 @@ export interface TextItem {
   readonly step: number;
   readonly wall: number;
   readonly text: string;
-  /** Characters left out. */
+  /** The number of characters that were cut off. */
   readonly cut: number;
 }
 
@@ -175,8 +175,8 @@ export type Content =
   | TensorContent;
 
 /**
- * `charts` are empty charts as JSON for `Bokeh.embed.embed_item`; more are sent when they are asked
- * for.
+ * `charts` are empty charts as JSON for `Bokeh.embed.embed_item`; the browser requests further ones
+ * by name.
  */
 export interface ChartTheme {
   readonly version: string;
@@ -185,7 +185,7 @@ export interface ChartTheme {
   readonly charts: Readonly<Record<string, unknown>>;
 }
 
-/** What is shown: the kernel sends that and nothing else. */
+/** The content that is visible in the browser; the kernel sends nothing else. */
 export interface Wanted {
   readonly kind: Kind;
   readonly tags: readonly string[];
@@ -193,15 +193,15 @@ export interface Wanted {
 }
 
 /**
- * New points of curves that were sent before. The buffer holds per curve its steps, then times,
+ * New points of curves that were sent before. For each curve the buffer contains steps, then times,
  * then values.
  */
 export interface AppendPoints {
   readonly op: "append";
   readonly tags: readonly string[];
-  /** The place of its tag, its run, the total before and now, and how many points come. */
+  /** Index of the tag, run, total before and after this message, number of points in the buffer. */
   readonly curves: readonly (readonly [number, number, number, number, number])[];
-  /** Seconds until the next message at the earliest. */
+  /** The least number of seconds until the next message. */
   readonly pause: number;
 }
 
@@ -210,7 +210,7 @@ export interface Note {
   readonly text: string;
 }
 
-/** The buffer holds the file. */
+/** A CSV file, whose content is in the buffer. */
 export interface CsvFile {
   readonly op: "csv";
   readonly tag: string;
@@ -228,7 +228,10 @@ export interface ChartRequest {
   readonly name: string;
 }
 
-/** A place of the view became visible or invisible, or lacks the points that new ones belong to. */
+/**
+ * A place of the view became visible ("hello") or hidden ("bye"), or lacks the points before the
+ * new ones ("whole").
+ */
 export interface VisibilityRequest {
   readonly op: "hello" | "bye" | "whole";
 }
@@ -237,10 +240,10 @@ export type ToKernel = ExportRequest | ChartRequest | VisibilityRequest;
 
 /** The traits of the widget's model. */
 export interface ViewerState {
-  /** False where Jupyter's server feeds the model. */
+  /** False where Jupyter's server takes the place of the kernel. */
   readonly has_kernel?: boolean;
   readonly key: string;
-  /** The id of the model that brings BokehJS. */
+  /** The id of the model that carries BokehJS. */
   readonly library: string;
   readonly templates: ChartTheme;
   readonly catalogue: Catalogue;

@@ -1,4 +1,4 @@
-// BokehJS comes as gzipped text from wherever a view has it, and is started once per page and version.
+// Starts BokehJS, which a view provides as gzipped text, once per page and version.
 
 export interface BokehModel {
   name: string | null;
@@ -45,15 +45,15 @@ async function start(zipped: BlobPart): Promise<Bokeh> {
   return holder.Bokeh;
 }
 
-/** BokehJS of a version; `load` brings its gzipped text if this page has not started it. */
+/** BokehJS of a version; `load` returns its gzipped text and is called only if the page has not started it. */
 export function startedBokeh(version: string, load: () => Promise<BlobPart>): Promise<Bokeh> {
-  // Saved charts find it there as well (tfnb/notebook/charts/loss_plot.py).
+  // Saved charts use this variable too (tfnb/notebook/charts/loss_plot.py).
   const page = globalThis as typeof globalThis & { tfnbBokeh?: Started };
   page.tfnbBokeh ??= {};
   const started = page.tfnbBokeh;
   started[version] ??= load().then(start);
-  const found = started[version];
-  // A failed attempt is made again by the next chart.
-  found.catch(() => delete started[version]);
-  return found;
+  const bokeh = started[version];
+  // The next chart repeats a failed attempt.
+  bokeh.catch(() => delete started[version]);
+  return bokeh;
 }

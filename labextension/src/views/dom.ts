@@ -1,4 +1,4 @@
-// Elements, downloads and keys, for all views. Texts only ever become text nodes or values of attributes.
+// Creates elements, saves files and handles keys for all views. Texts become only text nodes or values of attributes.
 
 type Properties = Record<string, unknown>;
 
@@ -30,7 +30,7 @@ export function button(
   return h("button", { type, textContent, title, ariaLabel: title, onclick, ...properties });
 }
 
-/** Saves a file on the user's side. */
+/** Saves a file on the user's computer. */
 export function download(blob: Blob, name: string): void {
   const link = h("a", {
     href: URL.createObjectURL(blob),
@@ -40,7 +40,7 @@ export function download(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Keys typed here must not become the notebook's shortcuts ("dd" deletes a cell). */
+/** Keeps keys typed in an element from triggering shortcuts of the notebook ("dd" deletes a cell). */
 export function keepKeys(root: HTMLElement): void {
   root.addEventListener("keydown", (event) => event.stopPropagation());
   root.addEventListener("focusin", (event) => {

@@ -16,7 +16,7 @@ interface Curve {
   smooth: Float64Array<ArrayBuffer>;
 }
 
-const RAW_OF = 60; // a shorter curve is drawn as points, and whole each time
+const RAW_OF = 60; // a shorter curve is drawn as points, and as a whole each time
 
 export class LossChart {
   private curves: Curve[] = [];
@@ -24,7 +24,7 @@ export class LossChart {
   private live: LiveUpdate | null = null;
   private log = false;
 
-  /** Shows another document, in place of the one before. */
+  /** Shows another document instead of the current one. */
   async show(bokeh: Bokeh, document: object, log: boolean, host: HTMLElement): Promise<void> {
     const place = h("div");
     place.style.position = "relative";
@@ -36,7 +36,7 @@ export class LossChart {
     this.draw(false);
   }
 
-  /** All curves anew. */
+  /** Replaces all curves. */
   set(curves: readonly LossCurve[]): void {
     this.curves = curves.map(({ total, colour, step, value, smooth }) => ({
       total,
@@ -48,14 +48,14 @@ export class LossChart {
     this.draw(false);
   }
 
-  /** New points; false if they belong to others than are here. */
-  grow(told: AppendLossPoints, numbers: Float64Array): boolean {
+  /** Appends points; returns false if the points before them are missing. */
+  grow(message: AppendLossPoints, numbers: Float64Array): boolean {
     const parts = cut(
       numbers,
       3,
-      told.curves.map((row) => row[3]),
+      message.curves.map((row) => row[3]),
     );
-    for (const [place, before, total] of told.curves) {
+    for (const [place, before, total] of message.curves) {
       const curve = this.curves[place];
       if (curve?.total !== before) return false;
       const held = [curve.step, curve.value, curve.smooth];

@@ -1,15 +1,16 @@
-// A widget's model that a server feeds instead of a kernel. The modules of the notebook's widgets draw on it as they
-// do on anywidget's. What they set and send goes out in turns, one at a time; what comes back becomes the same events.
+// The model of a widget whose state comes from a server instead of a kernel, with the interface of anywidget's model, so
+// that the modules of the notebook's widgets can draw with it. It exchanges changed state and messages with the server,
+// one exchange at a time; the server's reply becomes events of the model.
 import type { ServedReply, ServedRequest } from "../protocol/served";
 
 type Handler = (...values: unknown[]) => void;
 
 export interface Fed {
-  /** One turn with the server. */
-  exchange(told: ServedRequest): Promise<ServedReply>;
-  /** Another model, by name: BokehJS. */
+  /** Sends a request to the server and returns its reply. */
+  exchange(request: ServedRequest): Promise<ServedReply>;
+  /** Returns the model of this name: that of BokehJS. */
   shared(name: string): Promise<{ get(key: string): unknown }>;
-  /** Says what is wrong, or nothing any more. */
+  /** Shows an error; an empty text removes the last one. */
   fault(text: string): void;
 }
 
@@ -39,7 +40,7 @@ export class ServedModel {
     this.widget_manager = { get_model: (name) => fed.shared(name) };
   }
 
-  // ---- as anywidget's ------------------------------------------------------------------------
+  // ---- the interface of anywidget's model ------------------------------------------------------------------------
 
   get(key: string): unknown {
     return this.state[key];
@@ -61,8 +62,8 @@ export class ServedModel {
   }
 
   on(event: string, handler: Handler): void {
-    const found = this.handlers.get(event) ?? new Set();
-    this.handlers.set(event, found.add(handler));
+    const handlers = this.handlers.get(event) ?? new Set();
+    this.handlers.set(event, handlers.add(handler));
   }
 
   off(event: string, handler?: Handler): void {
@@ -70,14 +71,14 @@ export class ServedModel {
     else this.handlers.delete(event);
   }
 
-  // ---- for its owner -------------------------------------------------------------------------
+  // ---- the interface for the owner -------------------------------------------------------------------------
 
-  /** The first turn; its state is there afterwards. Throws what the server has against it. */
+  /** Makes the first exchange, which brings the state. Throws the error of the server, if there is one. */
   async open(): Promise<void> {
-    await this.turn();
+    await this.exchange();
   }
 
-  /** Nobody looks: news are not asked for until somebody does. */
+  /** Sets whether the document is visible; the server is polled only while it is. */
   watch(watched: boolean): void {
     const now = watched && !this.watched;
     this.watched = watched;
@@ -90,17 +91,17 @@ export class ServedModel {
     this.handlers.clear();
   }
 
-  // ---- turns ---------------------------------------------------------------------------------
+  // ---- exchanges ---------------------------------------------------------------------------------
 
   private soon(seconds = 0): void {
-    if (this.closed || this.busy) return; // the turn that is on looks for more when it ends
+    if (this.closed || this.busy) return; // the current exchange schedules the next one when it ends
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.guardedTurn(), seconds * 1000);
+    this.timer = setTimeout(() => void this.guardedExchange(), seconds * 1000);
   }
 
-  private async guardedTurn(): Promise<void> {
+  private async guardedExchange(): Promise<void> {
     try {
-      await this.turn();
+      await this.exchange();
       this.pause = FIRST_PAUSE;
       if (!this.closed) this.fed.fault("");
     } catch (fault) {
@@ -111,38 +112,38 @@ export class ServedModel {
     }
   }
 
-  private async turn(): Promise<void> {
-    const told = { state: this.changed, messages: this.messages, first: this.first };
+  private async exchange(): Promise<void> {
+    const request = { state: this.changed, messages: this.messages, first: this.first };
     this.changed = {};
     this.messages = [];
     this.busy = true;
-    let heard: ServedReply;
+    let reply: ServedReply;
     try {
-      heard = await this.fed.exchange(told);
+      reply = await this.fed.exchange(request);
     } catch (fault) {
-      // ServedRequest again with the next turn.
-      this.changed = { ...told.state, ...this.changed };
-      this.messages = [...told.messages, ...this.messages];
+      // The next exchange sends the same again.
+      this.changed = { ...request.state, ...this.changed };
+      this.messages = [...request.messages, ...this.messages];
       throw fault;
     } finally {
       this.busy = false;
     }
     if (this.closed) return;
     this.first = false;
-    if (heard.renewed) this.changed = { ...this.own, ...this.changed };
-    this.hear(heard);
+    if (reply.renewed) this.changed = { ...this.own, ...this.changed };
+    this.apply(reply);
     const more = this.messages.length > 0 || Object.keys(this.changed).length > 0;
     if (more) this.soon();
-    else if (heard.again > 0 && this.watched) this.soon(heard.again);
+    else if (reply.again > 0 && this.watched) this.soon(reply.again);
   }
 
-  private hear(heard: ServedReply): void {
-    Object.assign(this.state, heard.state);
-    for (const key of Object.keys(heard.state)) this.tell(`change:${key}`);
-    for (const { content, buffers } of heard.messages) this.tell("msg:custom", content, buffers);
+  private apply(reply: ServedReply): void {
+    Object.assign(this.state, reply.state);
+    for (const key of Object.keys(reply.state)) this.emit(`change:${key}`);
+    for (const { content, buffers } of reply.messages) this.emit("msg:custom", content, buffers);
   }
 
-  private tell(event: string, ...values: unknown[]): void {
+  private emit(event: string, ...values: unknown[]): void {
     for (const handler of [...(this.handlers.get(event) ?? [])]) handler(...values);
   }
 }

@@ -1,5 +1,5 @@
-// The browser's side of tfnb/notebook/charts/bokeh_library.py: starts BokehJS as soon as it is here, while the kernel still
-// reads what is to be drawn.
+// The browser's side of tfnb/notebook/charts/bokeh_library.py: starts BokehJS as soon as it has arrived, while the kernel
+// still reads the data of the charts.
 import type { AnyModel } from "@anywidget/types";
 import { startedBokeh } from "../views/bokeh";
 
@@ -11,6 +11,6 @@ interface State {
 export default {
   initialize({ model }: { model: AnyModel<State> }): void {
     const start = startedBokeh(model.get("version"), async () => model.get("source"));
-    start.catch(() => undefined); // the chart that needs it tries again, and says why it cannot
+    start.catch(() => undefined); // the chart that needs BokehJS tries again, and shows the error
   },
 };

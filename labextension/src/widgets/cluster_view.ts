@@ -1,5 +1,5 @@
-// The browser's side of tfnb/notebook/cluster_view.py. The model is never displayed itself: it draws a page in each place
-// of the notebook that bears its name, and tells the kernel whether one of them is seen.
+// The browser's side of tfnb/notebook/cluster_view.py. The model itself is never displayed: it draws a page in each place
+// of the notebook that has its key, and informs the kernel whether one of them is visible.
 import type { AnyModel } from "@anywidget/types";
 import type { ClusterState, FromKernel, ToKernel } from "../protocol/cluster";
 import { type ClusterPage, drawCluster } from "../views/cluster/cluster";
@@ -27,14 +27,14 @@ class Live {
   });
 
   constructor(private readonly model: Model) {
-    // The saved picture is for when there is no kernel: while a view lives, it is hidden.
+    // The saved picture is meant for notebooks without a kernel, so it is hidden while the view is live.
     this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
-    model.on("msg:custom", (message: FromKernel) => this.heard(message));
+    model.on("msg:custom", (message: FromKernel) => this.receive(message));
     const gone = () => this.each((page) => page.note(GONE));
     (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
   }
 
-  private heard(message: FromKernel): void {
+  private receive(message: FromKernel): void {
     if (message.type === "note") this.each((page) => page.note(message.text));
     else if (message.type === "state") {
       this.state = message.state;
@@ -46,7 +46,7 @@ class Live {
     for (const { page } of this.places.values()) act(page);
   }
 
-  private tell(type: ToKernel["type"]): void {
+  private send(type: ToKernel["type"]): void {
     const message: ToKernel = { type };
     this.model.send(message);
   }
@@ -65,12 +65,12 @@ class Live {
     const place = this.places.get(host);
     if (!place || place.seen === seen) return;
     place.seen = seen;
-    this.tell(seen ? "hello" : "bye");
+    this.send(seen ? "hello" : "bye");
   }
 
   private giveUp(host: Element, place: Place): void {
     this.watcher.unobserve(host);
-    if (place.seen) this.tell("bye");
+    if (place.seen) this.send("bye");
     place.page.dispose();
     this.places.delete(host);
   }

@@ -1,5 +1,5 @@
-// The browser's side of tfnb/notebook/graph/widget.py: puts the live view in the place of the picture that the cell
-// shows. The channel is never displayed itself; what it needs it asks for when its place is there.
+// The browser's side of tfnb/notebook/graph/widget.py: replaces the picture that the cell shows by the live view. The
+// model itself is never displayed. It requests the graph when a place for it is in the page.
 
 import type { AnyModel } from "@anywidget/types";
 import type { FromKernel, GraphCard, GraphOptions, ToKernel } from "../protocol/graph";
@@ -19,7 +19,8 @@ class Live {
   private readonly cards = new Map<string, (card: GraphCard) => void>();
   private readonly waiting: HTMLElement[] = [];
   private readonly shown: { dispose(): void }[] = [];
-  private told: { stages: readonly string[]; first: number; options: GraphOptions } | null = null;
+  private overview: { stages: readonly string[]; first: number; options: GraphOptions } | null =
+    null;
   private answered = (): void => {};
 
   constructor(private readonly channel: AnyModel<Traits>) {}
@@ -36,7 +37,7 @@ class Live {
       );
       const { stage, stages, options } = message;
       this.graphs.set(stage, model);
-      this.told ??= { stages, first: stage, options };
+      this.overview ??= { stages, first: stage, options };
       this.answered();
       for (const done of this.wanted.get(stage) ?? []) done(model);
       this.wanted.delete(stage);
@@ -47,7 +48,7 @@ class Live {
   mount = (place: HTMLElement): void => {
     if (place.dataset.tfnbMounted) return;
     place.dataset.tfnbMounted = "true";
-    if (this.told) this.show(place);
+    if (this.overview) this.show(place);
     else if (this.waiting.push(place) === 1)
       this.answered = ask(() => this.send({ type: "graph" }));
   };
@@ -72,8 +73,8 @@ class Live {
     });
 
   private show(place: HTMLElement): void {
-    if (!this.told) return;
-    const { stages, first, options } = this.told;
+    if (!this.overview) return;
+    const { stages, first, options } = this.overview;
     const { load, details } = this;
     this.shown.push(drawStages(place, { names: stages, first, load, details }, options));
   }

@@ -11,8 +11,8 @@ type Model = AnyModel<LossState>;
 
 async function library(model: Model): Promise<BlobPart> {
   const id = model.get("library").slice("IPY_MODEL_".length);
-  const found = (await model.widget_manager.get_model(id)) as AnyModel<{ source: Bytes }>;
-  return found.get("source");
+  const carrier = (await model.widget_manager.get_model(id)) as AnyModel<{ source: Bytes }>;
+  return carrier.get("source");
 }
 
 export default {
@@ -33,14 +33,14 @@ export default {
       last = last.then(draw, draw);
       return last;
     };
-    let asked = false; // for all points, because some were missing
+    let asked = false; // whether all points were requested, because some were missing
     const refill = () => {
       asked = false;
       chart.set(model.get("curves"));
     };
-    const grow = (told: AppendLossPoints, buffers: Bytes[]) => {
-      if (told.op !== "append" || document.hidden) return;
-      if (asked || chart.grow(told, floats(buffers[0]))) return;
+    const grow = (message: AppendLossPoints, buffers: Bytes[]) => {
+      if (message.op !== "append" || document.hidden) return;
+      if (asked || chart.grow(message, floats(buffers[0]))) return;
       asked = true;
       const request: WholeRequest = { op: "whole" };
       model.send(request);

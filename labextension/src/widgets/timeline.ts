@@ -1,5 +1,5 @@
-// The browser's side of tfnb/notebook/traces/view.py. The model is never displayed itself: it puts the live view in
-// place of the picture in the cell's output, which it finds by its key, and again wherever that output is drawn anew.
+// The browser's side of tfnb/notebook/traces/view.py. The model itself is never displayed: it replaces the picture in
+// the cell's output, which it identifies by its key, by the live view, and does so again wherever the output is redrawn.
 import type { AnyModel, Initialize } from "@anywidget/types";
 import type { Bytes } from "../protocol/bytes";
 import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
@@ -22,10 +22,12 @@ class Channel {
   private answered = (): void => {};
 
   constructor(private readonly model: AnyModel<State>) {
-    model.on("msg:custom", (message: FromKernel, buffers: Bytes[]) => this.heard(message, buffers));
+    model.on("msg:custom", (message: FromKernel, buffers: Bytes[]) =>
+      this.receive(message, buffers),
+    );
   }
 
-  private tell(message: ToKernel): void {
+  private send(message: ToKernel): void {
     this.model.send(message);
   }
 
@@ -33,12 +35,12 @@ class Channel {
     if (place.dataset.tfnbMounted) return;
     place.dataset.tfnbMounted = "true";
     if (this.trace) this.draw(this.trace, place);
-    else if (this.places.push(place) === 1) this.answered = ask(() => this.tell({ type: "ready" }));
+    else if (this.places.push(place) === 1) this.answered = ask(() => this.send({ type: "ready" }));
   }
 
   private draw(trace: Trace, place: HTMLElement): void {
     const card = (event: number) => this.card(event);
-    const save = () => this.tell({ type: "chrome" });
+    const save = () => this.send({ type: "chrome" });
     this.shown.push(drawTimeline(place, trace, { card, save }));
   }
 
@@ -50,11 +52,11 @@ class Channel {
   private card(event: number): Promise<EventCard> {
     return new Promise((resolve) => {
       this.cards.set(event, resolve);
-      this.tell({ type: "card", event });
+      this.send({ type: "card", event });
     });
   }
 
-  private heard(message: FromKernel, buffers: Bytes[]): void {
+  private receive(message: FromKernel, buffers: Bytes[]): void {
     if (message.type === "data") {
       const trace = new Trace(message.trace, columnsOf(buffers));
       this.trace = trace;

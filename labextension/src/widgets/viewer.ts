@@ -1,5 +1,5 @@
-// The browser's side of tfnb/notebook/viewer/view.py. The model is never displayed itself: it keeps what the kernel has
-// sent and draws a page in each place of the notebook that bears its name, also in places that are made later.
+// The browser's side of tfnb/notebook/viewer/view.py. The model itself is never displayed: it stores the content that the
+// kernel sends and draws a page in each place of the notebook that has its key, also in places that are created later.
 import type { AnyModel } from "@anywidget/types";
 import type { Bytes } from "../protocol/bytes";
 import type { AppendPoints, Content, FromKernel, Kind, ViewerState } from "../protocol/viewer";
@@ -20,23 +20,23 @@ const GONE = "the kernel has ended: this is the last state; run the cell again f
 
 async function library(model: Model): Promise<BlobPart> {
   const id = model.get("library").slice("IPY_MODEL_".length);
-  const found = (await model.widget_manager.get_model(id)) as AnyModel<{ source: Bytes }>;
-  return found.get("source");
+  const carrier = (await model.widget_manager.get_model(id)) as AnyModel<{ source: Bytes }>;
+  return carrier.get("source");
 }
 
 function chart(model: Model, name: string): Promise<object> {
-  const there = () => model.get("templates").charts[name];
-  const found = there();
-  if (found) return Promise.resolve(found);
+  const template = () => model.get("templates").charts[name];
+  const known = template();
+  if (known) return Promise.resolve(known);
   model.send({ op: "chart", name });
   return new Promise((resolve) => {
-    const heard = () => {
-      const come = there();
-      if (!come) return;
-      model.off("change:templates", heard);
-      resolve(come);
+    const check = () => {
+      const arrived = template();
+      if (!arrived) return;
+      model.off("change:templates", check);
+      resolve(arrived);
     };
-    model.on("change:templates", heard);
+    model.on("change:templates", check);
   });
 }
 
@@ -57,17 +57,17 @@ function sourceOf(model: Model, contents: Map<string, Content>): ViewerSource {
   };
 }
 
-/** A place in the page; it is drawn when it is first seen, and the kernel is told while it is. */
+/** A place in the page. It is drawn when it first becomes visible; the kernel is informed while it is visible. */
 interface Place {
   page: ViewerPage | null;
   inView: boolean;
-  seen: boolean; // in view, in a page that is not hidden
+  seen: boolean; // whether it is in view and the page is not hidden
 }
 
 class Live {
   private readonly contents = new Map<string, Content>();
   private readonly places = new Map<Element, Place>();
-  /** What the reader chose holds for all places, and when one is drawn anew. */
+  /** The choices of the user apply to all places, also to those that are redrawn. */
   private readonly options: Options = firstOptions();
   private readonly source: ViewerSource;
   private readonly hiding = h("style");
@@ -81,21 +81,21 @@ class Live {
   private readonly hidden = () => {
     for (const host of this.places.keys()) this.see(host);
   };
-  private asked = false; // for all, because some was missing
+  private asked = false; // whether the whole content was requested, because some points were missing
 
   constructor(private readonly model: Model) {
     this.source = sourceOf(model, this.contents);
     this.keep();
-    // The saved picture is for when there is no kernel: while a view lives, it is hidden.
+    // The saved picture is meant for notebooks without a kernel, so it is hidden while the view is live.
     this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
     model.on("change:catalogue", () => this.each((page) => page.catalogueChanged()));
     model.on("change:changes", () => {
       this.keep();
       this.each((page) => page.contentsChanged());
     });
-    model.on("msg:custom", (told: FromKernel, buffers: Bytes[]) => {
-      if (told.op === "append") this.grow(told, buffers[0]);
-      else this.each((page) => page.answer(told, buffers));
+    model.on("msg:custom", (message: FromKernel, buffers: Bytes[]) => {
+      if (message.op === "append") this.grow(message, buffers[0]);
+      else this.each((page) => page.answer(message, buffers));
     });
     document.addEventListener("visibilitychange", this.hidden);
     const gone = () => this.each((page) => page.note(GONE));
@@ -109,12 +109,14 @@ class Live {
     this.asked = false;
   }
 
-  private grow(told: AppendPoints, numbers: Bytes | undefined): void {
-    const made = withAppended(told, floats(numbers), (tag) => this.source.content("scalar", tag));
-    if (made) {
-      for (const content of made) this.contents.set(named("scalar", content.tag), content);
+  private grow(message: AppendPoints, numbers: Bytes | undefined): void {
+    const changed = withAppended(message, floats(numbers), (tag) =>
+      this.source.content("scalar", tag),
+    );
+    if (changed) {
+      for (const content of changed) this.contents.set(named("scalar", content.tag), content);
       this.each((page) => page.contentsChanged(true));
-      this.each((page) => page.paced(told.pause));
+      this.each((page) => page.paced(message.pause));
     } else if (!this.asked) {
       this.asked = true;
       this.model.send({ op: "whole" });
@@ -127,7 +129,7 @@ class Live {
 
   mount(host: HTMLElement): void {
     if (this.places.has(host)) return;
-    // Those that are no longer in the page are given up when there is another one.
+    // Places that have left the page are released when a new one is mounted.
     for (const [old, place] of this.places) if (!old.isConnected) this.giveUp(old, place);
     const page = drawViewer(host, this.source, this.options);
     this.places.set(host, { page, inView: false, seen: false });

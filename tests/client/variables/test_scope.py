@@ -27,7 +27,7 @@ def test_sharing():
 def test_existing_missing_and_different():
     with tf.variable_scope("s"):
         tf.get_variable("w", [2])
-        with pytest.raises(ValueError, match=r"made at .*test_scope"):
+        with pytest.raises(ValueError, match=r"source: .*test_scope"):
             tf.get_variable("w", [2])
     with tf.variable_scope("s", reuse=True):
         with pytest.raises(ValueError, match="no variable 's/other'"):

@@ -79,7 +79,7 @@ def target(folder: Path) -> Target:
     def read(data: bytes) -> None:
         path.write_bytes(data)
         document = TraceDocument(str(path), lambda _place: True)
-        document.turn({"key": "k"}, [{"type": "open"}, {"type": "load"}])
+        document.exchange({"key": "k"}, [{"type": "open"}, {"type": "load"}])
         document._timeline._repr_html_()
 
     def product(data: bytes) -> int:

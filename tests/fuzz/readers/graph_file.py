@@ -14,7 +14,7 @@ from tfnb.notebook.server.documents import GraphDocument
 def shown(path: Path) -> None:
     """Opens the file as the server does, and asks for the graph and a card as a browser does."""
     document = GraphDocument(str(path), lambda _place: True)
-    document.turn({}, [{"type": "graph"}, {"type": "card", "node": 0}])
+    document.exchange({}, [{"type": "graph"}, {"type": "card", "node": 0}])
 
 
 def target(folder: Path) -> Target:

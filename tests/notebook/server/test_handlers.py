@@ -28,10 +28,10 @@ class Server:
     def __init__(self, url, root):
         self.url, self.root = url, root
 
-    def ask(self, path, told=None, token=TOKEN, method=None):
+    def ask(self, path, request=None, token=TOKEN, method=None):
         """(status, headers, body)"""
         headers = {"Authorization": f"token {token}"} if token else {}
-        body = None if told is None else json.dumps(told).encode()
+        body = None if request is None else json.dumps(request).encode()
         request = urllib.request.Request(f"{self.url}/tfnb/{path}", body, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
@@ -40,14 +40,14 @@ class Server:
             with fault:
                 return fault.code, fault.headers, fault.read()
 
-    def turn(self, kind, path, name=NAME, **told):
-        status, _, body = self.ask("document", {"name": name, "kind": kind, "path": path, **told})
+    def exchange(self, kind, path, name=NAME, **request):
+        status, _, body = self.ask("document", {"name": name, "kind": kind, "path": path, **request})
         assert status == 200, body
         return unpacked(body)
 
-    def refused(self, kind, path, **told):
+    def refused(self, kind, path, **request):
         """The status and the sentence."""
-        status, _, body = self.ask("document", {"name": NAME, "kind": kind, "path": path, **told})
+        status, _, body = self.ask("document", {"name": NAME, "kind": kind, "path": path, **request})
         return status, json.loads(body)["message"]
 
 
@@ -112,16 +112,16 @@ def logs(server):
 
 
 def test_a_folder_of_runs(server, logs):
-    first = server.turn("events", "logs", first=True)
+    first = server.exchange("events", "logs", first=True)
     catalogue = first["state"]["catalogue"]
     assert catalogue["tags"]["scalar"] == [HOSTILE, "loss"]
     assert "a" in catalogue["runs"] and first["again"] >= 1 and not first["renewed"]
     assert first["state"]["templates"]["charts"]
     wanted = {"kind": "scalar", "tags": ["loss"], "runs": [0]}
-    (content,) = server.turn("events", "logs", state={"wanted": wanted})["state"]["changes"]
+    (content,) = server.exchange("events", "logs", state={"wanted": wanted})["state"]["changes"]
     (curve,) = content["curves"]
     assert np.frombuffer(curve["value"]) == pytest.approx(1 / np.arange(1, 21))
-    assert "changes" not in server.turn("events", "logs")["state"]
+    assert "changes" not in server.exchange("events", "logs")["state"]
 
 
 def test_a_file_that_grows(server, logs):
@@ -131,17 +131,17 @@ def test_a_file_that_grows(server, logs):
         writer.add_summary(summary, 0)
         writer.flush()
         (file,) = os.listdir(server.root / "grows")
-        first = server.turn("events", f"grows/{file}", first=True)["state"]
+        first = server.exchange("events", f"grows/{file}", first=True)["state"]
         assert first["catalogue"]["runs"] == ["grows"]
         writer.add_summary(summary, 1)
         writer.flush()
-        (content,) = server.turn("events", f"grows/{file}")["state"]["changes"]
+        (content,) = server.exchange("events", f"grows/{file}")["state"]["changes"]
         assert np.frombuffer(content["curves"][0]["step"]).tolist() == [0, 1]
 
 
 def test_export_and_what_needs_a_kernel(server, logs):
     messages = [{"op": "csv", "tag": "loss"}, {"op": "frame", "tag": "loss"}, {"op": "hello"}, 7]
-    csv, frame = server.turn("events", "logs", first=True, messages=messages)["messages"]
+    csv, frame = server.exchange("events", "logs", first=True, messages=messages)["messages"]
     lines = csv["buffers"][0].decode().splitlines()
     assert lines[0] == "run,tag,step,wall_time,value" and len(lines) == 21
     assert lines[2].startswith("a,loss,1,") and lines[2].endswith(",0.5")
@@ -149,14 +149,14 @@ def test_export_and_what_needs_a_kernel(server, logs):
 
 
 def test_a_document_that_was_dropped_starts_anew(server, logs):
-    server.turn("events", "logs", first=True)
+    server.exchange("events", "logs", first=True)
     for k in range(8):
-        server.turn("events", "logs", name=f"another-document-{k}", first=True)
-    again = server.turn("events", "logs")
+        server.exchange("events", "logs", name=f"another-document-{k}", first=True)
+    again = server.exchange("events", "logs")
     assert again["renewed"] and "catalogue" in again["state"]
     status, _, _ = server.ask(f"document?name={NAME}", method="DELETE")
     assert status == 204
-    assert server.turn("events", "logs")["renewed"]
+    assert server.exchange("events", "logs")["renewed"]
 
 
 @pytest.mark.opencl
@@ -169,11 +169,11 @@ def test_a_trace(server):
         sess.run(init)
         sess.run(y)
     tf.timeline(recording).save(server.root / "a.trace.json")
-    told = {"state": {"key": "k"}, "messages": [{"type": "ready"}, {"type": "card", "event": 0}]}
-    turn = server.turn("trace", "a.trace.json", first=True, **told)
-    data, card = turn["messages"]
+    request = {"state": {"key": "k"}, "messages": [{"type": "ready"}, {"type": "card", "event": 0}]}
+    reply = server.exchange("trace", "a.trace.json", first=True, **request)
+    data, card = reply["messages"]
     assert len(data["buffers"]) == 8 and data["content"]["trace"]["steps"]
-    assert card["content"]["card"]["device"] and turn["again"] == 0
+    assert card["content"]["card"]["device"] and reply["again"] == 0
 
 
 def test_a_graph(server):
@@ -182,8 +182,8 @@ def test_a_graph(server):
         tf.matmul(tf.placeholder(tf.float32, [2, 3]), tf.Variable(tf.ones([3, 4])), name="y")
     tf.train.write_graph(graph, str(server.root), "a.pb", as_text=False)
     messages = [{"type": "graph"}, {"type": "card", "stage": 0, "box": 1}, {"type": "card", "box": -1}]
-    told, card = server.turn("graph", "a.pb", first=True, messages=messages)["messages"]
-    assert told["content"]["type"] == "graph" and len(told["buffers"]) == 1
+    drawing, card = server.exchange("graph", "a.pb", first=True, messages=messages)["messages"]
+    assert drawing["content"]["type"] == "graph" and len(drawing["buffers"]) == 1
     assert card["content"]["card"]["box"] == 1
 
 
@@ -205,15 +205,15 @@ def test_refused(server, logs, kind, path, status, words):
 
 def test_files_that_cannot_be_read_are_told_in_the_answer(server):
     (server.root / "bad.json").write_text("{ nothing")
-    assert "no JSON" in server.turn("trace", "bad.json", first=True)["fault"]
-    assert "no GraphDef" in server.turn("graph", "bad.json", first=True)["fault"]
+    assert "no JSON" in server.exchange("trace", "bad.json", first=True)["fault"]
+    assert "no GraphDef" in server.exchange("graph", "bad.json", first=True)["fault"]
 
 
 def test_malformed_requests(server, logs):
-    for told in ([], {}, {"name": NAME}, {"name": "a", "path": "logs"}, {"name": NAME, "path": 7}):
-        assert server.ask("document", told)[0] == 400
-    turn = server.turn("events", "logs", first=True, state=7, messages={"a": 1})
-    assert turn["messages"] == []
+    for request in ([], {}, {"name": NAME}, {"name": "a", "path": "logs"}, {"name": NAME, "path": 7}):
+        assert server.ask("document", request)[0] == 400
+    reply = server.exchange("events", "logs", first=True, state=7, messages={"a": 1})
+    assert reply["messages"] == []
     for body in (b"\xff\xfe", b"{", b"[" * 100_000, b'{"name": "document-of-the-tests", "path": "\xff"}'):
         request = urllib.request.Request(f"{server.url}/tfnb/document", body, {"Authorization": f"token {TOKEN}"})
         with pytest.raises(urllib.error.HTTPError) as fault:
@@ -232,22 +232,22 @@ def test_runs_that_are_not_there(server, logs, run):
 def test_a_key_that_is_no_text_is_not_sent_back(server):
     (server.root / "one.json").write_text('[{"ph": "X", "ts": 1, "dur": 1, "name": "a"}]')
     deep = json.loads("[" * 400 + "]" * 400)
-    assert server.turn("trace", "one.json", first=True, state={"key": deep})["state"] == {}
+    assert server.exchange("trace", "one.json", first=True, state={"key": deep})["state"] == {}
 
 
 def test_links_that_lead_out_are_not_read(server, logs):
-    state = server.turn("events", "logs", first=True)["state"]
+    state = server.exchange("events", "logs", first=True)["state"]
     assert "secret" not in state["catalogue"]["tags"]["scalar"]
 
 
 def test_only_with_the_token(server, logs):
-    for path, told in (
+    for path, request in (
         ("document", {"name": NAME, "kind": "events", "path": "logs"}),
         ("bokeh", None),
         ("module/events", None),
     ):
         for token in ("", "wrong"):
-            status, _, body = server.ask(path, told, token=token)
+            status, _, body = server.ask(path, request, token=token)
             assert status in (401, 403), path
             assert b"loss" not in body
 

@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall
-from tfnb.ir.philox import philox_4x32
+from tfnb.ir.scalar.host_philox import philox_4x32
 
 pytestmark = pytest.mark.opencl
 

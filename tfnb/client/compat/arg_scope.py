@@ -1,7 +1,7 @@
-"""`tf.contrib.framework.arg_scope`: defaults for the arguments of layers, set for a block of the program.
+"""`tf.contrib.framework.arg_scope`: defaults for the arguments of layers, within a block of the program.
 
-A stack of mappings from a layer to its defaults, the innermost on top. Invariant: an argument that the caller
-gives wins over every scope, and leaving a scope restores the stack even when the block raises.
+A stack holds mappings from a layer to its defaults, the innermost on top. Invariant: an argument that the caller gives
+takes precedence over every scope, and leaving a scope restores the stack even when the block raises.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _stack = _Stack()
 
 
 def add_arg_scope(func: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator: `func` whose keyword arguments `arg_scope` may give."""
+    """Decorates `func` so that `arg_scope` can set defaults of its keyword arguments."""
 
     @functools.wraps(func)
-    def scoped(*args: Any, **kwargs: Any) -> Any:
+    def scoped(*args: object, **kwargs: object) -> Any:
         defaults = _stack.scopes[-1].get(scoped)
         return func(*args, **({**defaults, **kwargs} if defaults else kwargs))
 
@@ -39,18 +39,18 @@ def add_arg_scope(func: Callable[..., Any]) -> Callable[..., Any]:
     return scoped
 
 
-def has_arg_scope(func: Any) -> bool:
-    """Whether `func` was decorated with `add_arg_scope`."""
+def has_arg_scope(func: Callable[..., Any]) -> bool:
+    """Returns whether `func` was decorated with `add_arg_scope`."""
     return bool(getattr(func, "_takes_arg_scope", False))
 
 
 @contextmanager
-def arg_scope(list_ops_or_scope: Sequence[Any] | Mapping[Any, Any], **kwargs: Any) -> Generator[Defaults]:
-    """Within the block each function of the list is called with `kwargs`, unless the call gives its own.
+def arg_scope(list_ops_or_scope: Sequence[Any] | Mapping[Any, Any], **kwargs: object) -> Generator[Defaults]:
+    """Within the block each function of the list is called with `kwargs`, unless the call gives its own arguments.
 
-    list_ops_or_scope: functions decorated with `add_arg_scope` (the layers of `tf.contrib.layers` are), or what an
-    earlier `with arg_scope(...) as scope` gave, which is then in force again and alone. Raises
-    `InvalidArgumentError` for other functions, and for `kwargs` beside an earlier scope.
+    `list_ops_or_scope` are functions decorated with `add_arg_scope`, as the layers of `tf.contrib.layers` are, or the
+    scope of an earlier `with arg_scope(...) as scope`, which then holds again and alone. Raises `InvalidArgumentError`
+    for other functions, and for `kwargs` together with an earlier scope.
     """
     if isinstance(list_ops_or_scope, Mapping):
         if kwargs:
@@ -70,7 +70,7 @@ def arg_scope(list_ops_or_scope: Sequence[Any] | Mapping[Any, Any], **kwargs: An
 
 
 def current_arg_scope() -> Defaults:
-    """The defaults in force: {function: {argument: value}}."""
+    """Returns the defaults that hold now: {function: {argument: value}}."""
     return _stack.scopes[-1]
 
 

@@ -1,7 +1,7 @@
-"""`tf.contrib.layers`: the layers of the 0.x and early 1.x programs, over the same parts as `tf.layers`.
+"""`tf.contrib.layers`: the layers of 0.x and early 1.x programs, built of the same parts as `tf.layers`.
 
-Invariant: names are TensorFlow's (`fully_connected/weights`, `Conv/biases`), and the activation is ReLU unless
-another is given.
+Invariant: names are TensorFlow's (`fully_connected/weights`, `Conv/biases`), and the activation is ReLU unless another
+is given.
 """
 
 from __future__ import annotations
@@ -9,16 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfnb.client.argument_types import (
+    CollectionNames,
+    InitializerLike,
+    Regularizer,
+    ScalarLike,
+    VariableCollections,
+    WindowSize,
+)
 from tfnb.client.compat.arg_scope import add_arg_scope
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.layers.conv_layers import Conv2DTranspose
+from tfnb.client.layers.dense_layers import Layer
 from tfnb.client.layers.dense_layers import flatten as flatten_layer
 from tfnb.client.layers.norm_layers import BatchNormalization
 from tfnb.client.layers.norm_layers import dropout as dropout_layer
 from tfnb.client.layers.pool_layers import average_pooling2d, max_pooling2d
 from tfnb.client.variables.initializers import Ones, Zeros, glorot_uniform
-from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError, refuse_given
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
@@ -37,31 +47,31 @@ def model_variable(
     name: str,
     shape: ShapeLike,
     dtype: DTypeLike,
-    initializer: Any,
+    initializer: InitializerLike | None,
     regularizer: Callable[[Tensor], Any] | None,
     trainable: bool,
-    collections: Sequence[str] | str | None,
+    collections: VariableCollections | None,
 ) -> Any:
-    """A model variable; `collections` are more collections for it, or a dict of such by its name."""
+    """Returns a variable in MODEL_VARIABLES and in `collections`: names, or a dict of names by the variable's name."""
     keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES, *_more_collections(collections, name)]
     return get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
 
 
-def _more_collections(collections: Sequence[str] | str | None, name: str) -> list[str]:
-    """The collections for the variable `name`: a name, a list, or a dict of such by the variables' names."""
+def _more_collections(collections: VariableCollections | None, name: str) -> list[str]:
+    """Returns the collections of the variable `name`, from one name, a list, or a dict by the variables' names."""
     more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
     return [more] if isinstance(more, str) else list(more)
 
 
-def _collected(y: Tensor, collections: Sequence[str] | str | None) -> Tensor:
-    """The output, which is added to `collections` first."""
+def _collected(y: Tensor, collections: CollectionNames | None) -> Tensor:
+    """Adds the output to `collections` and returns it."""
     if collections:
         y.graph.add_to_collections(collections, y)
     return y
 
 
 def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC") -> Tensor:
-    """Normaliser or biases, activation, collections."""
+    """Applies the normaliser or the biases, then the activation, and adds the output to its collections."""
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
     elif options["biases_initializer"] is not None:
@@ -86,20 +96,20 @@ def fully_connected(
     num_outputs: int,
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: InitializerLike | None = None,
+    weights_regularizer: Regularizer | None = None,
+    biases_initializer: InitializerLike | None = Zeros,
+    biases_regularizer: Regularizer | None = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
     outputs_collections: Sequence[str] | str | None = None,
     trainable: bool = True,
-    scope: str | None = None,
+    scope: ScopeLike | None = None,
 ) -> Tensor:
-    """activation(inputs @ weights + biases) over the last dimension, which must be known.
+    """Computes activation(inputs @ weights + biases), of `num_outputs` columns, over the last dimension of the inputs.
 
-    A `normalizer_fn` takes the place of the biases. Raises `ShapeError` for an unknown last dimension.
+    A `normalizer_fn` replaces the biases. Raises `ShapeError` when the size of the last dimension is not known.
     """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
@@ -125,25 +135,29 @@ def fully_connected(
 def conv2d(
     inputs: TensorLike,
     num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: int | Sequence[int] = 1,
+    kernel_size: WindowSize,
+    stride: WindowSize = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
+    rate: WindowSize = 1,
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: InitializerLike | None = None,
+    weights_regularizer: Regularizer | None = None,
+    biases_initializer: InitializerLike | None = Zeros,
+    biases_regularizer: Regularizer | None = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
     outputs_collections: Sequence[str] | str | None = None,
     trainable: bool = True,
-    scope: str | None = None,
+    scope: ScopeLike | None = None,
 ) -> Tensor:
-    """activation(conv2d(inputs, weights) + biases) for inputs of rank 4 with a known number of channels."""
+    """Computes activation(conv2d(inputs, weights) + biases) for inputs (batch, height, width, channels).
+
+    `num_outputs` is the number of output channels; with `data_format` "NCHW" the channels come second. A
+    `normalizer_fn` replaces the biases. Raises `ShapeError` when the number of channels is not known.
+    """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
     layout = data_format or "NHWC"
@@ -176,26 +190,30 @@ def conv2d(
 
 @add_arg_scope
 def conv2d_transpose(
-    inputs: Any,
+    inputs: TensorLike,
     num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
+    kernel_size: WindowSize,
+    stride: WindowSize = 1,
     padding: str = "SAME",
     data_format: str | None = None,
     activation_fn: Callable[[Any], Any] | None = RELU,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: InitializerLike | None = None,
+    weights_regularizer: Regularizer | None = None,
+    biases_initializer: InitializerLike | None = Zeros,
+    biases_regularizer: Regularizer | None = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
+    outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> Tensor:
-    """activation(transposed convolution + biases) of inputs of rank 4 with a known number of channels."""
+    """Computes activation(transposed convolution + biases) for inputs (batch, height, width, channels).
+
+    `num_outputs` is the number of output channels; with `data_format` "NCHW" the channels come second. A
+    `normalizer_fn` replaces the biases. Raises `ShapeError` when the number of channels is not known.
+    """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
     layer = Conv2DTranspose(
@@ -226,29 +244,34 @@ def conv2d_transpose(
 
 @add_arg_scope
 def separable_conv2d(
-    inputs: Any,
+    inputs: TensorLike,
     num_outputs: int | None,
-    kernel_size: Any,
+    kernel_size: WindowSize,
     depth_multiplier: int = 1,
-    stride: Any = 1,
+    stride: WindowSize = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
+    rate: WindowSize = 1,
     activation_fn: Callable[[Any], Any] | None = RELU,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    pointwise_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: InitializerLike | None = None,
+    pointwise_initializer: InitializerLike | None = None,
+    weights_regularizer: Regularizer | None = None,
+    biases_initializer: InitializerLike | None = Zeros,
+    biases_regularizer: Regularizer | None = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
+    outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> Tensor:
-    """activation(separable convolution + biases); without `num_outputs` only the convolution of each channel."""
+    """Computes activation(separable convolution + biases) for inputs (batch, height, width, channels).
+
+    Each channel is convolved with `depth_multiplier` kernels of `kernel_size`; a 1 x 1 convolution then makes
+    `num_outputs` channels, or is left out where that is None. Raises `ShapeError` when the number of channels is not
+    known.
+    """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
     layout = data_format or "NHWC"
@@ -275,37 +298,37 @@ def _two(value: Any) -> list[int]:
     return [int(value)] * 2 if not isinstance(value, (list, tuple)) else [int(v) for v in value]
 
 
-def _window(value: Any, layout: str) -> list[int]:
+def _window(value: WindowSize, layout: str) -> list[int]:
     return [1, *_two(value), 1] if layout == "NHWC" else [1, 1, *_two(value)]
 
 
 @add_arg_scope
 def batch_norm(
-    inputs: Any,
+    inputs: TensorLike,
     decay: float = 0.999,
     center: bool = True,
     scale: bool = False,
     epsilon: float = 0.001,
     activation_fn: Callable[[Any], Any] | None = None,
-    param_initializers: Any = None,
-    param_regularizers: Any = None,
-    updates_collections: Any = GraphKeys.UPDATE_OPS,
-    is_training: Any = True,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    param_initializers: Mapping[str, InitializerLike] | None = None,
+    param_regularizers: Mapping[str, Regularizer] | None = None,
+    updates_collections: CollectionNames | None = GraphKeys.UPDATE_OPS,
+    is_training: TensorLike = True,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
+    outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
-    batch_weights: Any = None,
+    batch_weights: object = None,
     fused: bool | None = None,
     data_format: str = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
     renorm: bool = False,
-    adjustment: Any = None,
+    adjustment: object = None,
 ) -> Tensor:
-    """Batch normalisation over the channels; see `tf.layers.batch_normalization`.
+    """Normalises each channel of `inputs` over the batch; see `tf.layers.batch_normalization`.
 
-    With `updates_collections=None` the moving statistics move before the result is there. `fused` is a hint and has no
+    With `updates_collections=None` the moving statistics are updated before the result is available. `fused` has no
     effect. Raises `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
     """
     refuse_given(
@@ -319,21 +342,15 @@ def batch_norm(
     if data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(f"batch_norm: data_format must be NHWC or NCHW, got {data_format!r}")
     x = graph_of([inputs]).to_tensor(inputs)
-    init, penalty = param_initializers or {}, param_regularizers or {}
     layer = BatchNormalization(
         -1 if data_format == "NHWC" else 1,
         decay,
         epsilon,
         center,
         scale,
-        init.get("beta", Zeros()),
-        init.get("gamma", Ones()),
-        init.get("moving_mean"),
-        init.get("moving_variance"),
-        penalty.get("beta"),
-        penalty.get("gamma"),
         trainable=trainable,
         updates_collection=updates_collections,
+        **_normalization_options(param_initializers or {}, param_regularizers or {}),
     )
     with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as opened:
         layer.use_scope(opened)
@@ -343,40 +360,58 @@ def batch_norm(
                 y = IDENTITY(y)
         if activation_fn is not None:
             y = activation_fn(y)
-    for variable in layer.variables:
-        name = variable.op.name.rpartition("/")[2]
-        for key in _more_collections(variables_collections, name):
-            if variable not in x.graph.get_collection(key):
-                x.graph.add_to_collection(key, variable)
+    _collect_variables(x.graph, layer, variables_collections)
     return _collected(y, outputs_collections)
+
+
+def _normalization_options(
+    initializers: Mapping[str, InitializerLike], regularizers: Mapping[str, Regularizer]
+) -> dict[str, Any]:
+    """The options of `BatchNormalization` for what `batch_norm` takes by the names of the variables."""
+    return {
+        "beta_initializer": initializers.get("beta", Zeros()),
+        "gamma_initializer": initializers.get("gamma", Ones()),
+        "moving_mean_initializer": initializers.get("moving_mean"),
+        "moving_variance_initializer": initializers.get("moving_variance"),
+        "beta_regularizer": regularizers.get("beta"),
+        "gamma_regularizer": regularizers.get("gamma"),
+    }
+
+
+def _collect_variables(graph: GraphBuilder, layer: Layer, collections: VariableCollections | None) -> None:
+    """Adds the variables of a layer to `collections` of the graph, those that are not in them yet."""
+    for variable in layer.variables:
+        for key in _more_collections(collections, variable.op.name.rpartition("/")[2]):
+            if variable not in graph.get_collection(key):
+                graph.add_to_collection(key, variable)
 
 
 @add_arg_scope
 def max_pool2d(
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any = 2,
+    inputs: TensorLike,
+    kernel_size: WindowSize,
+    stride: WindowSize = 2,
     padding: str = "VALID",
     data_format: str | None = None,
     outputs_collections: Sequence[str] | str | None = None,
     scope: str | None = None,
 ) -> Tensor:
-    """The maximum of each window."""
+    """Computes the maximum of each window of `kernel_size` pixels of inputs (batch, height, width, channels)."""
     y = max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
     return _collected(y, outputs_collections)
 
 
 @add_arg_scope
 def avg_pool2d(
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any = 2,
+    inputs: TensorLike,
+    kernel_size: WindowSize,
+    stride: WindowSize = 2,
     padding: str = "VALID",
     data_format: str | None = None,
     outputs_collections: Sequence[str] | str | None = None,
     scope: str | None = None,
 ) -> Tensor:
-    """The mean of each window."""
+    """Computes the mean of each window of `kernel_size` pixels of inputs (batch, height, width, channels)."""
     y = average_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D")
     return _collected(y, outputs_collections)
 
@@ -387,15 +422,15 @@ def _layout(data_format: str | None) -> str:
 
 @add_arg_scope
 def dropout(
-    inputs: Any,
-    keep_prob: Any = 0.5,
-    noise_shape: Any = None,
-    is_training: Any = True,
-    outputs_collections: Any = None,
+    inputs: TensorLike,
+    keep_prob: ScalarLike = 0.5,
+    noise_shape: TensorLike | None = None,
+    is_training: TensorLike = True,
+    outputs_collections: CollectionNames | None = None,
     scope: str | None = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Keeps each element with probability `keep_prob` while `is_training`, scaled by 1 / keep_prob."""
+    """Keeps each element with probability `keep_prob` while `is_training`, and divides it by `keep_prob`."""
     y = dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
     return _collected(y, outputs_collections)
 
@@ -404,7 +439,7 @@ def dropout(
 def flatten(
     inputs: TensorLike, outputs_collections: Sequence[str] | str | None = None, scope: str | None = None
 ) -> Tensor:
-    """All dimensions but the first in one."""
+    """Joins all dimensions of `inputs` but the first into one."""
     return _collected(flatten_layer(inputs, scope or "Flatten"), outputs_collections)
 
 

@@ -1,6 +1,6 @@
-"""`tf.contrib.seq2seq`: the loss of sequences that are one tensor each.
+"""`tf.contrib.seq2seq`: the loss of sequences, each of which is one tensor.
 
-Invariant: weights of zero take a step out of the loss, whatever it holds.
+Invariant: a step whose weight is zero has no part in the loss, whatever its values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """The weighted cross entropy, averaged over steps and batch as asked: a scalar, [steps], [batch] or [batch, steps].
+    """Returns the weighted cross entropy: a scalar, [steps], [batch] or [batch, steps], by what is averaged.
 
     logits: [batch, steps, symbols]. targets: integers [batch, steps]. weights: floats [batch, steps].
     `softmax_loss_function(labels=..., logits=...)` replaces the cross entropy. Raises `ShapeError` for other ranks.
@@ -41,7 +41,7 @@ def sequence_loss(
         flat = RESHAPE(x, graph.to_tensor([-1, shape_of(x)[2]]))
         loss = softmax_loss_function or sparse_softmax_cross_entropy_with_logits
         each = loss(labels=RESHAPE(y, [-1]), logits=flat) * RESHAPE(w, [-1])
-        # weights may add up to nothing
+        # the weights may add up to zero
         small = 1e-12
         if average_across_timesteps and average_across_batch:
             return reduce_sum(each) / (reduce_sum(w) + small)

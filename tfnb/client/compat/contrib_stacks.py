@@ -5,14 +5,15 @@ Invariant: names are TensorFlow's (`LayerNorm/gamma`, `stack/fully_connected_1/w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tfnb.client.argument_types import InitializerLike, VariableCollections
 from tfnb.client.compat.arg_scope import add_arg_scope
 from tfnb.client.compat.contrib_layers import fully_connected, model_variable
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.client.variables.initializers import Ones, Zeros
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -36,18 +37,18 @@ def layer_norm(
     center: bool = True,
     scale: bool = True,
     activation_fn: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
     outputs_collections: Sequence[str] | str | None = None,
     trainable: bool = True,
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
-    scope: str | None = None,
+    scope: ScopeLike | None = None,
 ) -> Tensor:
-    """(inputs - mean) / deviation * gamma + beta, the moments over the axes from `begin_norm_axis` on.
+    """Computes (inputs - mean) / deviation * gamma + beta, with moments over the axes from `begin_norm_axis` on.
 
-    gamma and beta have the shape of the axes from `begin_params_axis` on, which must be known. Raises `ShapeError`
-    else.
+    gamma and beta have the shape of the axes from `begin_params_axis` on. Raises `ShapeError` when that shape is not
+    known.
     """
     x = graph_of([inputs]).to_tensor(inputs)
     if x.shape.ndims is None:
@@ -75,15 +76,15 @@ def layer_norm(
 
 @add_arg_scope
 def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
-    """`inputs` divided by their length along axis `dim`; `epsilon` is the smallest length divided by."""
+    """Divides `inputs` by their length along axis `dim`; `epsilon` is the smallest divisor."""
     return l2_normalize(inputs, dim, epsilon * epsilon, scope or "UnitNorm")
 
 
-def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
-    """layer(... layer(inputs, stack_args[0]) ..., stack_args[-1]), each in a scope of its own.
+def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Iterable[Any], **kwargs: Any) -> Any:
+    """Computes layer(... layer(inputs, stack_args[0]) ..., stack_args[-1]), each layer in a scope of its own.
 
-    An entry of `stack_args` is one argument, or a list of several. Raises `InvalidArgumentError` for a `reuse` without
-    a scope.
+    An entry of `stack_args` is one argument or a list of several. Raises `InvalidArgumentError` for `reuse` without a
+    scope.
     """
     scope, reuse = kwargs.pop("scope", None), kwargs.pop("reuse", None)
     if scope is None and reuse:
@@ -99,7 +100,7 @@ def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Any, **kwar
 
 @add_arg_scope
 def repeat(inputs: TensorLike, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`layer` applied `repetitions` times with the same arguments, each time in a scope of its own."""
+    """Applies `layer` to `inputs`, and then to its own output, `repetitions` times, each in a scope of its own."""
     name = getattr(layer, "__name__", "layer")
     scope = kwargs.pop("scope", None) or name
     with variable_scope(scope, "Repeat"):
@@ -118,7 +119,7 @@ def one_hot_encoding(
     outputs_collections: Sequence[str] | str | None = None,
     scope: str | None = None,
 ) -> Tensor:
-    """`tf.one_hot`: a last dimension of `num_classes` that is `on_value` at the label."""
+    """Returns `tf.one_hot` of `labels`: the new last dimension, of `num_classes`, is `on_value` at the label."""
     found: Tensor = one_hot(labels, num_classes, on_value=on_value, off_value=off_value, name=scope)
     if outputs_collections:
         found.graph.add_to_collections(outputs_collections, found)
@@ -126,7 +127,11 @@ def one_hot_encoding(
 
 
 def _embeddings(
-    vocab_size: Any, embed_dim: Any, initializer: Any, regularizer: Callable[[Tensor], Any] | None, trainable: bool
+    vocab_size: int | None,
+    embed_dim: int | None,
+    initializer: InitializerLike | None,
+    regularizer: Callable[[Tensor], Any] | None,
+    trainable: bool,
 ) -> Any:
     if not vocab_size or not embed_dim:
         raise InvalidArgumentError(f"embeddings need vocab_size and embed_dim, got {vocab_size} and {embed_dim}")
@@ -141,15 +146,15 @@ def embed_sequence(
     vocab_size: int | None = None,
     embed_dim: int | None = None,
     unique: bool = False,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     regularizer: Callable[[Tensor], Any] | None = None,
     trainable: bool = True,
-    scope: str | None = None,
-    reuse: bool | None = None,
+    scope: ScopeLike | None = None,
+    reuse: Reuse | None = None,
 ) -> Tensor:
-    """The rows of a matrix of embeddings (vocab_size, embed_dim) at `ids`: shape of ids + (embed_dim,).
+    """Returns the rows `ids` of a variable of embeddings [vocab_size, embed_dim]: shape of ids + (embed_dim,).
 
-    `unique` is taken for TensorFlow's sake. Raises `InvalidArgumentError` when a size is missing.
+    `unique` has no effect. Raises `InvalidArgumentError` when a size is missing.
     """
     with variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
         table = _embeddings(vocab_size, embed_dim, initializer, regularizer, trainable)
@@ -162,13 +167,13 @@ def bow_encoder(
     vocab_size: int,
     embed_dim: int,
     sparse_lookup: bool = True,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     regularizer: Callable[[Tensor], Any] | None = None,
     trainable: bool = True,
-    scope: str | None = None,
-    reuse: bool | None = None,
+    scope: ScopeLike | None = None,
+    reuse: Reuse | None = None,
 ) -> Tensor:
-    """The mean embedding of each row of `ids` (batch, length): (batch, embed_dim).
+    """Returns the mean embedding of each row of `ids` (batch, length): (batch, embed_dim).
 
     With `sparse_lookup` zeros do not count, and a row of zeros has embedding 0.
     """
@@ -187,16 +192,18 @@ def bow_encoder(
 
 @add_arg_scope
 def softmax(logits: TensorLike, scope: str | None = None) -> Tensor:
-    """exp(logits) / sum(exp(logits)) along the last axis."""
+    """Computes exp(logits) / sum(exp(logits)) along the last axis."""
     return softmax_op(logits, name=scope)
 
 
 def _with(activation: Callable[[Any], Any] | None, name: str) -> Callable[..., Tensor]:
-    def call(inputs: Any, num_outputs: int, **kwargs: Any) -> Tensor:
+    def call(inputs: TensorLike, num_outputs: int, **kwargs: object) -> Tensor:
         return fully_connected(inputs, num_outputs, activation_fn=activation, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`fully_connected` with the activation of `{name}`."
+    call.__doc__ = (
+        f"Does what `fully_connected` does, with the activation `{name}`; see `tf.contrib.layers.fully_connected`."
+    )
     return add_arg_scope(call)
 
 

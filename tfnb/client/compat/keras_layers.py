@@ -1,17 +1,21 @@
-"""`tf.keras.layers`, as far as the programs of 1.x used them inside graphs: `tf.layers` with activations by name.
+"""`tf.keras.layers`, as far as 1.x programs used them inside graphs: `tf.layers` with activations by name.
 
-Invariant: a layer here is the `tf.layers` one; only how its options are written differs.
+Invariant: these are the layers of `tf.layers`; only their options are written differently.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, WindowSize
 from tfnb.client.layers import conv_layers, dense_layers, norm_layers, pool_layers
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.math.unary import SIGMOID, TANH
 from tfnb.ops.nn.activations import ELU, RELU, SELU, SOFTPLUS, SOFTSIGN
 from tfnb.ops.nn.losses import softmax
+from tfnb.types import ShapeLike
 
 __all__ = ["API", "Conv2D", "Dense", "activation_of"]
 
@@ -28,8 +32,11 @@ ACTIVATIONS: dict[str, Any] = {
 }
 
 
-def activation_of(given: Any) -> Any:
-    """A function, or the one of that name. Raises `InvalidArgumentError` for an unknown name."""
+def activation_of(given: str | Callable[[Any], Any] | None) -> Any:
+    """Returns the activation function of a name; a function is returned as it is.
+
+    Raises `InvalidArgumentError` for an unknown name.
+    """
     if not isinstance(given, str):
         return given
     if given not in ACTIVATIONS:
@@ -38,21 +45,21 @@ def activation_of(given: Any) -> Any:
 
 
 class Dense(dense_layers.Dense):
-    """activation(inputs @ kernel + bias); the activation may be a name such as "relu"."""
+    """Computes activation(inputs @ kernel + bias); the activation may be a name such as "relu"."""
 
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: str | Callable[[Any], Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
-        input_shape: Any = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
+        input_shape: ShapeLike | None = None,
         **kw: Any,
     ) -> None:
         super().__init__(
@@ -71,19 +78,19 @@ class Dense(dense_layers.Dense):
 
 
 class Conv2D(conv_layers.Conv2D):
-    """activation(convolution + bias); the activation may be a name such as "relu"."""
+    """Computes activation(convolution + bias) of images; the activation may be a name such as "relu"."""
 
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: WindowSize,
+        strides: WindowSize = (1, 1),
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
-        activation: Any = None,
+        dilation_rate: WindowSize = (1, 1),
+        activation: str | Callable[[Any], Any] | None = None,
         use_bias: bool = True,
-        input_shape: Any = None,
+        input_shape: ShapeLike | None = None,
         **kw: Any,
     ) -> None:
         super().__init__(
@@ -100,12 +107,12 @@ class Conv2D(conv_layers.Conv2D):
 
 
 class MaxPooling2D(pool_layers.MaxPooling2D):
-    """The maximum of each window; the stride is the window unless given."""
+    """Computes the maximum of each window of images; the default of `strides` is the window's size."""
 
     def __init__(
         self,
-        pool_size: Any = (2, 2),
-        strides: Any = None,
+        pool_size: WindowSize = (2, 2),
+        strides: WindowSize | None = None,
         padding: str = "valid",
         data_format: str | None = None,
         **kw: Any,
@@ -115,15 +122,15 @@ class MaxPooling2D(pool_layers.MaxPooling2D):
 
 
 class Activation(dense_layers.Layer):
-    """A function of the inputs, or the one of that name."""
+    """Applies a function, which may be a name such as "relu", to the inputs."""
 
     default_name = "activation"
 
-    def __init__(self, activation: Any, **kw: Any) -> None:
+    def __init__(self, activation: str | Callable[[Any], Any] | None, **kw: Any) -> None:
         super().__init__(**kw)
         self.activation = activation_of(activation) or (lambda x: x)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         return self.activation(inputs)
 
 

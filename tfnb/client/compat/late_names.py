@@ -1,13 +1,13 @@
 """Names of late 1.x programs: switches of TensorFlow 2's behaviour, `tf.dtypes`, `tf.nest`, templates, own gradients.
 
-Invariant: there is one behaviour here, that of graphs; what would switch to it does nothing, and what would switch
-away from it is refused.
+Invariant: graphs are the only mode here. A function that switches to graph mode does nothing; one that switches away
+from it raises an error.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb import types
@@ -18,6 +18,7 @@ from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.identity import IDENTITY_N
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.clip import saturate_cast
@@ -30,15 +31,15 @@ _numbers = itertools.count()
 
 def _nothing(name: str) -> Callable[[], None]:
     def function() -> None:
-        """Does nothing: this is how graphs behave here."""
+        """Does nothing, because graphs always behave in this way here."""
 
     function.__name__ = function.__qualname__ = name
     return function
 
 
 def _refused(name: str) -> Callable[..., None]:
-    def function(*args: Any, **kwargs: Any) -> None:
-        """Raises `UnimplementedError`: steps run in sessions here."""
+    def function(*args: object, **kwargs: object) -> None:
+        """Raises `UnimplementedError`, because operations run in sessions here."""
         raise UnimplementedError(f"{name}: operations run in sessions here, not when they are made")
 
     function.__name__ = function.__qualname__ = name
@@ -46,17 +47,21 @@ def _refused(name: str) -> Callable[..., None]:
 
 
 def executing_eagerly() -> bool:
-    """False: operations run in sessions."""
+    """Returns False, because operations run in sessions."""
     return False
 
 
 def switch_case(
-    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case"
+    branch_index: TensorLike,
+    branch_fns: Mapping[int, Callable[[], Any]] | Sequence[Any],
+    default: Callable[[], Any] | None = None,
+    name: str = "switch_case",
 ) -> Any:
-    """What the function of number `branch_index` returns; the default's, or the last function's, for other numbers.
+    """Returns the results of the function with the number `branch_index`, an int32 scalar.
 
-    branch_index: an int32 scalar. branch_fns: functions, or pairs or a dict of numbers from 0 on and functions, whose
-    results have the same structure and dtypes. Raises `DTypeError` for other things.
+    For other numbers `default` is called, or else the last function. `branch_fns` are functions, or pairs (number,
+    function), or a dict, with numbers from 0 on; all return the same structure and dtypes. Raises `DTypeError` for
+    other arguments.
     """
     items = branch_fns.items() if isinstance(branch_fns, dict) else branch_fns
     pairs = [f if isinstance(f, tuple) else (i, f) for i, f in enumerate(items)]
@@ -83,12 +88,13 @@ def switch_case(
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: `f(*tensors)` returns (results, grad), and `grad(*gradients of the results)` those of the arguments.
+    """Decorates `f(*tensors)`, which returns (results, grad): `grad(*dys)` computes the gradients of the arguments.
 
-    Raises `InvalidArgumentError` when `f` returns something else, or `grad` another number of gradients.
+    `dys` are the gradients of the results. Raises `InvalidArgumentError` when `f` returns something else, or `grad`
+    another number of gradients.
     """
 
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def decorated(*args: object, **kwargs: object) -> Any:
         graph = graph_of(args)
         with graph.as_default():
             tensors = [graph.to_tensor(a) for a in args]
@@ -98,7 +104,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             results, gradient = found
             leaves = [graph.to_tensor(v) for v in flatten(results)]
 
-            def through(op: Operation, *dys: Any) -> list[Any]:
+            def through(op: Operation, *dys: Tensor) -> list[Any]:
                 grads = gradient(*dys[: len(leaves)])
                 listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
                 if len(listed) != len(tensors):
@@ -117,7 +123,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Template:
-    """A function whose variables are made at the first call and shared by all."""
+    """A function whose first call creates its variables; all later calls share them."""
 
     def __init__(self, name: str, function: Callable[..., Any], fixed: dict[str, Any]) -> None:
         self.name = name
@@ -125,7 +131,7 @@ class Template:
         self._function = function
         self._fixed = fixed
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         first = self.variable_scope is None
         opened = variable_scope(None, self.name) if first else variable_scope(self.variable_scope, reuse=True)
         with opened as scope:
@@ -138,11 +144,11 @@ def make_template(
     func_: Callable[..., Any],
     create_scope_now_: bool = False,
     unique_name_: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Template:
-    """The function with the variables of its first call in every call; they live in the scope `name_`.
+    """Returns `func_` as a `Template`: its first call creates variables in the scope `name_`, which all calls share.
 
-    `kwargs` are given to each call. Raises `DTypeError` for what is not callable.
+    `kwargs` are passed to each call. Raises `DTypeError` for an object that is not callable.
     """
     if not callable(func_):
         raise DTypeError(f"make_template: needed a function, got {func_!r}")
@@ -153,27 +159,30 @@ def make_template(
     return made
 
 
-def map_structure(func: Callable[..., Any], *structure: Any) -> Any:
-    """`func` of the leaves of structures of one form, in that form."""
+def map_structure(func: Callable[..., Any], *structure: object) -> Any:
+    """Returns the results of `func` for the leaves of structures of the same form, in that form.
+
+    Raises `InvalidArgumentError` for structures of different forms.
+    """
     for other in structure[1:]:
         assert_same_structure(structure[0], other)
     leaves = [flatten(s) for s in structure]
     return pack(structure[0], [func(*xs) for xs in zip(*leaves, strict=True)])
 
 
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
-    """Raises `InvalidArgumentError` unless both have the same form."""
+def assert_same_structure(nest1: object, nest2: object, check_types: bool = True) -> None:
+    """Raises `InvalidArgumentError` unless `nest1` and `nest2` are structures of the same form."""
     if not same_structure(nest1, nest2, check_types):
         raise InvalidArgumentError(f"{nest1!r} has not the structure of {nest2!r}")
 
 
-def is_nested(structure: Any) -> bool:
-    """Is it a list, tuple or dict?"""
+def is_nested(structure: object) -> bool:
+    """Returns whether the structure is a list, a tuple or a dict."""
     return isinstance(structure, (list, tuple, dict))
 
 
-def no_regularizer(_: Any) -> None:
-    """No penalty: for a scope inside one that has a regulariser."""
+def no_regularizer(_: object) -> None:
+    """Returns None, no penalty: for a scope inside one that has a regulariser."""
 
 
 _DTYPES: Sequence[str] = (

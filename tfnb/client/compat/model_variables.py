@@ -1,6 +1,6 @@
-"""`tf.contrib.slim` and the variables of `tf.contrib.framework`: found by scope or name, made as a model's, listed.
+"""`tf.contrib.slim`, and the functions of `tf.contrib.framework` that create, find and list variables.
 
-Invariant: everything here is a view of the graph's collections; nothing is remembered on the side.
+Invariant: these functions read the collections of the graph and keep no state of their own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tfnb.client.argument_types import DeviceLike, InitializerLike
 from tfnb.client.compat import arg_scope, contrib_layers, contrib_stacks
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import device as on_device
 from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.variables import initializers, regularizers
-from tfnb.client.variables.scope import get_variable
+from tfnb.client.variables.scope import ScopeLike, VariableScope, get_variable
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DTypeLike, ShapeLike
@@ -29,17 +30,17 @@ def variable(
     name: str,
     shape: ShapeLike = None,
     dtype: DTypeLike | None = None,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     regularizer: Callable[[Tensor], Any] | None = None,
     trainable: bool = True,
     collections: Sequence[str] | str | None = None,
-    caching_device: Any = None,
-    device: Any = None,
+    caching_device: DeviceLike | None = None,
+    device: DeviceLike | None = None,
     partitioner: Callable[..., Any] | None = None,
     custom_getter: Callable[..., Any] | None = None,
     use_resource: bool | None = None,
 ) -> Any:
-    """`get_variable` that `arg_scope` may give arguments to, on `device` when one is named."""
+    """Returns a variable as `get_variable` does; `arg_scope` can set defaults. `device` places it."""
     keys = list(dict.fromkeys([GraphKeys.GLOBAL_VARIABLES, *(collections or ())]))
     with on_device(device):
         return get_variable(
@@ -58,49 +59,51 @@ def variable(
 
 
 @arg_scope.add_arg_scope
-def model_variable(name: str, *args: Any, collections: Sequence[str] | str | None = None, **kwargs: Any) -> Any:
-    """As `variable`, also in the collection MODEL_VARIABLES."""
+def model_variable(name: str, *args: object, collections: Sequence[str] | str | None = None, **kwargs: object) -> Any:
+    """Does what `variable` does; the variable is also in the collection MODEL_VARIABLES."""
     return variable(name, *args, collections=[*(collections or ()), GraphKeys.MODEL_VARIABLES], **kwargs)
 
 
 def get_variables(
-    scope: Any = None, suffix: str | None = None, collection: str = GraphKeys.GLOBAL_VARIABLES
+    scope: ScopeLike | None = None, suffix: str | None = None, collection: str = GraphKeys.GLOBAL_VARIABLES
 ) -> list[Any]:
-    """The variables of a collection whose names begin with `scope` (a name or a scope) and end with `suffix`."""
-    prefix = getattr(scope, "name", scope)
+    """Returns the variables of a collection whose names begin with `scope` (a name or a scope) and end with
+    `suffix`.
+    """
+    prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:
         suffix = suffix if ":" in suffix else suffix + ":0"
         prefix = (prefix or "") + ".*" + re.escape(suffix) + "$"
     return get_collection(collection, prefix)
 
 
-def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """`get_variables` of the variables of models."""
+def get_model_variables(scope: ScopeLike | None = None, suffix: str | None = None) -> list[Any]:
+    """Returns `get_variables` of the collection MODEL_VARIABLES."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
-def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """`get_variables` of the local variables."""
+def get_local_variables(scope: ScopeLike | None = None, suffix: str | None = None) -> list[Any]:
+    """Returns `get_variables` of the collection LOCAL_VARIABLES."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
-def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """`get_variables` of the trainable variables."""
+def get_trainable_variables(scope: ScopeLike | None = None, suffix: str | None = None) -> list[Any]:
+    """Returns `get_variables` of the collection TRAINABLE_VARIABLES."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
-def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
-    """The variables whose names end with `suffix`."""
+def get_variables_by_suffix(suffix: str, scope: ScopeLike | None = None) -> list[Any]:
+    """Returns the variables whose names end with `suffix`."""
     return get_variables(scope, suffix)
 
 
-def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
-    """The variables named `given_name`, alone or after the last "/" of their names."""
+def get_variables_by_name(given_name: str, scope: ScopeLike | None = None) -> list[Any]:
+    """Returns the variables whose name, or the part of it after the last "/", is `given_name`."""
     return [v for v in get_variables(scope) if ("/" + v.op.name).endswith("/" + given_name)]
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """The one variable of this full name. Raises `NotFoundError`."""
+    """Returns the variable of this full name. Raises `NotFoundError` if there is none."""
     for found in get_variables(var_op_name):
         if found.op.name == var_op_name:
             return found
@@ -108,7 +111,10 @@ def get_unique_variable(var_op_name: str) -> Any:
 
 
 def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> list[Any]:
-    """All variables, or those below the scopes `include`, without those below the scopes `exclude`."""
+    """Returns all variables, or those in the scopes `include`, without those in the scopes `exclude`.
+
+    Raises `InvalidArgumentError` for a string in place of a list of scopes.
+    """
     if isinstance(include, str) or isinstance(exclude, str):
         raise InvalidArgumentError("include and exclude are lists of scopes, got a string")
     found = get_variables() if include is None else [v for scope in include for v in get_variables(scope)]
@@ -117,7 +123,10 @@ def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequ
 
 
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
-    """(elements, bytes) of all `variables`, printed one a line when wanted. Raises `ShapeError` for open shapes."""
+    """Returns (elements, bytes) of all `variables`, and with `print_info` prints one line for each.
+
+    Raises `ShapeError` for a shape that is not fully known.
+    """
     elements, size, lines = 0, 0, []
     for v in variables:
         dims, dtype = v.get_shape().known(), v.dtype.base_dtype
@@ -145,7 +154,7 @@ _VARIABLES: dict[str, Any] = {
 
 
 def _slim() -> dict[str, Any]:
-    """The names of `tf.contrib.slim`: those of `contrib.layers` and `contrib.framework`."""
+    """Returns the names of `tf.contrib.slim`: those of `contrib.layers` and `contrib.framework`."""
     found = {}
     for module in (contrib_layers, contrib_stacks, initializers, regularizers, arg_scope):
         for name, value in module.API.items():

@@ -1,4 +1,4 @@
-"""`tf.compat`: texts and bytes, and the Python types that count as numbers.
+"""`tf.compat`: conversions of text and bytes, and the Python types that count as numbers.
 
 Invariant: text is `str`, encoded as UTF-8 unless another encoding is named.
 """
@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.argument_types import FilePath
 from tfnb.errors import DTypeError
 from tfnb.ir.tensor import TensorLike
 
 __all__ = ["API", "as_bytes", "as_str_any", "as_text"]
 
 
-def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Raises `DTypeError` for what is neither text nor bytes."""
+def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
+    """Returns text as bytes. Raises `DTypeError` for values that are neither text nor bytes."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text.encode(encoding)
     if isinstance(bytes_or_text, (bytes, bytearray)):
@@ -26,8 +27,8 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise DTypeError(f"expected bytes or text, got {type(bytes_or_text).__name__} {bytes_or_text!r}")
 
 
-def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Raises `DTypeError` for what is neither text nor bytes."""
+def as_text(bytes_or_text: str | bytes, encoding: str = "utf-8") -> str:
+    """Returns bytes as text. Raises `DTypeError` for values that are neither text nor bytes."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, (bytes, bytearray)):
@@ -36,12 +37,12 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
 
 
 def as_str_any(value: TensorLike) -> str:
-    """Bytes and text as text, anything else by `str`."""
+    """Returns bytes and text as text, and any other value as `str(value)`."""
     return as_text(value) if isinstance(value, (str, bytes)) else str(value)
 
 
-def path_to_str(path: Any) -> str:
-    """A path object as text."""
+def path_to_str(path: FilePath) -> str:
+    """Returns a path object as text."""
     return as_text(os.fspath(path))
 
 

@@ -1,12 +1,12 @@
-"""tf.cond: one of two branches, by Switch and Merge (white paper, section 4.4; OSDI'16, section 3.4).
+"""tf.cond: one of two branches, built of Switch and Merge (white paper, section 4.4; OSDI'16, section 3.4).
 
-Operations made inside a branch belong to its context (`control_context.py`), so all of a branch is dead when it is
-not taken. Invariant: exactly one input of each Merge is alive.
+Operations created inside a branch belong to its context (`control_context.py`), so all operations of a branch that is
+not taken are dead. Invariant: exactly one input of each Merge is alive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,23 +30,23 @@ __all__ = ["API", "case", "cond", "smart_cond"]
 
 
 def cond(
-    pred: Any,
+    pred: TensorLike,
     true_fn: Callable[[], Any] | None = None,
     false_fn: Callable[[], Any] | None = None,
-    strict: Any = False,
+    strict: bool | str = False,
     name: str | None = None,
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """What `true_fn()` returns where the bool scalar `pred` is true, else what `false_fn()` returns.
+    """Returns what `true_fn()` returns where the bool scalar `pred` is true, else what `false_fn()` returns.
 
-    Both functions build ops and return tensors (or values, operations, or one and the same nested structure of
-    them) of the same dtypes. Only the ops of the taken branch run. A list of one tensor is unpacked unless `strict`.
-    Raises `DTypeError` for a Python bool, a function that is not callable or differing dtypes, `ShapeError` for a
-    `pred` that is not a scalar, `InvalidArgumentError` for structures that differ or None results.
+    Both functions add operations to the graph and return tensors (or values, operations, or the same nested structure
+    of them) of the same dtypes. Only the operations of the taken branch run. A list of one tensor is unpacked unless
+    `strict`. Raises `DTypeError` for a Python bool, a function that is not callable or dtypes that differ, `ShapeError`
+    for a `pred` that is not a scalar, and `InvalidArgumentError` for structures that differ or results that are None.
     """
-    if isinstance(strict, str):  # 0.x: (pred, fn1, fn2, name)
-        strict, name = False, strict
+    if isinstance(strict, str):  # the arguments of 0.x: (pred, fn1, fn2, name)
+        name, strict = strict, False
     true_fn = fn1 if true_fn is None else true_fn
     false_fn = fn2 if false_fn is None else false_fn
     if not callable(true_fn) or not callable(false_fn):
@@ -55,12 +55,12 @@ def cond(
         raise DTypeError("cond: pred must be a tensor, not a Python bool; use a Python `if` instead")
     graph = graph_of([pred])
     with graph.as_default(), graph.name_scope(name or "cond"):
-        pred = graph.to_tensor(pred, bool_)
-        _check_pred(pred)
-        when_false, when_true = SWITCH(pred, pred, name="Switch")
+        given: Tensor = graph.to_tensor(pred, bool_)
+        _check_pred(given)
+        when_false, when_true = SWITCH(given, given, name="Switch")
         pivots = IDENTITY(when_true, name="switch_t"), IDENTITY(when_false, name="switch_f")
-        pred = IDENTITY(pred, name="pred_id")
-        branches = CondContext(pred, pivots[0], 1), CondContext(pred, pivots[1], 0)
+        condition: Tensor = IDENTITY(given, name="pred_id")
+        branches = CondContext(condition, pivots[0], 1), CondContext(condition, pivots[1], 0)
         for branch in branches:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, branch)
         taken, flat_taken = _branch(branches[0], true_fn, "true_fn", strict)
@@ -78,7 +78,7 @@ def cond(
                 raise DTypeError(f"cond: true_fn returned {kinds}")
         merged = [MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)]
         for t in merged:
-            t.op.extra["pred"] = pred  # for gradients
+            t.op.extra["pred"] = condition  # for gradients
         return pack(taken, merged)
 
 
@@ -89,8 +89,8 @@ def _check_pred(pred: Tensor) -> None:
         raise ShapeError(f"cond: pred must be a scalar, got shape {pred.shape}", pred.op)
 
 
-def _branch(context: CondContext, fn: Callable[[], Any], what: str, strict: bool) -> tuple[Any, list[Tensor]]:
-    """The structure that `fn` returned, and the tensors for its leaves."""
+def _branch(context: CondContext, fn: Callable[[], Any], what: str, strict: bool | str) -> tuple[Any, list[Tensor]]:
+    """Returns the structure that `fn` returned, and the tensors of its leaves."""
     with context.opened():
         found = fn()
         if found is None:
@@ -103,7 +103,7 @@ def _branch(context: CondContext, fn: Callable[[], Any], what: str, strict: bool
 
 
 def static_value(pred: TensorLike) -> bool | None:
-    """The value of a condition if it is known while the graph is built."""
+    """Returns the value of a condition if it is known while the graph is built, else None."""
     if is_tensor_like(pred):
         known = constant_value(graph_of([pred]).to_tensor(pred))
         return None if known is None else bool(known)
@@ -115,7 +115,7 @@ def static_value(pred: TensorLike) -> bool | None:
 def smart_cond(
     pred: TensorLike, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
-    """As `cond`, but a condition that is known now (a Python bool, a constant) chooses at once."""
+    """Does what `cond` does; a condition that is known now (a Python bool, a constant) chooses its branch at once."""
     known = static_value(pred)
     if known is None:
         return cond(pred, true_fn, false_fn, name=name)
@@ -123,16 +123,17 @@ def smart_cond(
 
 
 def case(
-    pred_fn_pairs: Any,
+    pred_fn_pairs: Mapping[Any, Callable[[], Any]] | Iterable[tuple[Any, Callable[[], Any]]],
     default: Callable[[], Any] | None = None,
     exclusive: bool = False,
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """What the function of the first true condition returns, else what `default()` returns.
+    """Returns what the function of the first true condition returns, else what `default()` returns.
 
-    `pred_fn_pairs`: pairs (bool scalar tensor, function), or a dict of them. `exclusive`: two true conditions are
-    an error of the step. Without a `default` one condition must be true. Raises `DTypeError` for malformed pairs.
+    `pred_fn_pairs` are pairs (bool scalar tensor, function), or a dict of them. With `exclusive`, the step fails when
+    two conditions are true. Without a `default` one condition must be true, or the step fails. Raises `DTypeError` for
+    pairs of another form.
     """
     pairs: Sequence[Any] = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
     if not pairs or not all(isinstance(p, (tuple, list)) and len(p) == 2 and callable(p[1]) for p in pairs):

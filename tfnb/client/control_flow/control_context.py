@@ -1,8 +1,9 @@
-"""Control contexts: where operations of a branch or loop belong while the graph is built (white paper, section 4.4).
+"""Control contexts: the branch or loop to which new operations belong (white paper, section 4.4).
 
-An operation made inside a context draws its inputs in: through a Switch into a branch, through an Enter into a loop;
-one that nothing inside feeds waits for the context's pivot. So it runs exactly when, and as often as, its context does.
-Constants and references enter as they are. Invariant: an operation's inputs come from its own frame.
+The inputs of an operation that is created in a context enter the context: through a Switch into a branch, through an
+Enter into a loop. An operation without inputs from inside waits for the context's pivot. So it runs exactly when, and
+as often as, its context does. Constants and references enter as they are. Invariant: all inputs of an operation come
+from its own frame.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ
@@ -32,25 +34,25 @@ __all__ = [
     "root_variable",
 ]
 
-PLACES = (Kind.CONST, Kind.VARIABLE)  # the same in every branch and iteration
+PLACES = (Kind.CONST, Kind.VARIABLE)  # nodes of these kinds have the same value in every branch and iteration
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION, Kind.LOOP_COND)
 
 
 def context_of(op: Operation) -> Any:
-    """The innermost context the operation was made in, None outside all."""
+    """Returns the innermost context in which the operation was created, or None outside all contexts."""
     return op.extra.get(CONTEXT)
 
 
 def root_variable(t: Tensor) -> Operation:
-    """The operation that made the variable which a reference names: a VariableV2, or an argument of a function."""
+    """Returns the operation behind a reference: a VariableV2, or an argument of a function."""
     op = t.op
     while op.inputs:
         op = op.inputs[op.opdef.writes[0] if op.opdef.writes else 0].op
     return op
 
 
-def loops_around(context: Any) -> tuple[Any, ...]:
-    """The loops a context lies in, itself included, outermost first."""
+def loops_around(context: Context) -> tuple[Any, ...]:
+    """Returns the loops around a context, itself included, outermost first."""
     found = []
     while context is not None:
         if context.is_loop:
@@ -60,29 +62,29 @@ def loops_around(context: Any) -> tuple[Any, ...]:
 
 
 class Context(ABC):
-    """One branch or loop while it is built.
+    """A branch or loop during its construction.
 
-    `pivot` is alive exactly when the context runs (in a loop: in each iteration); `outer` is the context around, or
+    `pivot` is alive exactly when the context runs (in a loop: in each iteration). `outer` is the context around, or
     None.
     """
 
     is_loop = False
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: GraphBuilder) -> None:
         self.graph = graph
         self.pivot: Any = None
         self.outer: Any = graph.scopes.control_flow
-        self.entered: dict[Tensor, Tensor] = {}  # tensor outside -> what stands for it inside
-        self.made_outside: set[Tensor] = set()  # tensors of ops outside that live and die with the context
+        self.entered: dict[Tensor, Tensor] = {}  # tensor outside -> tensor inside that stands for it
+        self.made_outside: set[Tensor] = set()  # tensors of ops outside that are dead exactly when the context is
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Operations made inside the `with` block belong to this context."""
+        """Within the block, new operations belong to this context."""
         with self._within(self):
             yield
 
     @contextmanager
-    def _within(self, context: Any) -> Iterator[None]:
+    def _within(self, context: Context) -> Iterator[None]:
         scopes = self.graph.scopes
         before, scopes.control_flow = scopes.control_flow, context
         try:
@@ -91,28 +93,31 @@ class Context(ABC):
             scopes.control_flow = before
 
     def holds(self, op: Operation) -> bool:
-        """Was the operation made in this context or in one inside it?"""
+        """Returns whether the operation was created in this context or in one inside it."""
         context = op.extra.get(CONTEXT)
         while context is not None and context is not self:
             context = context.outer
         return context is self
 
     def has(self, t: Tensor) -> bool:
-        """Is the tensor known inside without entering?"""
+        """Returns whether the tensor can be used inside without entering."""
         return t in self.made_outside or (t.op.opdef.kind not in PLACES and self.holds(t.op))
 
     def drives(self, t: Tensor) -> bool:
-        """Does an op with this input run exactly when the context does?"""
+        """Returns whether an operation with this input runs exactly when the context does."""
         return self.has(t)
 
     def is_place(self, t: Tensor) -> bool:
-        """Does the tensor enter as it is? Constants with a gradient do not: it has to come out by the same way."""
+        """Returns whether the tensor enters as it is.
+
+        A constant with a gradient does not, for its gradient must leave the context by a Merge or an Exit.
+        """
         if t.op.opdef.kind is Kind.CONST:
             return not t.dtype.is_floating or self.holds(t.op)
         return t.spec.ref or t.op.opdef.kind is Kind.VARIABLE
 
     def enter(self, t: Tensor) -> Tensor:
-        """The tensor as seen from inside."""
+        """Returns the tensor inside that stands for `t`."""
         if self.has(t):
             return t
         if self.is_place(t):
@@ -131,18 +136,21 @@ class Context(ABC):
 
     @abstractmethod
     def capture(self, t: Tensor) -> Tensor:
-        """Lets a tensor from outside in; called in the outer context."""
+        """Adds the nodes through which a tensor from outside enters; called in the outer context."""
 
     def controls(self, ops: Sequence[Operation]) -> list[Operation]:
-        """The control inputs of an operation inside that shall wait for `ops`."""
+        """Returns the control inputs with which an operation inside waits for `ops`."""
         return list(ops) if self.outer is None else self.outer.controls(ops)
 
     @property
     def in_loop(self) -> bool:
+        """Returns whether the context is a loop or lies in one."""
         return bool(loops_around(self))
 
     def add_op(self, op: Operation) -> None:
-        """Called for each new operation before it is registered: draws its inputs into the context."""
+        """Replaces the inputs of a new operation by those inside; the graph calls it before it registers the
+        operation.
+        """
         op.inputs = tuple(self.enter(t) for t in op.inputs)
         op.control_inputs = self.controls(op.control_inputs)
         op.extra[CONTEXT] = self
@@ -154,7 +162,7 @@ class Context(ABC):
             return
         self._read_references(op)
         if op.opdef.kind in _PRIMITIVES and self.in_loop:
-            # A primitive has its frame from its inputs, and a constant has none. A RefEnter hands a reference on.
+            # The inputs of a primitive say its frame, and a constant has none. A RefEnter passes a reference on.
             refs = [a.ref for a in op.opdef.input_args]
             if not any(refs):
                 op.inputs = tuple(self.inside(t) for t in op.inputs)
@@ -165,7 +173,7 @@ class Context(ABC):
             self.graph.prevent_feeding(t)
 
     def _read_references(self, op: Operation) -> None:
-        """Where an operation wants the value of a reference that came into a loop, an Identity reads it there."""
+        """Inserts an Identity that reads a reference which came into a loop, where the operation wants the value."""
         if op.opdef is IDENTITY or not any(t.op.opdef is REF_ENTER for t in op.inputs):
             return
         wanted = ref_inputs(op.opdef, op.types)
@@ -174,7 +182,7 @@ class Context(ABC):
         )
 
     def inside(self, t: Tensor) -> Tensor:
-        """A tensor inside with the value of `t`, which may be a constant or a reference."""
+        """Returns a tensor inside with the value of `t`, which may be a constant or a reference."""
         if t.spec.ref or t.op.opdef.kind in PLACES:
             with self.opened():
                 return IDENTITY(t)
@@ -182,7 +190,7 @@ class Context(ABC):
 
 
 class CondContext(Context):
-    """One branch of a conditional: `branch` is the output of the Switches on `pred` that it takes."""
+    """One branch of a conditional: `branch` is the output, 0 or 1, that it takes of the Switches on `pred`."""
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int) -> None:
         super().__init__(pivot.graph)
@@ -197,7 +205,7 @@ class CondContext(Context):
         return found
 
     def result(self, value: TensorLike) -> Tensor:
-        """What a branch hands to its Merge for one of the values that its function returned."""
+        """Returns the tensor that the branch passes to its Merge for one of the values that its function returned."""
         if isinstance(value, Operation):
             with self.graph.control_dependencies([value]):
                 return IDENTITY(self.pivot)
@@ -205,9 +213,9 @@ class CondContext(Context):
 
 
 class Detached:
-    """Ops made inside belong to `context`, whatever surrounds the program: no control dependencies, no devices."""
+    """Within the block, new operations belong to `context`, without the program's control dependencies and devices."""
 
-    def __init__(self, graph: Any, context: Context | None) -> None:
+    def __init__(self, graph: GraphBuilder, context: Context | None) -> None:
         self._graph = graph
         self._context = context
         self._before: Any = None
@@ -218,7 +226,7 @@ class Detached:
         scopes.control.append(None)
         scopes.control_flow = self._context
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         scopes = self._graph.scopes
         scopes.control_flow, length = self._before
         del scopes.control[length:]

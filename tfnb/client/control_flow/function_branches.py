@@ -1,8 +1,9 @@
-"""Control flow over functions: what `If`, `Case` and `While` of later TensorFlow 1.x graphs stand for.
+"""Control flow over functions: the ops `If`, `Case` and `While` of graphs of later TensorFlow 1.x.
 
-Each is a function whose body holds the conditional or loop of white paper, section 4.4, with calls of the functions
-that the node names; so the compiler, gradients and drawings see nothing new. Invariant: a variable among the arguments
-reaches the named functions as it is, and what a loop's body hands back unchanged is no loop variable.
+Each becomes a function whose body holds the conditional or loop of white paper, section 4.4, with calls of the
+functions that the node names; so compiler, gradients and drawings need no further cases. Invariant: a variable among
+the arguments reaches the named functions as it is, and a value that a loop's body returns unchanged is no loop
+variable.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from tfnb.types import DType, Shape, bool_, int32, scalar, unknown_shape
 
 __all__ = ["FunctionalForms"]
 
-_ROUNDS = 12  # of widening the shapes of loop variables, before all are taken as unknown
+_ROUNDS = 12  # of widening the shapes of loop variables; if they still change then, all shapes become unknown
 Build = Callable[[Sequence[Tensor], Sequence[Function]], list[Tensor]]
 
 
 class FunctionalForms:
-    """How functions of a GraphDef are made of others."""
+    """Creates functions for the conditionals and loops of a GraphDef from the functions that the nodes name."""
 
     gradient = staticmethod(make_gradient)
     symbolic = staticmethod(symbolic_gradient)
 
     @staticmethod
     def branches(dtype: DType | None, functions: Sequence[Function]) -> Function:
-        """(condition or number of a branch, arguments) -> results of the function chosen, and when it has run.
+        """Returns a function (condition or number, arguments) -> results of the chosen function, and a bool after them.
 
-        A condition of `dtype` that is true, or a number other than 0, chooses the first. Without a `dtype` the number
-        of the function comes, and the last is chosen for one that is too small or too large.
+        With a `dtype`, a condition that is true, or a number other than 0, chooses the first function. Without, the
+        argument is the number of the function, and the last function is chosen for a number out of range.
         """
         first = functions[0]
         for f in functions[1:]:
@@ -61,7 +62,7 @@ class FunctionalForms:
 
     @staticmethod
     def loop(condition: Function, step: Function) -> Function:
-        """(loop variables) -> loop variables, `step`'s results as long as `condition` of them is true."""
+        """Returns a function (loop variables) -> loop variables that applies `step` as long as `condition` is true."""
         if len(step.results) != len(step.args) or len(condition.args) != len(step.args) or len(condition.results) != 1:
             raise GraphError(f"While: {condition.name!r} and {step.name!r} are no condition and body of one loop")
         variables = [k for k, a in enumerate(step.args) if not a.spec.ref and _source(step.results[k]) != a]
@@ -118,14 +119,14 @@ class FunctionalForms:
 
 
 def _source(t: Tensor) -> Tensor:
-    """The tensor that is handed on, perhaps through several nodes."""
+    """Returns the tensor that reaches `t`, perhaps through several Identity nodes."""
     while t.op.opdef is IDENTITY and not t.op.control_inputs:
         t = t.op.inputs[0]
     return t
 
 
 def _invariant(step: Function, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """What is known of the shapes of the variables of a loop that begins with these."""
+    """Returns the static shapes that the loop variables have in all iterations if they begin with `shapes`."""
     for _ in range(_ROUNDS):
         after = step.result_shapes(shapes)
         kept = tuple(
@@ -140,9 +141,9 @@ def _invariant(step: Function, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
 def _finished(
     name: str, body: FunctionBuilder, args: Sequence[Tensor], functions: Sequence[Function], build: Build
 ) -> Function:
-    """The function whose results `build(args, functions)` makes.
+    """Returns the function whose results are those of `build(args, functions)`.
 
-    Its gradient reads the variables first: a gradient must leave a branch or loop by the way its value came in.
+    Its gradient reads the variables first, because a gradient must leave a branch or loop the way its value entered.
     """
     with body.as_default():
         results = build(args, functions)
@@ -157,7 +158,7 @@ def _finished(
 
 
 def _by_value(function: Function) -> Function:
-    """The function with the values of variables for its arguments; it changes none."""
+    """Returns the function with values of variables as its arguments; it changes no variable."""
     if not any(a.spec.ref for a in function.args):
         return function
     body = FunctionBuilder()
@@ -189,19 +190,22 @@ def _truth(value: Tensor) -> Tensor:
 
 
 def _run(function: Function, args: Sequence[Tensor]) -> list[Any]:
-    """The results of a call, and last its operation."""
+    """Returns the results of a call, and last the operation of the call."""
     made = function.opdef(*args, name=function.name)
     results = made if isinstance(made, list) else [made] if function.results else []
     return [*results, results[0].op if results else made]
 
 
 def _choose(condition: Tensor, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
-    """The results of the first function if `condition` is true, else of the second; last a bool when it has run."""
+    """Returns the results of the first function if `condition` is true, else of the second, and last a bool tensor.
+
+    The bool is computed after the chosen function has run.
+    """
     return list(cond(condition, lambda: _run(functions[0], args), lambda: _run(functions[1], args), strict=True))
 
 
-def _among(number: Any, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
-    """The results of the function of this number, found by halving; last a bool when it has run."""
+def _among(number: Tensor, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
+    """Returns the results of the function with this number, which a binary search finds, and last a bool tensor."""
     count = len(functions)
     if count == 1:
         return _choose(number < 0, (functions[0], functions[0]), args)

@@ -1,8 +1,8 @@
-"""Loops of imported graphs: their contexts, found in the structure of the graph (white paper, section 4.4).
+"""Loops of imported graphs: their contexts are derived from the structure of the graph (white paper, section 4.4).
 
-A file holds Enter, Merge, Switch, NextIteration and Exit nodes, but not the objects that gradients need. Here they are
-made again from the nodes. Invariant: a loop whose nodes allow more than one reading gets no context, but the reason
-why, which an error gives to who differentiates it.
+A file holds Enter, Merge, Switch, NextIteration and Exit nodes, but not the objects that gradients need. This module
+creates them from the nodes. Invariant: a loop whose nodes allow more than one reading gets no context but the reason,
+which becomes the error message when a program differentiates the loop.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from tfnb.client.control_flow.control_context import CONTEXT, Detached, context_of
+from tfnb.client.control_flow.control_context import CONTEXT, Context, Detached, context_of
 from tfnb.client.control_flow.while_context import LOOP, WhileContext
 from tfnb.client.gradients.backward_loop import SAVED, BackwardLoop, unswitched
 from tfnb.ir.builder import GraphBuilder, claim_frame
@@ -25,18 +25,18 @@ from tfnb.ops.control_flow.switch_merge import CONTROL_TRIGGER, EXIT, SWITCH
 
 __all__ = ["UNCLEAR", "restore_loops"]
 
-UNCLEAR = "unclear"  # key in Operation.extra of the Exits of a loop without context: the reason
-_ROUNDS = 100  # loops in loops that reach each other by control edges alone need one round for each level
+UNCLEAR = "unclear"  # key in Operation.extra of the Exits of a loop without context: the reason why it has none
+_ROUNDS = 100  # nested loops that are connected only by control edges need one round for each level
 
 
 class _Unclear(Exception):
-    """The nodes of a frame do not tell what the loop is."""
+    """The nodes of a frame do not determine the loop."""
 
 
 def restore_loops(graph: GraphBuilder, ops: Sequence[Operation]) -> list[WhileContext]:
-    """Makes the contexts of the loops among newly added operations; those of the loops that are clear.
+    """Creates the contexts of the loops among newly added operations, for those loops that the nodes determine.
 
-    `ops` are in an order in which each stands behind its inputs, but for the edges that close loops.
+    Each operation in `ops` comes after its inputs, except for the edges that close loops.
     """
     enters = [op for op in ops if op.opdef.kind is Kind.ENTER and LOOP not in op.extra]
     if not enters:
@@ -62,7 +62,7 @@ def restore_loops(graph: GraphBuilder, ops: Sequence[Operation]) -> list[WhileCo
 
 
 class _Frames:
-    """Which frame each operation runs in, "" for that around all, and which frame is around each."""
+    """The frame in which each operation runs ("" is the outermost), and the frame around each frame."""
 
     def __init__(self, ops: Sequence[Operation]) -> None:
         self.inside: dict[Operation, str] = {}
@@ -92,28 +92,34 @@ class _Frames:
         return changed
 
     def _of_output(self, op: Operation) -> str:
-        """The frame that an operation gives its values to."""
+        """Returns the frame in which the outputs of an operation are."""
         return self.into.get(op) or self.inside.get(op, "")
 
     def depth(self, name: str) -> int:
+        """Returns how many frames there are around the contents of a frame, itself included."""
         found = 0
         while name and found <= len(self.parents):
             name, found = self.parents[name], found + 1
         return found
 
     def outermost_first(self) -> list[str]:
+        """Returns the names of the frames; each comes after the frame around it."""
         return sorted(self.parents, key=self.depth)
 
 
 def _name_apart(graph: GraphBuilder, name: str, enters: Sequence[Operation]) -> None:
-    """Gives the frame another name where the graph has one of this name already: two loops would run as one."""
+    """Renames the frame where the graph has one of this name already, because two loops of one frame would run as
+    one.
+    """
     unique = claim_frame(graph, name)
     if unique != name:
         for op in enters:
             op.attrs = dataclasses.replace(op.attrs, frame_name=unique)
 
 
-def _restored(graph: GraphBuilder, outer: Any, enters: Sequence[Operation], own: Sequence[Operation]) -> WhileContext:
+def _restored(
+    graph: GraphBuilder, outer: Context | None, enters: Sequence[Operation], own: Sequence[Operation]
+) -> WhileContext:
     conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
     if len(conds) != 1:
         raise _Unclear(f"it has {len(conds)} LoopCond nodes where a loop has one")
@@ -150,7 +156,7 @@ def _restored(graph: GraphBuilder, outer: Any, enters: Sequence[Operation], own:
 
 
 def _computing(pred: Operation, own: set[Operation]) -> set[Operation]:
-    """The operations of a loop that compute its condition."""
+    """Returns the operations of a loop that compute its condition."""
     found: set[Operation] = set()
     stack = [pred]
     while stack:
@@ -161,8 +167,8 @@ def _computing(pred: Operation, own: set[Operation]) -> set[Operation]:
     return found
 
 
-def _blank(kind: type[Any], graph: GraphBuilder, outer: Any, enter: Operation) -> Any:
-    """A context without variables, of the frame that `enter` leads into."""
+def _blank(kind: type[Any], graph: GraphBuilder, outer: Context | None, enter: Operation) -> Any:
+    """Returns a context without loop variables, for the frame into which `enter` leads."""
     loop: Any = object.__new__(kind)
     WhileContext.__init__(loop, graph, enter.attrs.parallel_iterations, name="imported")
     loop.name = enter.attrs.frame_name
@@ -175,7 +181,9 @@ def _closes(merge: Operation) -> bool:
 
 
 def _add_variable(loop: WhileContext, enter: Operation, merge: Operation) -> None:
-    """Takes up one loop variable. Where the file lacks its Switch or Exit, since nobody reads them, they are made."""
+    """Adds a loop variable to the context. A Switch or Exit that the file lacks, because nothing reads it, is
+    created.
+    """
     value = merge.outputs[0]
     switches = [c for c in value.consumers() if c.opdef.kind is Kind.SWITCH and c.inputs[1] == loop.pred]
     if len(switches) > 1 or (switches and switches[0].inputs[0] != value):
@@ -199,7 +207,9 @@ def _add_variable(loop: WhileContext, enter: Operation, merge: Operation) -> Non
 
 
 def _restore_stacks(ops: Sequence[Operation]) -> None:
-    """Finds what saves and what reads each tensor of a forward loop, if the file holds backward loops too."""
+    """Pairs the operations that save and that read each tensor of a forward loop, if the file holds backward loops
+    too.
+    """
     pushes: dict[tuple[Operation, int], Operation] = {}
     waiting = [op for op in ops if op.opdef in (LOOP_STACK_PUSH, LOOP_STACK_POP)]
     while waiting:
@@ -208,7 +218,7 @@ def _restore_stacks(ops: Sequence[Operation]) -> None:
             stack = _stack_of(op.inputs[0])
             push = op if op.opdef is LOOP_STACK_PUSH else pushes.get((stack, op.attrs.slot))
             if stack is None or push is None:
-                later.append(op)  # its handle was saved on another stack
+                later.append(op)  # the handle itself was saved on another stack
             elif push is op:
                 pushes[stack, op.attrs.slot] = op
             else:
@@ -219,7 +229,7 @@ def _restore_stacks(ops: Sequence[Operation]) -> None:
 
 
 def _stack_of(handle: Tensor) -> Any:
-    """The LoopStack whose handle this is, None where that is not known yet."""
+    """Returns the LoopStack operation of a handle, or None where it is not known yet."""
     while handle.op.opdef is not LOOP_STACK:
         if handle.op.opdef is LOOP_STACK_POP:
             if SAVED not in handle.op.extra:
@@ -250,6 +260,6 @@ def _loop_of(op: Operation) -> Any:
 
 
 def _trigger_readers(push: Operation, forward: WhileContext) -> list[Operation]:
-    """The operations that count the iterations of the forward loop only when what is kept is kept."""
+    """Returns the operations that count the iterations of the forward loop only where its values are saved."""
     counts = [c for c in unswitched(push.inputs[1]).consumers() if c.opdef.kind is not Kind.EXIT and forward.holds(c)]
     return [t for c in counts for t in c.control_inputs if t.opdef is CONTROL_TRIGGER and push in t.control_inputs]

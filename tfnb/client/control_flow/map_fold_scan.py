@@ -1,17 +1,18 @@
-"""map_fn, foldl, foldr, scan: a function along the first axis, as a loop over tensor arrays (white paper, 4.4).
+"""map_fn, foldl, foldr, scan: a function of each element along the first axis, as a loop (white paper, section 4.4).
 
-Invariant: the elements are read in order and each result is written once, so gradients go back element by element.
+Invariant: the elements are read in order and each result is written once, so gradients pass from element to element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.nest import flatten, pack, same_structure
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import shape_of
@@ -22,19 +23,20 @@ __all__ = ["API", "foldl", "foldr", "map_fn", "scan"]
 
 def map_fn(
     fn: Callable[..., Any],
-    elems: Any,
-    dtype: Any = None,
+    elems: object,
+    dtype: object = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
     name: str | None = None,
 ) -> Any:
-    """`fn` of each element of `elems` along the first axis, stacked along a new first axis.
+    """Returns the results of `fn` for each element of `elems` along the first axis, stacked along a new first axis.
 
-    `elems`: a tensor, or a structure of tensors of the same first dimension; `fn` takes one element in that structure.
-    `dtype`: (the structure of) the results' dtypes, when they differ from those of `elems`. Raises `DTypeError` for a
-    function that is not callable, `ShapeError` for scalars, `InvalidArgumentError` for other results than announced.
+    `elems` is a tensor, or a structure of tensors of the same first dimension; `fn` takes one element in that
+    structure. `dtype` gives the dtypes of the results, in their structure, where they differ from those of `elems`.
+    Raises `DTypeError` for a function that is not callable, `ShapeError` for scalars, and `InvalidArgumentError` for
+    results other than `dtype` says.
     """
     arrays, n, static = _unstacked(fn, elems, "map_fn")
     graph = graph_of(flatten(elems))
@@ -43,7 +45,7 @@ def map_fn(
         wanted = pack(elems, inputs.dtypes) if dtype is None else dtype
         targets = [TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)]
 
-        def body(i: Any, written: Any) -> Any:
+        def body(i: Tensor, written: Sequence[TensorArray]) -> Any:
             found = fn(pack(elems, inputs.at(i)))
             if not same_structure(wanted, found):
                 raise InvalidArgumentError(
@@ -58,37 +60,37 @@ def map_fn(
 
 def foldl(
     fn: Callable[..., Any],
-    elems: TensorLike,
-    initializer: Any = None,
+    elems: object,
+    initializer: object = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """`fn(...fn(fn(initializer, e0), e1)..., en)` over the elements of `elems` along the first axis.
+    """Returns `fn(...fn(fn(initializer, e0), e1)..., en)` for the elements of `elems` along the first axis.
 
-    Without an `initializer` the first element is it. Raises as `map_fn`.
+    Without an `initializer` the fold begins with the first element. Raises the errors of `map_fn`.
     """
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name or "foldl", False)
 
 
 def foldr(
     fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: object,
+    initializer: object = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """As `foldl`, from the last element to the first."""
+    """Does what `foldl` does, from the last element to the first."""
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name or "foldr", True)
 
 
 def scan(
     fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: object,
+    initializer: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -96,10 +98,10 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """As `foldl`, but all intermediate results, stacked along a new first axis.
+    """Does what `foldl` does, but returns all intermediate results, stacked along a new first axis.
 
-    `fn(accumulated, element)` returns the structure of `initializer` (or of `elems` without one: then the first
-    element is the first result). `reverse` goes from the last element to the first. Raises as `map_fn`.
+    `fn(accumulated, element)` returns the structure of `initializer`; without an initializer, that of `elems`, and the
+    first element is the first result. `reverse` goes from the last element to the first. Raises the errors of `map_fn`.
     """
     arrays, n, static = _unstacked(fn, elems, "scan")
     graph = graph_of(flatten(elems))
@@ -112,7 +114,7 @@ def scan(
         if at is not None:
             targets = [t.write(at, a) for t, a in zip(targets, flatten(start), strict=True)]
 
-        def body(k: Any, accumulated: Any, written: Any) -> Any:
+        def body(k: Tensor, accumulated: object, written: Sequence[TensorArray]) -> Any:
             i = n - 1 - k if reverse else k
             found = fn(accumulated, pack(elems, inputs.at(i)))
             if not same_structure(structure, found):
@@ -130,8 +132,8 @@ def scan(
 
 def _fold(
     fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any,
+    elems: object,
+    initializer: object,
     parallel_iterations: int | None,
     back_prop: bool,
     swap_memory: bool,
@@ -144,7 +146,7 @@ def _fold(
         inputs = _read_from(arrays)
         start, done = _begin(graph, inputs, elems, initializer, n, backwards)
 
-        def body(k: Any, accumulated: Any) -> Any:
+        def body(k: Tensor, accumulated: object) -> Any:
             i = n - 1 - k if backwards else k
             return k + 1, fn(accumulated, pack(elems, inputs.at(i)))
 
@@ -153,18 +155,21 @@ def _fold(
 
 
 class _Inputs:
-    """The elements, to be read one by one."""
+    """The elements as tensor arrays, which are read one by one."""
 
     def __init__(self, arrays: list[TensorArray]) -> None:
         self.arrays = arrays
         self.dtypes = [a.dtype for a in arrays]
 
-    def at(self, i: Any) -> list[Tensor]:
+    def at(self, i: TensorLike) -> list[Tensor]:
+        """Returns the tensors of element `i`, an int32 scalar."""
         return [a.read(i) for a in self.arrays]
 
 
-def _unstacked(fn: Any, elems: Any, what: str) -> tuple[list[Tensor], Any, int | None]:
-    """The tensors of `elems`, how many elements they have (a tensor, or an int), and that number if it is known."""
+def _unstacked(fn: Callable[..., Any], elems: object, what: str) -> tuple[list[Tensor], Any, int | None]:
+    """Returns the tensors of `elems`, their number of elements as a tensor, and that number as an int if it is
+    known.
+    """
     if not callable(fn):
         raise DTypeError(f"{what}: fn must be callable, got {fn!r}")
     leaves = flatten(elems)
@@ -191,14 +196,18 @@ def _read_from(tensors: list[Tensor]) -> _Inputs:
     )
 
 
-def _begin(graph: Any, inputs: _Inputs, elems: Any, initializer: Any, n: Any, backwards: bool) -> tuple[Any, bool]:
-    """What is accumulated before the loop, and whether an element was used up for it."""
+def _begin(
+    graph: GraphBuilder, inputs: _Inputs, elems: object, initializer: object, n: Tensor, backwards: bool
+) -> tuple[Any, bool]:
+    """Returns the accumulated value before the loop, and whether it is an element."""
     if initializer is None:
         return pack(elems, inputs.at(n - 1 if backwards else 0)), True
     return pack(initializer, [graph.to_tensor(x) for x in flatten(initializer)]), False
 
 
-def _loop(n: Any, body: Callable[..., Any], variables: Any, parallel: int | None, back_prop: bool, swap: bool) -> Any:
+def _loop(
+    n: Tensor, body: Callable[..., Any], variables: Sequence[Any], parallel: int | None, back_prop: bool, swap: bool
+) -> Any:
     return while_loop(
         lambda i, *_: i < n,
         body,

@@ -1,6 +1,7 @@
-"""Control flow by its primitives: `tf.control_flow_ops` for who builds branches and loops by hand (white paper, 4.4).
+"""The primitives of control flow, `tf.control_flow_ops`, to build branches and loops by hand (white paper, section
+4.4).
 
-Invariant: what these make is what `tf.cond` and `tf.while_loop` are made of.
+Invariant: `tf.cond` and `tf.while_loop` are built of the same operations.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.variables.variable import group, tuple_
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import (
     CONTROL_TRIGGER,
@@ -30,12 +31,13 @@ from tfnb.ops.control_flow.switch_merge import (
     REF_SWITCH,
     SWITCH,
 )
+from tfnb.types import DTypeLike
 
 __all__ = ["API", "enter", "exit_", "merge", "next_iteration", "switch", "with_dependencies"]
 
 
-def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str | None = None) -> Any:
-    """`output_tensor`, available only after `dependencies` (tensors, operations) have run."""
+def with_dependencies(dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None) -> Any:
+    """Returns `output_tensor`, which is available only after `dependencies` (tensors, operations) have run."""
     graph = graph_of([output_tensor])
     scope = name or "control_dependency"
     with graph.as_default(), graph.name_scope(scope), graph.control_dependencies(dependencies):
@@ -45,16 +47,20 @@ def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str
         return IDENTITY(output_tensor)
 
 
-def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> tuple[Any, Any]:
-    """(`data` where the bool scalar `pred` is false, `data` where it is true): the other one is dead."""
+def switch(
+    data: TensorLike, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> tuple[Any, Any]:
+    """Returns `data` twice: alive where the bool scalar `pred` is false, and alive where it is true; the other is
+    dead.
+    """
     graph = graph_of([data, pred])
-    data = graph.to_tensor(data, dtype)
-    when_false, when_true = (REF_SWITCH if data.spec.ref else SWITCH)(data, pred, name=name)
+    value: Tensor = graph.to_tensor(data, dtype)
+    when_false, when_true = (REF_SWITCH if value.spec.ref else SWITCH)(value, pred, name=name)
     return when_false, when_true
 
 
 def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
-    """(the one of `inputs` that is not dead, its number)."""
+    """Returns (the one of `inputs` that is not dead, its number as an int32 scalar)."""
     output, index = MERGE(list(inputs), name=name)
     return output, index
 
@@ -62,24 +68,26 @@ def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
 def enter(
     data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
 ) -> Any:
-    """`data` inside the loop `frame_name`: in its first iteration, or in all if `is_constant`."""
+    """Returns `data` inside the loop `frame_name`: in its first iteration, or, with `is_constant`, in all
+    iterations.
+    """
     return ENTER(
         data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations, name=name
     )
 
 
 def exit_(data: TensorLike, name: str | None = None) -> Any:
-    """`data` of the loop's last iteration, outside it."""
+    """Returns the value that `data` has in the loop's last iteration, outside the loop."""
     return EXIT(data, name=name)
 
 
 def next_iteration(data: TensorLike, name: str | None = None) -> Any:
-    """`data` in the loop's next iteration."""
+    """Returns `data` in the next iteration of the loop."""
     return NEXT_ITERATION(data, name=name)
 
 
 def loop_cond(pred: TensorLike, name: str | None = None) -> Any:
-    """The bool scalar that decides whether the loop goes on."""
+    """Returns the bool scalar `pred` as the value that decides whether the loop continues."""
     return LOOP_COND(pred, name=name)
 
 

@@ -1,13 +1,14 @@
-"""tf.TensorArray: values written one by one, in loops above all (white paper, section 4.4).
+"""tf.TensorArray: an array whose elements are written one by one, most often in loops (white paper, section 4.4).
 
-A handle to an array in the step, and the flow that orders reads after writes: each write gives a new `TensorArray` with
-a new flow. Invariant: what reads an array gets all that was written on the way to its flow.
+An object holds a handle of an array that exists during the step, and the flow, a scalar that orders reads after writes:
+each write returns a new `TensorArray` with a new flow. Invariant: a read sees all writes on the way to its flow.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tfnb.client.argument_types import ScalarLike
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
@@ -26,30 +27,57 @@ from tfnb.ops.state.tensor_array import (
     TENSOR_ARRAY_SPLIT,
     TENSOR_ARRAY_WRITE,
 )
-from tfnb.types import DType, Shape, as_dtype, as_shape, int32, int64, unknown_shape
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, int64
 
 __all__ = ["API", "TensorArray"]
 
 
+class _ElementShape:
+    """The known shape of the elements, shared by all references to an array.
+
+    With `infer` all elements have one shape, so each write can add to what is known.
+    """
+
+    def __init__(self, shape: Shape, infer: bool) -> None:
+        self.shape = shape
+        self.infer = infer
+
+    @property
+    def attr(self) -> Shape | None:
+        """The shape as an attribute of the operations: None where not even the rank is known."""
+        return None if self.shape.dims is None else self.shape
+
+    def learn(self, shape: Shape) -> None:
+        """Merges the shape of an element into what is known. Raises `ShapeError` if it does not fit."""
+        if not self.infer:
+            return
+        if not self.shape.is_compatible_with(shape):
+            raise ShapeError(
+                f"TensorArray: an element of shape {shape}, where elements have shape {self.shape} (consider "
+                "infer_shape=False)"
+            )
+        self.shape = self.shape.merge_with(shape)
+
+
 class TensorArray:
-    """An array of tensors of `dtype`, of `size` elements (more with `dynamic_size`), each written once.
+    """An array of `size` tensors of `dtype`, each written once; with `dynamic_size` it grows.
 
     `clear_after_read` frees an element when it is read; `infer_shape` demands that all have one shape; `element_shape`
-    says what is known of it. `handle` and `flow` make another reference to an array that exists. Raises
-    `InvalidArgumentError` when neither a size nor a handle is given, or both.
+    is what is known of it. `handle` and `flow` refer to an array that exists already. Raises `InvalidArgumentError`
+    when neither a size nor a handle is given, or both.
     """
 
     def __init__(
         self,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: ScalarLike | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
         handle: Tensor | None = None,
         flow: Tensor | None = None,
         infer_shape: bool = True,
-        element_shape: Any = None,
+        element_shape: ShapeLike | None = None,
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
@@ -62,9 +90,7 @@ class TensorArray:
         if handle is not None and flow is None:
             raise InvalidArgumentError("TensorArray: a handle needs its flow")
         self._dtype = as_dtype(dtype).base_dtype
-        self._infer_shape = infer_shape or element_shape is not None
-        # One list for all references to the array: what one write tells of the shape, all know.
-        self._known = [unknown_shape if element_shape is None else as_shape(element_shape)]
+        self._element = _ElementShape(as_shape(element_shape), infer_shape or element_shape is not None)
         self._size = None if size is None else size
         self._dynamic = bool(dynamic_size)
         self._handle: Tensor
@@ -78,7 +104,7 @@ class TensorArray:
             self._handle, self._flow = TENSOR_ARRAY(
                 graph.to_tensor(size, int32),
                 dtype=self._dtype,
-                element_shape=self._shape_attr(),
+                element_shape=self._element.attr,
                 dynamic_size=self._dynamic,
                 clear_after_read=clear,
                 identical_element_shapes=infer_shape,
@@ -86,99 +112,104 @@ class TensorArray:
                 name=scope,
             )
 
-    def _shape_attr(self) -> Shape | None:
-        return None if self._known[0].dims is None else self._known[0]
-
-    # what it is
+    # properties
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self._dtype
 
     @property
     def handle(self) -> Tensor:
+        """The resource handle, which all references to the array share."""
         return self._handle
 
     @property
     def flow(self) -> Tensor:
+        """The float32 scalar that orders operations on the array."""
         return self._flow
 
     @property
     def graph(self) -> Any:
+        """The graph of the array."""
         return self._flow.graph
 
     @property
     def op(self) -> Any:
+        """The operation that created the array."""
         return self._handle.op
 
     @property
     def element_shape(self) -> Shape:
         """What is known of the shape of every element."""
-        return self._known[0]
+        return self._element.shape
 
     @property
     def dynamic_size(self) -> bool:
+        """Whether the array grows when an element beyond its size is written."""
         return self._dynamic
 
     def with_flow(self, flow: Tensor) -> TensorArray:
-        """The same array, as it is after `flow`."""
+        """Returns a reference to the same array after the operations that `flow` depends on."""
         found = TensorArray.__new__(TensorArray)
         found.__dict__.update(self.__dict__)
         found._flow = flow
         return found
 
     def identity(self) -> TensorArray:
-        """The same array; reads of it wait for control dependencies that are in force now."""
+        """Returns the same array; reads of it wait for the control dependencies in force."""
         return self.with_flow(IDENTITY(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """The array that collects the gradient by this one's elements."""
+        """Returns the array that collects the gradients of this one's elements; `source` names the gradient
+        computation.
+        """
         handle, made = TENSOR_ARRAY_GRAD(self._handle, self._flow if flow is None else flow, source=source, name=name)
         found = TensorArray(
             self._dtype,
             handle=handle,
             flow=made,
-            infer_shape=self._infer_shape,
-            element_shape=self._shape_attr(),
+            infer_shape=self._element.infer,
+            element_shape=self._element.attr,
         )
         return found
 
     # elements
 
-    def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The element `index`, an int32 scalar."""
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
+        """Returns the element `index`, an int32 scalar."""
         value: Tensor = TENSOR_ARRAY_READ(self._handle, index, self._flow, dtype=self._dtype, name=name)
-        value.set_shape(self._known[0])
+        value.set_shape(self._element.shape)
         return value
 
-    def write(self, index: Any, value: TensorLike, name: str | None = None) -> TensorArray:
-        """The array with `value` as element `index`. Raises `DTypeError`, `ShapeError` for one that does not fit."""
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Returns the array with `value` as element `index`. Raises `DTypeError` or `ShapeError` if it does not fit."""
         value = self._tensor(value)
-        self._learn(value.shape)
+        self._element.learn(value.shape)
         return self.with_flow(TENSOR_ARRAY_WRITE(self._handle, index, value, self._flow, name=name))
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements along a new first axis, shape (size, ...)."""
+        """Returns all elements along a new first axis: shape (size, ...)."""
         graph = self.graph
         with graph.as_default(), graph.name_scope(name or "TensorArrayStack"):
             found = self.gather(range_(0, self.size()))
             static = None if self._dynamic else self._static_size()
-            if static is not None and self._known[0].dims is not None:
-                found.set_shape(Shape((static, *self._known[0].dims)))
+            if static is not None and self._element.shape.dims is not None:
+                found.set_shape(Shape((static, *self._element.shape.dims)))
             return found
 
     pack = stack
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements `indices`, an int32 vector, along a new first axis."""
+        """Returns the elements `indices`, an int32 vector, along a new first axis."""
         found: Tensor = TENSOR_ARRAY_GATHER(
-            self._handle, indices, self._flow, dtype=self._dtype, element_shape=self._shape_attr(), name=name
+            self._handle, indices, self._flow, dtype=self._dtype, element_shape=self._element.attr, name=name
         )
         return found
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements along their first axis, which may differ in length."""
-        dims = self._known[0].dims
+        """Returns all elements joined along their first axis, in which they may differ in length."""
+        dims = self._element.shape.dims
         found: Tensor = TENSOR_ARRAY_CONCAT(
             self._handle,
             self._flow,
@@ -188,8 +219,8 @@ class TensorArray:
         )[0]
         return found
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """The array with the parts of `value` along its first axis as elements."""
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Returns the array whose elements are the parts of `value` along its first axis."""
         graph = self.graph
         with graph.as_default(), graph.name_scope(name or "TensorArrayUnstack"):
             value = self._tensor(value)
@@ -198,28 +229,30 @@ class TensorArray:
 
     unpack = unstack
 
-    def scatter(self, indices: TensorLike, value: Any, name: str | None = None) -> TensorArray:
-        """The array with part i of `value` along its first axis as element `indices[i]`."""
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Returns the array in which part i of `value` along its first axis is element `indices[i]`."""
         value = self._tensor(value)
         if value.shape.dims is not None:
             if not value.shape.dims:
                 raise ShapeError("TensorArray.scatter: the value must have at least one dimension", value.op)
-            self._learn(Shape(value.shape.dims[1:]))
+            self._element.learn(Shape(value.shape.dims[1:]))
         return self.with_flow(TENSOR_ARRAY_SCATTER(self._handle, indices, value, self._flow, name=name))
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """The array with pieces of `value` along its first axis, of `lengths` rows, as elements."""
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
+        """Returns the array whose elements are consecutive pieces of `value`, of `lengths` rows each (an int64
+        vector).
+        """
         value = self._tensor(value)
         lengths = self.graph.to_tensor(lengths, int64) if not isinstance(lengths, Tensor) else lengths
         known = constant_value(lengths)
         dims = value.shape.dims
-        if self._infer_shape and known is not None and dims is not None and known.size:
+        if self._element.infer and known is not None and dims is not None and known.size:
             same = int(known[0]) if bool((known == known[0]).all()) else None
-            self._learn(Shape((same, *dims[1:])))
+            self._element.learn(Shape((same, *dims[1:])))
         return self.with_flow(TENSOR_ARRAY_SPLIT(self._handle, value, lengths, self._flow, name=name))
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements there are, an int32 scalar."""
+        """Returns the number of elements, an int32 scalar."""
         static = None if self._dynamic else self._static_size()
         if static is not None:
             return self.graph.to_tensor(static, int32)
@@ -227,7 +260,7 @@ class TensorArray:
         return found
 
     def close(self, name: str | None = None) -> Any:
-        """The operation that frees the elements."""
+        """Returns the operation that frees the elements."""
         return TENSOR_ARRAY_CLOSE(self._handle, name=name)
 
     def _static_size(self) -> int | None:
@@ -236,7 +269,7 @@ class TensorArray:
         known = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
         return None if known is None else int(known)
 
-    def _tensor(self, value: Any) -> Tensor:
+    def _tensor(self, value: TensorLike) -> Tensor:
         found: Tensor = self.graph.to_tensor(value, self._dtype)
         if found.dtype is not self._dtype:
             raise DTypeError(
@@ -244,18 +277,8 @@ class TensorArray:
             )
         return found
 
-    def _learn(self, shape: Shape) -> None:
-        """An element has this shape; with `infer_shape` all have."""
-        if not self._known[0].is_compatible_with(shape) and self._infer_shape:
-            raise ShapeError(
-                f"TensorArray: an element of shape {shape}, where elements have shape {self._known[0]} (consider "
-                "infer_shape=False)"
-            )
-        if self._infer_shape:
-            self._known[0] = self._known[0].merge_with(shape)
-
     def __repr__(self) -> str:
-        return f"<tf.TensorArray '{self._handle.name}' dtype={self._dtype.name} element_shape={self._known[0]}>"
+        return f"<tf.TensorArray '{self._handle.name}' dtype={self._dtype.name} element_shape={self._element.shape}>"
 
 
 API: dict[str, Any] = {"TensorArray": TensorArray}

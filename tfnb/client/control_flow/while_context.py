@@ -1,8 +1,9 @@
 """WhileContext: one loop of the graph (white paper, section 4.4; OSDI'16, section 3.4).
 
-A loop variable is Enter -> Merge -> Switch; the Switch leads to the body and by NextIteration back to the Merge, or to
-Exit. What the body reads from outside is a constant Enter: the same in all iterations. Invariant: `enters`, `merges`,
-`inputs`, `results` and `exits` hold a loop variable each, at the same place.
+A loop variable is Enter -> Merge -> Switch; the Switch leads to the body, and from there by NextIteration back to the
+Merge, or to Exit. A tensor from outside that the body reads comes in by a constant Enter and is the same in all
+iterations. Invariant: the lists `enters`, `merges`, `inputs`, `results` and `exits` are in the same order, one entry
+for each loop variable.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from tfnb.client.control_flow.control_context import (
 )
 from tfnb.client.variables.reads import ImplicitRead, read_in
 from tfnb.errors import DTypeError, ShapeError
-from tfnb.ir.builder import replace_input
+from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import (
     ENTER,
@@ -41,17 +42,17 @@ __all__ = ["LOOP", "WhileContext"]
 
 
 class WhileContext(Context):
-    """A loop while it is built, and what gradients need to know of it afterwards.
+    """A loop during its construction, with what gradients need to know of it afterwards.
 
-    `inputs` are the loop variables as the body gets them, `results` what it makes of them, `exits` the values after
-    the loop.
+    `inputs` are the loop variables at the beginning of the body, `results` those at its end, and `exits` the values
+    after the loop.
     """
 
     is_loop = True
 
     def __init__(
         self,
-        graph: Any,
+        graph: GraphBuilder,
         parallel_iterations: int = 10,
         back_prop: bool = True,
         swap_memory: bool = False,
@@ -70,13 +71,16 @@ class WhileContext(Context):
         self.pred: Any = None  # output of the LoopCond
         self._constants: set[Tensor] = set()  # outputs of constant Enters
 
-    # what comes in
+    # tensors that enter
 
     def drives(self, t: Tensor) -> bool:
         return self.has(t) and t not in self._constants
 
     def is_place(self, t: Tensor) -> bool:
-        """A reference made outside comes in by RefEnter, so that all in the loop is of the loop's frame."""
+        """Returns whether the tensor enters as it is.
+
+        A reference from outside does not: it enters by RefEnter, so that all operations in the loop are in its frame.
+        """
         return t.op.opdef.kind is Kind.CONST and super().is_place(t)
 
     def capture(self, t: Tensor) -> Tensor:
@@ -96,7 +100,7 @@ class WhileContext(Context):
         return found
 
     def controls(self, ops: Sequence[Operation]) -> list[Operation]:
-        """Operations outside are waited for once, before the loop begins."""
+        """Returns the control inputs inside; for operations outside the loop waits once, before it begins."""
         inside = []
         for op in ops:
             if self.holds(op):
@@ -113,7 +117,7 @@ class WhileContext(Context):
     # building
 
     def add_variable(self, value: Tensor, shape: Shape | None = None) -> Tensor:
-        """Enter and Merge of a loop variable that begins as `value`; called in the outer context."""
+        """Adds Enter and Merge of a loop variable that begins as `value`; called in the outer context."""
         enter = self._enter(value, constant=False)
         self.enters.append(enter)
         self.made_outside.add(enter)
@@ -126,8 +130,8 @@ class WhileContext(Context):
         self.merges.append(merge)
         return merge
 
-    def decide(self, pred: Any) -> None:
-        """The loop goes on while `pred` is true. Called inside, before the body."""
+    def decide(self, pred: TensorLike) -> None:
+        """The loop continues while `pred` is true. Called inside, before the body."""
         pred = self.graph.to_tensor(pred)
         if not pred.dtype.is_bool:
             raise DTypeError(f"while_loop: cond must return a bool, got {pred.dtype.name}", pred.op)
@@ -136,7 +140,7 @@ class WhileContext(Context):
         self.pred = LOOP_COND(self.inside(pred), name="LoopCond")
 
     def take(self, merge: Tensor) -> Tensor:
-        """The loop variable as the body sees it; its Exit is made too. Called inside."""
+        """Returns the loop variable for the body, and creates its Exit. Called inside."""
         leave, go_on = SWITCH(merge, self.pred, name="Switch")
         value: Tensor = IDENTITY(go_on, name="Identity")
         self.inputs.append(value)
@@ -146,7 +150,7 @@ class WhileContext(Context):
         return value
 
     def close(self, k: int, result: Tensor) -> None:
-        """`result` is what loop variable `k` is in the next iteration. Called inside."""
+        """Makes `result` the value of loop variable `k` in the next iteration. Called inside."""
         merge = self.merges[k]
         if result.dtype is not merge.dtype:
             raise DTypeError(
@@ -167,7 +171,7 @@ class WhileContext(Context):
         cond: Callable[[list[Tensor]], Any],
         body: Callable[[list[Tensor]], Sequence[Tensor]],
     ) -> list[Tensor]:
-        """The whole loop over `values`; the exits. Called in the outer context."""
+        """Builds the whole loop over `values` and returns the exits. Called in the outer context."""
         for value, shape in zip(values, shapes, strict=True):
             self.add_variable(value, shape)
         with self.opened():
@@ -188,15 +192,15 @@ class WhileContext(Context):
 
     @cached_property
     def _changing(self) -> list[Operation]:
-        """The operations in the finished loop that change variables."""
+        """Returns the operations in the finished loop that change variables."""
         made = self.graph.get_operations()[self.enters[0].op.id :]
         return [op for op in made if op.opdef.writes and self.holds(op)]
 
     def read_in_iterations(self) -> None:
-        """Lets the finished loop read in each iteration the variables that it changes, not once before it begins.
+        """Lets the finished loop read the variables that it changes in each iteration, not once before it begins.
 
-        Such a read waits for all that the iteration before made of the loop variables, and what changes the variable in
-        the same iteration waits for the read.
+        Such a read waits for all values that the previous iteration computed for the loop variables, and an operation
+        that changes the variable in the same iteration waits for the read.
         """
         for outside, entered in list(self.entered.items()):
             read: ImplicitRead | None = outside.op.extra.get(READ)
@@ -213,7 +217,7 @@ class WhileContext(Context):
             del self.entered[outside]
 
     def _begin_with(self, read: ImplicitRead, in_condition: bool) -> Tensor:
-        """The variables' value at the beginning of each iteration, of its condition or of its body."""
+        """Returns the variables' value at the beginning of each iteration: of its condition or of its body."""
         after = tuple(t.op for t in (self.merges if in_condition else self.inputs))
         known = (self, after) in read.made
         value = read_in(read, self, after)
@@ -225,12 +229,12 @@ class WhileContext(Context):
 
 
 def _changed(op: Operation) -> frozenset[Operation]:
-    """The variables that the operation itself changes."""
+    """Returns the variables that the operation itself changes."""
     return frozenset(root_variable(op.inputs[k]) for k in op.opdef.writes)
 
 
 def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:
-    """A loop variable's shape must be at most as specific as that of each iteration's value."""
+    """Raises `ShapeError` if the shape of a loop variable is more specific than the shape of each iteration's value."""
     wanted, got = merge.shape.dims, following.shape.dims
     if wanted is None:
         return

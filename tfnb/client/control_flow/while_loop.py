@@ -1,12 +1,12 @@
 """tf.while_loop: repeats a body while a condition holds (white paper, section 4.4; OSDI'16, section 3.4).
 
-Loop variables are any structure of tensors, tensor arrays, sparse tensors and indexed slices. Invariant: the value of
-each variable in an iteration is what the body returned for it in the one before.
+Loop variables are any structure of tensors, tensor arrays, sparse tensors and indexed slices. Invariant: the value of a
+loop variable in an iteration is the one that the body returned for it in the previous iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.while_context import WhileContext
@@ -16,7 +16,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.math.compare import LOGICAL_AND
 from tfnb.types import Shape, as_shape, int32
 
@@ -26,24 +26,24 @@ __all__ = ["API", "while_loop"]
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    loop_vars: Sequence[Any],
+    shape_invariants: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-    maximum_iterations: Any = None,
+    maximum_iterations: TensorLike | None = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Repeats `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` is true; the loop variables afterwards.
+    """Repeats `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` is true, and returns the last loop variables.
 
-    `loop_vars`: a list or tuple of (structures of) tensors; the body returns as many, of the same dtypes. Shapes must
-    stay the same unless `shape_invariants` (the same structure, of shapes) say what is known of them in all iterations.
-    At most `parallel_iterations` iterations overlap; `maximum_iterations` ends the loop whatever `cond` says;
-    `swap_memory` keeps what gradients need in the host's memory. A single tensor comes back bare, unless
-    `return_same_structure`. Raises `DTypeError` for functions that are not callable, a condition that is not a
-    bool or a variable whose dtype changes, `ShapeError` for one whose shape changes, `InvalidArgumentError` for a
-    body that returns another structure.
+    `loop_vars` is a list or tuple of (structures of) tensors; the body returns as many, of the same dtypes. Shapes must
+    stay the same unless `shape_invariants`, the same structure of shapes, says what is known of them in all iterations.
+    At most `parallel_iterations` iterations overlap. `maximum_iterations` ends the loop whatever `cond` returns.
+    `swap_memory` keeps what gradients need in the host's memory. A single tensor is returned without a list unless
+    `return_same_structure`. Raises `DTypeError` for functions that are not callable, a condition that is not a bool or
+    a variable whose dtype changes, `ShapeError` for one whose shape changes, and `InvalidArgumentError` for a body that
+    returns another structure.
     """
     if not callable(cond):
         raise DTypeError("while_loop: cond must be callable")
@@ -76,7 +76,7 @@ def while_loop(
     return result[0] if single and not return_same_structure else result
 
 
-def _limit(graph: GraphBuilder, maximum_iterations: Any) -> Tensor:
+def _limit(graph: GraphBuilder, maximum_iterations: TensorLike) -> Tensor:
     limit: Tensor = graph.to_tensor(maximum_iterations)
     if not limit.dtype.is_integer or limit.shape.ndims not in (0, None):
         raise ShapeError(
@@ -85,8 +85,8 @@ def _limit(graph: GraphBuilder, maximum_iterations: Any) -> Tensor:
     return limit
 
 
-def _as_returned(found: Any, variables: Any) -> Any:
-    """What a body returned, as the list or tuple of loop variables that it stands for."""
+def _as_returned(found: Any, variables: Sequence[Any]) -> Any:
+    """Returns what a body returned in the form of the loop variables: a list or tuple."""
     if isinstance(found, Operation) or found is None:
         raise InvalidArgumentError(f"while_loop: body must return the loop variables, got {found!r}")
     one = len(variables) == 1 and not (
@@ -95,7 +95,14 @@ def _as_returned(found: Any, variables: Any) -> Any:
     return [found] if one or not isinstance(found, (list, tuple)) else found
 
 
-def _build(graph: Any, loop: WhileContext, cond: Any, body: Any, loop_vars: Any, shape_invariants: Any) -> Any:
+def _build(
+    graph: GraphBuilder,
+    loop: WhileContext,
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Sequence[Any],
+    shape_invariants: object,
+) -> Any:
     leaves = flatten(loop_vars)
     values = [_value(graph, leaf) for leaf in leaves]
     structure = pack(loop_vars, values)
@@ -115,13 +122,13 @@ def _build(graph: Any, loop: WhileContext, cond: Any, body: Any, loop_vars: Any,
     return pack(returned[0], exits)
 
 
-def _value(graph: GraphBuilder, leaf: Any) -> Tensor:
+def _value(graph: GraphBuilder, leaf: TensorLike) -> Tensor:
     found: Tensor = graph.to_tensor(leaf)
     return found
 
 
-def _shapes(structure: Any, values: list[Tensor], invariants: Any) -> list[Shape | None]:
-    """What is known of each variable's shape in all iterations, None for the shape with which it enters."""
+def _shapes(structure: object, values: list[Tensor], invariants: object) -> list[Shape | None]:
+    """Returns the static shape of each variable in all iterations; None stands for the shape with which it enters."""
     if invariants is None:
         return [None] * len(values)
     found = list(_invariants(structure, invariants))
@@ -133,8 +140,10 @@ def _shapes(structure: Any, values: list[Tensor], invariants: Any) -> list[Shape
     return found
 
 
-def _invariants(structure: Any, invariants: Any) -> Any:
-    """A shape (or None) per leaf; a composite (tensor array, sparse tensor) takes one for all that it is made of."""
+def _invariants(structure: object, invariants: Any) -> Any:
+    """Yields a shape (or None) for each leaf; a composite (tensor array, sparse tensor) has one for all of its
+    parts.
+    """
     if isinstance(structure, dict):
         for key in sorted(structure):
             yield from _invariants(structure[key], invariants[key])

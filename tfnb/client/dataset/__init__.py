@@ -1,1 +1,1 @@
-"""tf.data: data sets, their elements, functions and iterators."""
+"""tf.data: data sets with their elements, functions of elements, and iterators."""

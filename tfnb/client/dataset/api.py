@@ -1,116 +1,132 @@
-"""The names of `tf.data` and `tf.contrib.data`: data sets of files, and transformations for `Dataset.apply`."""
+"""The names of `tf.data` and `tf.contrib.data`: data sets of files, and transformations for `Dataset.apply`.
+
+Invariant: a file is opened when an iterator reaches it, not when the data set is created.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias, cast
 
-from tfnb.client.dataset.dataset import Dataset, long
+from tfnb.client.dataset.dataset import Dataset
+from tfnb.client.dataset.element_spec import ElementSpec
 from tfnb.client.dataset.groups import bucket_by_sequence_length, group_by_window, scan
 from tfnb.client.dataset.iterators import Iterator
+from tfnb.client.dataset.transformations import long
 from tfnb.client.io.records import TFRecordOptions
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import TensorLike
-from tfnb.ops.dataset import dataset_ops as ops
-from tfnb.types import as_shape, string
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.dataset import source_ops
+from tfnb.ops.dataset.definition import SkipCount
+from tfnb.types import scalar, string
 
-__all__ = ["API", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
+__all__ = ["API", "Compression", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset", "compression"]
 
 Transformation = Callable[[Dataset], Dataset]
+Compression: TypeAlias = TensorLike | TFRecordOptions | None
 
 
-class _FileDataset(Dataset):
-    """Records of files, one string scalar each."""
-
-    def __init__(self, name: str, filenames: Any, *rest: Any, **attrs: Any) -> None:
-        graph = get_default_graph()
-        handle = ops.BY_NAME[name](
-            graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string),
-            *rest,
-            output_types=(string,),
-            output_shapes=(as_shape([]),),
-            graph=graph,
-            **attrs,
-        )
-        super().__init__(handle, string, [as_shape([])])
+_STRINGS = ElementSpec(string, (scalar,))
 
 
-def compression(kind: Any) -> Any:
-    if hasattr(kind, "dtype"):
+def _records(op: OpDef, filenames: TensorLike, *rest: TensorLike, **attrs: bool | SkipCount) -> Tensor:
+    """The variant scalar of a data set of the records of files, one string scalar each."""
+    graph = get_default_graph()
+    names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
+    found: Tensor = op(names, *rest, graph=graph, **(_STRINGS.wire_attrs() | attrs))
+    return found
+
+
+def compression(kind: Compression) -> TensorLike:
+    """The op's input for a compression type: a tensor as it is, "" for None, else the name of the type.
+
+    Raises `InvalidArgumentError` for an unknown type.
+    """
+    if kind is not None and not isinstance(kind, TFRecordOptions) and hasattr(kind, "dtype"):
         return kind
-    if kind is None:
-        return ""
-    return TFRecordOptions.get_compression_type_string(kind)
+    return TFRecordOptions.get_compression_type_string(cast("TFRecordOptions | str | None", kind))
 
 
-class TextLineDataset(_FileDataset):
-    """The lines of files, without their ends. compression_type: None, "GZIP" or "ZLIB"."""
+class TextLineDataset(Dataset):
+    """The lines of text files, without line ends, as string scalars.
 
-    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None) -> None:
-        super().__init__("TextLineDataset", filenames, compression(compression_type), long(buffer_size or 0))
-
-
-class TFRecordDataset(_FileDataset):
-    """The records of TFRecord files. compression_type: None, "GZIP" or "ZLIB".
-
-    A damaged record is a `DataLossError` with file and offset, or left out with `skip_corrupt`; `skipped` counts them.
+    filenames: a string scalar or vector. compression_type: None or "" (none), "GZIP" or "ZLIB". buffer_size: bytes that
+    are read at once.
     """
 
     def __init__(
-        self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, skip_corrupt: bool = False
+        self, filenames: TensorLike, compression_type: Compression = None, buffer_size: TensorLike | None = None
     ) -> None:
-        count = ops.SkipCount()
-        super().__init__(
-            "TFRecordDataset",
-            filenames,
-            compression(compression_type),
-            long(buffer_size or 0),
-            skip_corrupt=skip_corrupt,
-            skipped=count,
-        )
-        self._skipped = [count]
+        kind, size = compression(compression_type), long(buffer_size or 0)
+        super().__init__(_records(source_ops.TEXT_LINE, filenames, kind, size), _STRINGS)
 
 
-class FixedLengthRecordDataset(_FileDataset):
-    """The records of `record_bytes` of files, between a header and a footer."""
+class TFRecordDataset(Dataset):
+    """The records of TFRecord files, as string scalars.
+
+    The arguments are those of `TextLineDataset`. A step raises `DataLossError` with file and offset for a damaged
+    record. With `skip_corrupt` damaged records are skipped, and `skipped` counts them.
+    """
 
     def __init__(
         self,
-        filenames: Any,
-        record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
+        filenames: TensorLike,
+        compression_type: Compression = None,
+        buffer_size: TensorLike | None = None,
+        skip_corrupt: bool = False,
     ) -> None:
-        super().__init__(
-            "FixedLengthRecordDataset",
-            filenames,
-            long(header_bytes or 0),
-            long(record_bytes),
-            long(footer_bytes or 0),
-            long(buffer_size or 0),
-        )
+        count = SkipCount()
+        kind, size = compression(compression_type), long(buffer_size or 0)
+        handle = _records(source_ops.TF_RECORD, filenames, kind, size, skip_corrupt=skip_corrupt, skipped=count)
+        super().__init__(handle, _STRINGS, [count])
+
+
+class FixedLengthRecordDataset(Dataset):
+    """The records of `record_bytes` bytes each of files, as string scalars.
+
+    filenames: a string scalar or vector. header_bytes, footer_bytes: bytes at the start and at the end of each file
+    that belong to no record. A step raises an error when the rest is no whole number of records.
+    """
+
+    def __init__(
+        self,
+        filenames: TensorLike,
+        record_bytes: TensorLike,
+        header_bytes: TensorLike | None = None,
+        footer_bytes: TensorLike | None = None,
+        buffer_size: TensorLike | None = None,
+    ) -> None:
+        sizes = (header_bytes or 0, record_bytes, footer_bytes or 0, buffer_size or 0)
+        handle = _records(source_ops.FIXED_LENGTH_RECORD, filenames, *(long(n) for n in sizes))
+        super().__init__(handle, _STRINGS)
 
 
 def batch_and_drop_remainder(batch_size: TensorLike) -> Transformation:
-    """`batch` without a smaller one at the end."""
+    """Like `Dataset.batch` with `batch_size`, but a last batch with fewer elements is dropped."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
-def shuffle_and_repeat(buffer_size: TensorLike, count: Any = None, seed: int | None = None) -> Transformation:
-    """`shuffle`, then `repeat`."""
+def shuffle_and_repeat(
+    buffer_size: TensorLike, count: TensorLike | None = None, seed: int | None = None
+) -> Transformation:
+    """`Dataset.shuffle` with `buffer_size` and `seed`, then `Dataset.repeat` with `count`."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
 def map_and_batch(
     map_func: Callable[..., Any],
-    batch_size: TensorLike,
-    num_parallel_batches: Any = None,
+    batch_size: int,
+    num_parallel_batches: int | None = None,
     drop_remainder: bool = False,
-    num_parallel_calls: Any = None,
+    num_parallel_calls: int | None = None,
 ) -> Transformation:
-    """`map`, then `batch`."""
+    """`Dataset.map` with `map_func`, then `Dataset.batch` with `batch_size` and `drop_remainder`.
+
+    num_parallel_batches, num_parallel_calls: how many batches or elements are computed at once. Raises
+    `InvalidArgumentError` when both are given.
+    """
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise InvalidArgumentError("map_and_batch: num_parallel_batches and num_parallel_calls exclude each other")
     calls = num_parallel_calls
@@ -121,48 +137,54 @@ def map_and_batch(
 
 def parallel_interleave(
     map_func: Callable[..., Any],
-    cycle_length: Any,
-    block_length: int = 1,
+    cycle_length: TensorLike,
+    block_length: TensorLike = 1,
     sloppy: bool = False,
-    buffer_output_elements: Any = None,
-    prefetch_input_elements: Any = None,
+    buffer_output_elements: TensorLike | None = None,
+    prefetch_input_elements: TensorLike | None = None,
 ) -> Transformation:
-    """`interleave`, always in the same order."""
+    """`Dataset.interleave` with `map_func`, `cycle_length` and `block_length`, always in the same order.
+
+    `sloppy` and the numbers of buffered elements have no effect.
+    """
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
 
 def ignore_errors() -> Transformation:
-    """Leaves out elements whose making fails."""
+    """`Dataset.ignore_errors`: skips the elements whose computation fails."""
     return lambda dataset: dataset.ignore_errors()
 
 
 def unbatch() -> Transformation:
-    """The rows of each element."""
+    """`Dataset.unbatch`: the rows of each element, as separate elements."""
     return lambda dataset: dataset.unbatch()
 
 
-def prefetch_to_device(device: Any, buffer_size: TensorLike | None = None) -> Transformation:
-    """`prefetch`; elements are copied to their device when a step reads them."""
+def prefetch_to_device(device: object, buffer_size: TensorLike | None = None) -> Transformation:
+    """`Dataset.prefetch` with `buffer_size`, by default 1.
+
+    A step copies elements to the device that needs them, so `device` has no effect.
+    """
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 
 
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:
-    """`dataset.make_one_shot_iterator()`."""
+    """Returns `dataset.make_one_shot_iterator()`."""
     return dataset.make_one_shot_iterator()
 
 
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
-    """`dataset.make_initializable_iterator(shared_name)`."""
+    """Returns `dataset.make_initializable_iterator(shared_name)`."""
     return dataset.make_initializable_iterator(shared_name)
 
 
-def get_output_types(dataset_or_iterator: Any) -> Any:
-    """The dtypes of the elements of a data set or iterator, in their structure."""
+def get_output_types(dataset_or_iterator: Dataset | Iterator) -> Any:
+    """The dtypes of the elements of a data set or iterator, in the structure of an element."""
     return dataset_or_iterator.output_types
 
 
-def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """The static shapes of the elements of a data set or iterator, in their structure."""
+def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> Any:
+    """The static shapes of the elements of a data set or iterator, in the structure of an element."""
     return dataset_or_iterator.output_shapes
 
 

@@ -1,6 +1,6 @@
-"""Data sets of comma-separated values: `CsvDataset`, and `make_csv_dataset`, which finds names and types itself.
+"""Data sets of comma-separated values: `CsvDataset`, and `make_csv_dataset`, which infers column names and types.
 
-Invariant: files are looked at when the graph is built only to find names and types that were not given.
+Invariant: while the graph is built, files are read only to infer names and types that the user did not give.
 """
 
 from __future__ import annotations
@@ -9,43 +9,51 @@ import glob
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfnb.client.dataset.api import compression
-from tfnb.client.dataset.dataset import Dataset, long
+from tfnb.client.dataset.api import Compression, compression
+from tfnb.client.dataset.dataset import Dataset
+from tfnb.client.dataset.element_spec import ElementSpec
+from tfnb.client.dataset.transformations import long
+from tfnb.client.io.records import TFRecordOptions
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.io.csv_files import CSV_DATASET, CSV_TYPES, CsvFile
 from tfnb.ops.io.files import csv_fields
-from tfnb.types import DType, as_dtype, bool_, float32, float64, int32, int64, scalar, string
+from tfnb.types import DType, DTypeLike, as_dtype, bool_, float32, float64, int32, int64, scalar, string
 
 __all__ = ["API", "CsvDataset"]
 
+Path: TypeAlias = str | bytes | os.PathLike[str]
+FilePattern: TypeAlias = Path | Sequence[Path]
+
 
 class CsvDataset(Dataset):
-    """The records of files of comma-separated values: tuples of scalars.
+    """The records of files of comma-separated values, as tuples of scalars.
 
-    record_defaults: for each column a dtype (the field must be there), or a tensor of the value for missing fields.
-    compression_type: None, "GZIP" or "ZLIB". header: the first record of each file is skipped. na_value: a field of
-    this text counts as missing. select_cols: the columns wanted, ascending. A bad record is an `InvalidArgumentError`
-    with file and record when the data set is walked.
+    record_defaults: for each column its dtype (every record must have the field), or a tensor with the value of missing
+    fields. compression_type: None, "GZIP" or "ZLIB". header: skip the first record of each file. field_delim: the
+    separator, one character. use_quote_delim: fields may be enclosed in double quotes. na_value: a field with this text
+    is missing. select_cols: the numbers of the columns to read, ascending; None reads all. Raises
+    `InvalidArgumentError` for a dtype that a column cannot have; a step raises it, with file and record, for a bad
+    record.
     """
 
     def __init__(
         self,
-        filenames: Any,
-        record_defaults: Sequence[Any],
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        header: Any = False,
-        field_delim: Any = ",",
-        use_quote_delim: Any = True,
-        na_value: Any = "",
-        select_cols: Any = None,
+        filenames: TensorLike,
+        record_defaults: Sequence[TensorLike | DTypeLike],
+        compression_type: Compression = None,
+        buffer_size: TensorLike | None = None,
+        header: TensorLike = False,
+        field_delim: TensorLike = ",",
+        use_quote_delim: TensorLike = True,
+        na_value: TensorLike = "",
+        select_cols: Sequence[int] | None = None,
     ) -> None:
         graph = graph_of([filenames, *record_defaults])
         defaults = [_default(graph, d) for d in record_defaults]
@@ -66,27 +74,29 @@ class CsvDataset(Dataset):
             output_shapes=tuple(shapes),
             graph=graph,
         )
-        super().__init__(handle, tuple(d.dtype for d in defaults), shapes)
+        super().__init__(handle, ElementSpec(tuple(d.dtype for d in defaults), tuple(shapes)))
 
 
-def _default(graph: GraphBuilder, given: Any) -> Any:
+def _default(graph: GraphBuilder, given: TensorLike | DTypeLike) -> Tensor:
+    """The default of a column as a tensor; an empty one for a dtype, whose column has no default."""
     try:
         dtype = as_dtype(given) if isinstance(given, (DType, str, type, np.dtype)) else None
     except TypeError:
         dtype = None
-    found = graph.to_tensor(given) if dtype is None else graph.to_tensor(np.empty(0, dtype.np), dtype)
+    value: Any = given if dtype is None else np.empty(0, dtype.np)
+    found: Tensor = graph.to_tensor(value, dtype)
     if found.dtype not in CSV_TYPES:
         raise InvalidArgumentError(f"a column of CSV cannot be {found.dtype.name}; it can be one of {CSV_TYPES}")
     return found
 
 
 def make_csv_dataset(
-    file_pattern: Any,
+    file_pattern: FilePattern,
     batch_size: TensorLike,
     column_names: Sequence[str] | None = None,
-    column_defaults: Sequence[Any] | None = None,
+    column_defaults: Sequence[TensorLike | DTypeLike] | None = None,
     label_name: str | None = None,
-    select_columns: Sequence[Any] | None = None,
+    select_columns: Sequence[str | int] | None = None,
     field_delim: str = ",",
     use_quote_delim: bool = True,
     na_value: str = "",
@@ -99,48 +109,36 @@ def make_csv_dataset(
     num_parallel_reads: int = 1,
     sloppy: bool = False,
     num_rows_for_inference: int | None = 100,
-    compression_type: Any = None,
+    compression_type: str | TFRecordOptions | None = None,
     ignore_errors: bool = False,
 ) -> Dataset:
-    """Batches of CSV files: dicts of column name -> vector, or (dict, label) with `label_name`.
+    """Batches of the records of CSV files: dicts of column name -> vector, or (dict, label vector) with `label_name`.
 
-    file_pattern: a pattern or several, or names. column_names: default: the first record of the files, which must be
-    the same in all. column_defaults: for each column a dtype or a value for missing fields; default: the least of
-    int32, int64, float32, float64, string that fits the first `num_rows_for_inference` records (None: all), and 0 or
-    "". select_columns: names or numbers of those wanted. num_epochs: None: for ever, and then every batch is full.
-    `sloppy` is accepted; the order is always the same. Raises `NotFoundError` when no file matches,
-    `InvalidArgumentError` for names, columns or records that do not fit.
+    file_pattern: glob patterns or file names. column_names: by default the first record of the files, which must be the
+    same in all. column_defaults: for each column its dtype, or the value of missing fields; by default the first of
+    int32, int64, float32, float64 and string that can hold the values of the first `num_rows_for_inference` records
+    (None: all), and 0 or "". select_columns: the names or numbers of the columns to read. num_epochs: how often the
+    records are repeated; None repeats them without end, and then every batch is full. ignore_errors: skip bad records.
+    The order is deterministic even if `sloppy` is set. Raises `NotFoundError` when no file matches, and
+    `InvalidArgumentError` for names, columns or records that do not fit each other.
     """
     files = _matching(file_pattern)
-    look = _Look(files, field_delim, use_quote_delim, compression(compression_type), header)
-    names = list(column_names) if column_names is not None else look.names()
+    kind = TFRecordOptions.get_compression_type_string(compression_type)
+    inference = _Inference(files, field_delim, use_quote_delim, kind, header)
+    names = list(column_names) if column_names is not None else inference.names()
     if len(set(names)) != len(names):
         raise InvalidArgumentError(f"two columns have one name: {names}")
-    chosen = list(range(len(names))) if select_columns is None else _numbers(select_columns, names)
-    if column_defaults is None:
-        column_defaults = look.defaults(len(names), chosen, na_value, num_rows_for_inference)
-    if len(column_defaults) != len(chosen):
-        raise InvalidArgumentError(f"{len(column_defaults)} defaults for {len(chosen)} columns")
-    wanted = [names[c] for c in chosen]
-    if label_name is not None and label_name not in wanted:
-        raise InvalidArgumentError(f"the label {label_name!r} must be one of the columns {wanted}")
+    columns = list(range(len(names))) if select_columns is None else _numbers(select_columns, names)
+    defaults = column_defaults
+    if defaults is None:
+        defaults = inference.defaults(len(names), columns, na_value, num_rows_for_inference)
+    if len(defaults) != len(columns):
+        raise InvalidArgumentError(f"{len(defaults)} defaults for {len(columns)} columns")
+    to_features = _features([names[c] for c in columns], label_name)
+    selected = None if select_columns is None else columns
 
-    def read(name: Any) -> Dataset:
-        return CsvDataset(
-            name,
-            column_defaults,
-            compression_type,
-            None,
-            header,
-            field_delim,
-            use_quote_delim,
-            na_value,
-            None if select_columns is None else chosen,
-        )
-
-    def features(*columns: Any) -> Any:
-        found = OrderedDict(zip(wanted, columns, strict=True))
-        return found if label_name is None else (found, found.pop(label_name))
+    def read(name: Tensor) -> Dataset:
+        return CsvDataset(name, defaults, kind, None, header, field_delim, use_quote_delim, na_value, selected)
 
     data = Dataset.from_tensor_slices(files)
     data = data.shuffle(len(files), shuffle_seed) if shuffle else data
@@ -149,11 +147,26 @@ def make_csv_dataset(
     data = data.shuffle(shuffle_buffer_size, shuffle_seed) if shuffle else data
     data = data if num_epochs == 1 else data.repeat(num_epochs)
     data = data.batch(batch_size, drop_remainder=num_epochs is None)
-    return data.map(features).prefetch(prefetch_buffer_size)
+    return data.map(to_features).prefetch(prefetch_buffer_size)
 
 
-def _matching(pattern: Any) -> list[str]:
-    """The files of a pattern or of several, each known to be there, in order."""
+def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any]:
+    """The function from the columns of a batch to the dict of features, or to features and label.
+
+    Raises `InvalidArgumentError` when the label is not one of the columns.
+    """
+    if label_name is not None and label_name not in names:
+        raise InvalidArgumentError(f"the label {label_name!r} must be one of the columns {list(names)}")
+
+    def features(*columns: Tensor) -> Any:
+        found = OrderedDict(zip(names, columns, strict=True))
+        return found if label_name is None else (found, found.pop(label_name))
+
+    return features
+
+
+def _matching(pattern: FilePattern) -> list[str]:
+    """The existing files that match a pattern, or one of several, sorted. Raises `NotFoundError` if there is none."""
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else list(pattern)
     found = [f for p in patterns for f in glob.glob(os.fsdecode(p))]
     if not patterns or not found:
@@ -161,7 +174,8 @@ def _matching(pattern: Any) -> list[str]:
     return sorted(found)
 
 
-def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
+def _numbers(columns: Sequence[str | int], names: Sequence[str]) -> list[int]:
+    """The ascending numbers of columns given by name or number. Raises `InvalidArgumentError` for unknown ones."""
     found = []
     for c in columns:
         known = names.index(c) if isinstance(c, str) and c in names else c
@@ -173,10 +187,10 @@ def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
     return sorted(found)
 
 
-class _Look:
-    """What can be seen in the first records of files."""
+class _Inference:
+    """Infers the names and types of columns from the first records of CSV files."""
 
-    def __init__(self, files: Sequence[str], delimiter: str, quotes: bool, kind: Any, header: bool) -> None:
+    def __init__(self, files: Sequence[str], delimiter: str, quotes: bool, kind: str, header: bool) -> None:
         self._files, self._delimiter, self._quotes = files, delimiter.encode(), quotes
         self._kind, self._header = kind, header
 
@@ -192,6 +206,7 @@ class _Look:
             file.close()
 
     def names(self) -> list[str]:
+        """The column names in the headers. Raises `InvalidArgumentError` unless all files have the same header."""
         if not self._header:
             raise InvalidArgumentError("make_csv_dataset: give column_names, or files with a header")
         first: list[str] | None = None
@@ -205,9 +220,10 @@ class _Look:
             first = found
         return first or []
 
-    def defaults(self, width: int, columns: Sequence[int], missing: str, rows: int | None) -> list[Any]:
+    def defaults(self, width: int, columns: Sequence[int], missing: str, rows: int | None) -> list[Tensor]:
+        """A default for each column; its dtype fits the first `rows` records, without fields equal to `missing`."""
         kinds: list[DType | None] = [None] * len(columns)
-        for fields in self._some(rows):
+        for fields in self._first_records(rows):
             if len(fields) != width:
                 raise InvalidArgumentError(f"a record has {len(fields)} fields, needed {width}: {fields}")
             for k, c in enumerate(columns):
@@ -220,7 +236,7 @@ class _Look:
             for t in kinds
         ]
 
-    def _some(self, rows: int | None) -> Iterator[list[bytes]]:
+    def _first_records(self, rows: int | None) -> Iterator[list[bytes]]:
         seen = 0
         for name in self._files:
             records = self._records(name)
@@ -234,7 +250,7 @@ class _Look:
 
 
 def _wider(before: DType | None, text: str) -> DType:
-    """The least type that fits the text and what came before."""
+    """The first of `CSV_TYPES` that can hold the text and all values of the type `before`."""
     least = 0 if before is None else CSV_TYPES.index(before)
     return next(t for t in CSV_TYPES[least:] if _FITS[t](text))
 

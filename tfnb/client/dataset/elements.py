@@ -1,23 +1,26 @@
-"""What elements of data sets are made of: tensors and sparse tensors, in tuples and dicts (`tf.data`).
+"""The components of the elements of data sets: tensors and sparse tensors, in nested tuples and dicts (`tf.data`).
 
-Inside a data set every component is one tensor; a sparse one travels as its three parts in strings, which stack into
-batches as tensors do. Invariant: `unwired(t, s, wired(x))` is `x`.
+Between the operations of data sets every component is carried by one tensor: a dense component by itself, a sparse one
+by a vector of three serialized parts, so that batches of it can be stacked. Invariant: `unwired(t, s, wired(x))` equals
+`x`, if `t` and `s` are the type and the shape of `x`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from tfnb.errors import DTypeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.serialized_tensors import DESERIALIZE_SPARSE, serialize_sparse
 from tfnb.types import DType, Shape, string, unknown_shape
 
 __all__ = [
+    "Component",
+    "ComponentType",
     "SparseType",
     "mapped",
     "normal",
@@ -39,8 +42,15 @@ class SparseType:
     dtype: DType
 
 
-def parts(value: TensorLike) -> list[Any]:
-    """The components of an element (or of a structure of types), in order; a sparse tensor is one."""
+Component: TypeAlias = Tensor | SparseTensor
+ComponentType: TypeAlias = DType | SparseType
+
+
+def parts(value: object) -> list[Any]:
+    """The components of an element, or the leaves of a structure like it, in order; a sparse tensor is one component.
+
+    The values of a dict come in the order of its sorted keys.
+    """
     if isinstance(value, Mapping):
         return [p for key in sorted(value) for p in parts(value[key])]
     if isinstance(value, tuple) and not isinstance(value, SparseTensorValue):
@@ -48,8 +58,8 @@ def parts(value: TensorLike) -> list[Any]:
     return [value]
 
 
-def mapped(value: TensorLike, function: Callable[[Any], Any]) -> Any:
-    """The same structure of what `function` makes of each component."""
+def mapped(value: object, function: Callable[[Any], Any]) -> Any:
+    """The same structure with `function(component)` in place of each component."""
     if isinstance(value, Mapping):
         return {key: mapped(v, function) for key, v in value.items()}
     if isinstance(value, tuple) and not isinstance(value, SparseTensorValue):
@@ -58,10 +68,10 @@ def mapped(value: TensorLike, function: Callable[[Any], Any]) -> Any:
     return function(value)
 
 
-def normal(value: TensorLike) -> Any:
-    """Tuples and dicts stay structures; all else, lists too, becomes one tensor."""
+def normal(value: object) -> Any:
+    """The element that a user's value stands for: tuples and dicts stay; anything else, lists too, becomes a tensor."""
 
-    def one(v: Tensor) -> Any:
+    def one(v: Any) -> Component:
         if isinstance(v, (SparseTensor, SparseTensorValue)):
             return SparseTensor.from_value(v)
         return get_default_graph().to_tensor(v)
@@ -69,44 +79,50 @@ def normal(value: TensorLike) -> Any:
     return mapped(value, one)
 
 
-def type_of(component: Any) -> Any:
-    """The type of a tensor or sparse tensor; a type's own."""
+def type_of(component: Component | ComponentType) -> ComponentType:
+    """The type of a component; a component type is returned as it is."""
     if isinstance(component, (DType, SparseType)):
         return component
     return SparseType(component.dtype) if isinstance(component, SparseTensor) else component.dtype
 
 
-def value_dtype(kind: Any) -> DType:
-    """The dtype of a component's values."""
-    found: DType = kind.dtype if isinstance(kind, SparseType) else kind
-    return found
+def value_dtype(kind: ComponentType) -> DType:
+    """The dtype of the values of a component."""
+    return kind.dtype if isinstance(kind, SparseType) else kind
 
 
-def of_classes(types: Any, classes: Any) -> Any:
-    """The types of components whose classes are `tf.Tensor` or `tf.SparseTensor` (None: all tensors)."""
+def of_classes(types: object, classes: object) -> Any:
+    """The component types for a structure of dtypes and a like structure of `tf.Tensor` and `tf.SparseTensor`.
+
+    `classes` is None if all components are dense.
+    """
     if classes is None:
         return types
     given = iter(parts(classes))
     return mapped(types, lambda t: SparseType(t) if next(given) is SparseTensor else t)
 
 
-def wire_dtype(kind: Any) -> DType:
-    """The dtype of the one tensor that a component is inside."""
+def wire_dtype(kind: ComponentType) -> DType:
+    """The dtype of the tensor that carries a component."""
     return string if isinstance(kind, SparseType) else kind
 
 
-def wire_shape(kind: Any, shape: Shape) -> Shape:
+def wire_shape(kind: ComponentType, shape: Shape) -> Shape:
+    """The static shape of the tensor that carries a component of static shape `shape`."""
     return unknown_shape if isinstance(kind, SparseType) else shape
 
 
-def wired(component: Any) -> Tensor:
-    """The one tensor that a component is inside."""
+def wired(component: Component) -> Tensor:
+    """The tensor that carries a component."""
     found: Tensor = serialize_sparse(component) if isinstance(component, SparseTensor) else component
     return found
 
 
-def unwired(kind: Any, shape: Shape, tensor: Tensor) -> Any:
-    """The component of that type and shape in the one tensor."""
+def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
+    """The component of type `kind` and static shape `shape` that a tensor carries.
+
+    Raises `DTypeError` when a sparse component is carried by anything other than a tensor.
+    """
     if not isinstance(kind, SparseType):
         return tensor
     if not isinstance(tensor, Tensor):

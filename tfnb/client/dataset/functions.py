@@ -1,7 +1,7 @@
-"""Functions of data set elements, traced once into a graph of their own (`tf.data`; OSDI'16, section 4.2).
+"""Functions of data set elements, each traced once into a graph of its own (`tf.data`; OSDI'16, section 4.2).
 
-The user's function is called with placeholders in a new graph; tensors of the outer graph that it uses become
-captured inputs, read when the data set is made. Invariant: the function's nodes never enter the user's graph.
+The user's function is called with placeholders in a new graph. Tensors of the outer graph that it uses become captured
+inputs, which are read when the data set is created. Invariant: no node of the function enters the user's graph.
 """
 
 from __future__ import annotations
@@ -9,36 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfnb.client.dataset.elements import parts, unwired, wire_dtype, wire_shape, wired
-from tfnb.client.graph.nest import pack
+from tfnb.client.dataset.element_spec import ElementSpec
+from tfnb.client.dataset.elements import parts, wire_dtype, wire_shape, wired
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.record import Attrs
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.placeholder import PLACEHOLDER
-from tfnb.ops.dataset.dataset_ops import GraphFunction
-from tfnb.types import DType, Shape
+from tfnb.ops.dataset.definition import GraphFunction
+from tfnb.types import DType
 
 __all__ = ["Traced", "call_with", "trace"]
 
 
 class FunctionGraph(GraphBuilder):
-    """A graph that takes tensors of an outer graph as captured inputs."""
+    """A graph in which tensors of an outer graph can be used: each becomes a captured input, a placeholder."""
 
     def __init__(self, outer: GraphBuilder) -> None:
         super().__init__()
         self.outer = outer
         self.seed = outer.seed
-        self.captured: dict[Tensor, Tensor] = {}  # outside -> placeholder inside
+        self.captured: dict[Tensor, Tensor] = {}  # tensor of the outer graph -> placeholder of this graph
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """As `GraphBuilder.to_tensor`; a tensor of the outer graph comes in through a placeholder."""
+        """Like `GraphBuilder.to_tensor`, but a tensor of the outer graph gives the placeholder that stands for it."""
         return self.capture(super().to_tensor(value, dtype, ref))
 
     def capture(self, t: Tensor) -> Tensor:
-        """The tensor as seen from inside."""
+        """The placeholder that stands for `t` in this graph; `t` itself if it belongs to this graph."""
         if t.graph is self:
             return t
         found = self.captured.get(t)
@@ -49,13 +50,18 @@ class FunctionGraph(GraphBuilder):
         return found
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
+        """Like `GraphBuilder.create_op`, for inputs of which some may belong to the outer graph."""
         return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 
 
 class Traced:
-    """A traced function: `function` for the node's attribute, `captured` outer tensors, `result` the structure."""
+    """A traced function.
+
+    `function` is the value of the node's attribute, `captured` are the tensors of the outer graph that it uses, and
+    `result` is the structure that `finish` returned (see `trace`).
+    """
 
     def __init__(self, function: GraphFunction, captured: list[Tensor], result: Any) -> None:
         self.function = function
@@ -63,32 +69,25 @@ class Traced:
         self.result = result
 
 
-def call_with(fn: Callable[..., Any], element: Any) -> Any:
-    """Calls `fn` with an element: a tuple's parts are arguments."""
+def call_with(fn: Callable[..., Any], element: object) -> Any:
+    """Calls `fn` with an element; the items of a tuple become its arguments."""
     return fn(*element) if isinstance(element, tuple) else fn(element)
 
 
-def trace(
-    fn: Callable[..., Any],
-    structure: Any,
-    dtypes: Sequence[Any],
-    shapes: Sequence[Shape],
-    finish: Callable[[Any], Any],
-    what: str,
-) -> Traced:
-    """`fn` as a graph from an element of that structure to the components of `finish(its result)`.
+def trace(fn: Callable[..., Any], spec: ElementSpec, finish: Callable[[Any], Any], what: str) -> Traced:
+    """Traces `fn` as a graph from the components of an element to the components of `finish(its result)`.
 
-    Raises `InvalidArgumentError` when it returns nothing.
+    `spec` describes the argument, `what` names the transformation in messages and node names. Raises
+    `InvalidArgumentError` when `fn` returns None.
     """
     outer = get_default_graph()
     graph = FunctionGraph(outer)
     with graph.as_default(), graph.name_scope(outer.unique_name(what)):
         args = [
             PLACEHOLDER(dtype=wire_dtype(d), shape=wire_shape(d, s), name=f"arg{i}", graph=graph)
-            for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))
+            for i, (d, s) in enumerate(zip(spec.flat_types, spec.shapes, strict=True))
         ]
-        given = [unwired(d, s, x) for d, s, x in zip(dtypes, shapes, args, strict=True)]
-        found = call_with(fn, pack(structure, given))
+        found = call_with(fn, spec.unwired(args))
         if found is None:
             raise InvalidArgumentError(f"{what}: the function returned None; it must give tensors")
         result = finish(found)

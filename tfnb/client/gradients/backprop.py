@@ -1,7 +1,7 @@
 """Gradients by extending the graph (white paper, section 4.1; OSDI'16, section 4.1).
 
 From each y back to the xs, every op on the way adds the nodes of its gradient function; where paths meet, the partial
-gradients are summed. Invariant: only ops that lie on a path from an x to a y get gradient nodes.
+gradients are summed. Invariant: only ops on a path from an x to a y get gradient nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import CATALOG
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import ones_like, zeros_like
@@ -47,7 +47,7 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 class AggregationMethod:
-    """How partial gradients are summed; all are one AddN here, which the compiler fuses."""
+    """The names of ways to sum partial gradients; all of them use one AddN here, which the compiler fuses."""
 
     ADD_N = 0
     DEFAULT = 0
@@ -58,8 +58,8 @@ class AggregationMethod:
 class RegisterGradient:
     """Decorator: registers a gradient function under a name.
 
-    The function gets `(op, *grads)` and returns a gradient per input. The name is an op type that has no
-    gradient yet, or a new name for `graph.gradient_override_map`.
+    The function gets `(op, *grads)` and returns a gradient per input. The name is an op type that has no gradient yet,
+    or a new name for `graph.gradient_override_map`.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -76,14 +76,14 @@ class RegisterGradient:
 
 
 def NoGradient(op_type: str) -> None:
-    """Says that ops of this type have no gradient."""
+    """Declares that ops of the type `op_type` have no gradient."""
     RegisterGradient(op_type)(lambda op, *grads: [None] * len(op.inputs))
 
 
 def gradient_function(op: Operation) -> Callable[..., Any] | None:
-    """The gradient function of an op; None when the op is not differentiable.
+    """Returns the gradient function of an op, or None when the op is not differentiable.
 
-    Raises `NotFoundError` when nothing is known.
+    Raises `NotFoundError` when neither is declared.
     """
     if op.gradient_type is not None:
         found = _REGISTERED.get(op.gradient_type)
@@ -106,22 +106,23 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: TensorLike,
+    xs: TensorLike,
+    grad_ys: TensorLike | None = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
-    stop_gradients: Any = None,
+    stop_gradients: TensorLike | None = None,
 ) -> list[Grad]:
-    """The sum over `ys` of dy/dx for each x in `xs`.
+    """Returns, for each x in `xs`, the sum over `ys` of dy/dx.
 
-    `grad_ys` are initial gradients, of the shapes of `ys` (ones by default). Gradients are not followed behind
-    `stop_gradients`. `gate_gradients` and `aggregation_method` are hints and have no effect.
+    `grad_ys` are the initial gradients, of the shapes of `ys` (ones by default). No gradient passes through
+    `stop_gradients`. `gate_gradients` and `aggregation_method` have no effect.
 
-    Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on x) per x. Integer ys
-    add nothing. Raises `NotFoundError` for an op without a gradient, `DTypeError` for complex ys without `grad_ys`.
+    Each result is a Tensor of the shape of x, an `IndexedSlices` (for rows gathered from x), or None (no y depends on
+    x). Integer ys add nothing. Raises `NotFoundError` for an op without a gradient, and `DTypeError` for complex ys
+    without `grad_ys`.
     """
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
@@ -154,9 +155,9 @@ def gradients(
 
 @contextmanager
 def _source(graph: GraphBuilder, scope: str) -> Iterator[None]:
-    """Tells the gradients of tensor arrays which call they belong to; no two calls share their arrays.
+    """Sets the source of the gradients' tensor arrays, which is different for each call of `gradients`.
 
-    A name scope alone does not tell calls apart: a graph read from a file may hold gradients of the same scope.
+    The name scope is not enough, because a graph that was read from a file may hold gradients of the same scope.
     """
     scopes = graph.scopes
     others = {op.attrs.source for op in graph.get_operations() if op.opdef is TENSOR_ARRAY_GRAD}
@@ -169,7 +170,7 @@ def _source(graph: GraphBuilder, scope: str) -> Iterator[None]:
         scopes.gradient_source = before
 
 
-def _listed(value: Tensor) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -181,7 +182,7 @@ def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
     return graph.as_graph_element(x, allow_operation=False)
 
 
-def _seed(y: Tensor, seed: Any) -> Grad:
+def _seed(y: Tensor, seed: TensorLike | None) -> Grad:
     if seed is None and y.dtype.is_complex:
         raise DTypeError(
             f"gradients: {y.name} is {y.dtype.name}, and a complex y needs grad_ys; or differentiate a real number "
@@ -197,7 +198,7 @@ def _seed(y: Tensor, seed: Any) -> Grad:
 
 
 def _through_iteration(graph: GraphBuilder, colocate: bool) -> Callable[..., list[Grad]]:
-    """How a backward loop gets the gradients of one iteration of its forward loop."""
+    """Returns the function with which a backward loop computes the gradients of one iteration of its forward loop."""
 
     def walk(loop: WhileContext, xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Grad]:
         levels = loops_around(loop)
@@ -210,19 +211,19 @@ def _through_iteration(graph: GraphBuilder, colocate: bool) -> Callable[..., lis
     return walk
 
 
-_Unit = Any  # an Operation, or a WhileContext: a loop that is passed as a whole
+_Unit = Any  # an Operation, or a WhileContext, a loop that is processed as a whole
 
 
 class _Backward:
-    """The walk from ys to xs: partial gradients per tensor, and how many readers each unit still waits for.
+    """The traversal from ys to xs: partial gradients by tensor, and how many readers each unit still waits for.
 
-    A unit is an operation, a loop, or a `tf.recompute` scope; `levels` are the loops in which the walk itself
+    A unit is an operation, a loop, or a `tf.recompute` scope; `levels` are the loops in which the traversal itself
     takes place.
     """
 
     def __init__(
         self,
-        graph: Any,
+        graph: GraphBuilder,
         xs: Sequence[Tensor],
         ys: Sequence[Tensor],
         stops: set[Tensor],
@@ -248,7 +249,7 @@ class _Backward:
         self.wanted = {x.op for x in xs}
 
     def unit(self, op: Operation) -> _Unit:
-        """The operation itself, or the outermost loop in it that the walk is not in."""
+        """Returns the operation, or the outermost loop around it that is not one of `levels`."""
         loops = loops_around(context_of(op))
         through = op.extra.get(LOOP)  # Enters and Exits belong to their loop
         if through is not None and through not in self.levels:
@@ -260,20 +261,21 @@ class _Backward:
         return op if scope is None or scope in self.repeated or not scope.is_plain else scope
 
     def inputs(self, unit: _Unit) -> list[Tensor]:
-        """The tensors from which gradients of the unit go on."""
+        """Returns the tensors to which the unit passes gradients."""
         if isinstance(unit, Operation):
             return list(unit.inputs)
         if isinstance(unit, RecomputeScope):
             return unit.comes_in(self.between)
-        doors = [*unit.enters, *unit.entered.values()]
-        return [t.op.inputs[0] for t in doors if t.op in self.between]
+        entries = [*unit.enters, *unit.entered.values()]
+        return [t.op.inputs[0] for t in entries if t.op in self.between]
 
     def add(self, t: Tensor, grad: Grad) -> None:
+        """Adds a partial gradient of a tensor."""
         if grad is not None:
             self.partial.setdefault(t, []).append(grad)
 
     def gradient(self, t: Tensor) -> Grad:
-        """The sum of what has arrived at `t`, kept."""
+        """Returns the sum of the partial gradients of `t`, which is computed once."""
         parts = self.partial.get(t)
         if not parts:
             return None
@@ -282,6 +284,7 @@ class _Backward:
         return parts[0]
 
     def run(self) -> None:
+        """Processes the units from ys to xs, each after all of its readers."""
         while self.ready:
             unit = self.ready.pop()
             before = self.inputs(unit)
@@ -333,7 +336,7 @@ class _Backward:
                 self._apply(unit, function, arrived)
 
     def _repeat(self, scope: RecomputeScope) -> None:
-        """Computes the scope again, and goes back through the copy."""
+        """Adds a copy of the operations in the scope, and computes the gradients through the copy."""
         ends = [t for op in scope.ops for t in op.outputs if t in self.partial]
         dys = {t: self.gradient(t) for t in ends}
         if not dys:
@@ -343,7 +346,7 @@ class _Backward:
         xs = [copies[t] for t in outside]
         ys = [copies[t] for t in dys]
         stops = {*xs, *(copies.get(t, t) for t in self.stops)}
-        here = loops_around(self.graph.scopes.control_flow)  # where the copies are made
+        here = loops_around(self.graph.scopes.control_flow)  # the place of the copies
         inner = _Backward(self.graph, xs, ys, stops, self.colocate, (*self.levels, *here))
         for y, dy in zip(ys, dys.values(), strict=True):
             inner.add(y, dy)
@@ -406,10 +409,10 @@ def _sum(parts: Sequence[Grad]) -> Grad:
     return VARIANT_ADD(dense) if dense[0].dtype is variant else ADD_N(dense)
 
 
-def hessians(ys: Any, xs: Any, name: str = "hessians", **kwargs: Any) -> list[Grad]:
-    """For each vector x the matrix of second derivatives of sum(ys).
+def hessians(ys: TensorLike, xs: TensorLike, name: str = "hessians", **kwargs: Any) -> list[Grad]:
+    """Returns for each vector x the matrix of second derivatives of sum(ys), of shape (n, n).
 
-    Raises `InvalidArgumentError` when an x is not a vector of known length.
+    `kwargs` are those of `gradients`. Raises `InvalidArgumentError` when an x is not a vector of known length.
     """
     found: list[Grad] = []
     for x in _listed(xs):

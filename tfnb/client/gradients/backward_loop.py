@@ -1,14 +1,14 @@
 """The backward pass of a loop is a loop (white paper, section 4.1: gradients through control flow).
 
-The forward loop counts its iterations and keeps, per iteration, the tensors that the gradients read; the backward loop
-counts down and takes them again. Loop invariants are read again instead of kept; of a tensor whose shape alone is
-wanted the shape is kept; in a branch the condition is kept, and the branch is replayed. Invariant: iteration k of the
-backward loop sees the forward loop's iteration n - 1 - k.
+The forward loop counts its iterations and saves, in each iteration, the tensors that the gradients read; the backward
+loop counts down and restores them. Loop invariants are read again instead of saved; where only the shape of a tensor is
+needed, the shape is saved; in a branch the condition is saved, and the branch is taken again. Invariant: iteration k of
+the backward loop belongs to iteration n - 1 - k of the forward loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,14 +51,14 @@ class Saved:
 
 
 class BackwardLoop(WhileContext):
-    """The loop that goes back through `forward`. `index` is the number of the forward iteration it is at."""
+    """The loop that computes the gradients of the loop `forward`. `index` is the number of the forward iteration."""
 
-    def __init__(self, graph: Any, forward: WhileContext) -> None:
+    def __init__(self, graph: GraphBuilder, forward: WhileContext) -> None:
         super().__init__(graph, forward.parallel_iterations, name=f"{forward.name.rpartition('/')[2]}_grad")
         self.forward = forward
         self.index: Any = None
-        self._number: Any = None  # that of the forward iteration, in the forward loop
-        self._kept: Any = None  # the operation that waits for what is saved
+        self._number: Any = None  # the number of the forward iteration, in the forward loop
+        self._kept: Any = None  # the operation that waits for the saved tensors
         self._slots = 0
         self._read: dict[Tensor, Tensor] = {}  # tensor of the forward loop -> its value here
         self._saved: list[Saved] = []
@@ -69,7 +69,7 @@ class BackwardLoop(WhileContext):
             self.count = self._count_iterations()
 
     def resume(self, forward: WhileContext, stack: Tensor, kept: Operation, push: Operation, pop: Operation) -> None:
-        """Takes up a saved tensor of a graph that was read from a file: `pop` reads here what `push` saved."""
+        """Registers a saved tensor of a graph that was read from a file: `pop` reads here what `push` saved."""
         if not hasattr(self, "forward"):
             self.forward, self._handle, self._kept = forward, stack, kept
             self._number, self.index = unswitched(push.inputs[1]), unswitched(pop.inputs[1])
@@ -83,7 +83,7 @@ class BackwardLoop(WhileContext):
         return Detached(self.graph, self.forward.outer)
 
     def _count_iterations(self) -> Tensor:
-        """A loop variable of the forward loop that counts; its last value. It waits for what is kept."""
+        """Adds a counter to the forward loop and returns its last value. It waits for the saved tensors."""
         loop = self.forward
         with loop._within(loop.outer):
             zero = self.graph.constant(np.int32(0))
@@ -99,12 +99,13 @@ class BackwardLoop(WhileContext):
     # tensors of the forward loop
 
     def is_forward(self, t: Tensor) -> bool:
+        """Returns whether the tensor was computed in the forward loop."""
         return self.forward.holds(t.op) or t in self.forward.made_outside
 
     def enter(self, t: Tensor) -> Tensor:
         if self.has(t) or not self.is_forward(t):
             return super().enter(t)
-        waits = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # for the iteration of the forward loop
+        waits = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # in the iteration of the forward loop
         if t.spec.ref or (t.op.opdef.kind in PLACES and not waits):
             return t
         found = self._read.get(t)
@@ -113,21 +114,21 @@ class BackwardLoop(WhileContext):
         return found
 
     def _again(self, t: Tensor) -> Tensor:
-        """The value that `t` had in the forward iteration."""
+        """Returns the value that `t` had in the forward iteration."""
         if t in self.forward.made_outside:  # a constant Enter
             return self.enter(t.op.inputs[0])
         with Detached(self.graph, self):
             if t.op.opdef.kind is Kind.CONST:
                 return self.graph.constant(t.op.attrs.value)
             if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:
-                # It leads into a branch, whose condition is wanted anyway.
+                # It leads into a branch, whose condition is needed in any case.
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
                 return found
             return self._keep(t)
 
     def _keep(self, t: Tensor) -> Tensor:
-        """Makes the forward loop keep `t`, and takes it here."""
+        """Makes the forward loop save `t`, and restores it in this loop."""
         slot, self._slots = self._slots, self._slots + 1
         with self.forward._within(context_of(t.op)):
             pushed = LOOP_STACK_PUSH(self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory)
@@ -144,13 +145,17 @@ class BackwardLoop(WhileContext):
         return found
 
     def under(self, conditions: Sequence[Condition], t: Tensor) -> Tensor:
-        """The tensor `t` of this loop where the conditions held in the forward iteration, else a dead one."""
+        """Returns the tensor `t` of this loop where the conditions were true in the forward iteration, else a dead
+        tensor.
+        """
         for pred, branch in conditions:
             t = SWITCH(t, self.enter(pred))[branch]
         return t
 
     def keep_what_is_read(self) -> None:
-        """Lets the forward loop wait for, and so run, what the finished backward loop really reads."""
+        """Makes the forward loop wait for, and so run, the saving of the tensors that the finished backward loop
+        reads.
+        """
         live: set[Operation] = set()
         stack = [self.pred.op, *(t.op for t in self.results.values())]
         while stack:
@@ -168,7 +173,7 @@ class BackwardLoop(WhileContext):
         """Moves a saved tensor from the stack to a TensorArray.
 
         The forward loop writes the array and this loop reads it. The flow of the array is an ordinary loop variable of
-        the forward loop and an ordinary input of this one, so gradients find their way from each read to its write.
+        the forward loop and an ordinary input of this one, so gradients pass from each read to its write.
         """
         push, pop, loop = saved.push, saved.pop, self.forward
         t = push.inputs[2]
@@ -196,7 +201,7 @@ class BackwardLoop(WhileContext):
         super().add_op(op)
 
     def _want_shape_only(self, op: Operation) -> None:
-        """Lets the forward loop keep the shape of a tensor when nothing else of it is wanted."""
+        """Makes the forward loop save only the shape of a tensor where the operation needs nothing else."""
         if op.opdef not in (SHAPE, ZEROS_LIKE) or not self.is_forward(op.inputs[0]):
             return
         t = op.inputs[0]
@@ -215,14 +220,14 @@ class BackwardLoop(WhileContext):
 
 
 def unswitched(t: Tensor) -> Tensor:
-    """The tensor that came into the branches in which this one stands for it."""
+    """Returns the tensor that entered the branches in which `t` represents it."""
     while t.op.opdef is SWITCH:
         t = t.op.inputs[0]
     return t
 
 
 def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Sequence[Condition]) -> TensorArray:
-    """The array with `value` as an element where all conditions hold, and else as it is."""
+    """Returns the array with `value` as an element where all conditions are true, and else unchanged."""
     flow, others = array.flow, []
     for pred, branch in conditions:
         switch = SWITCH(flow, pred)
@@ -236,12 +241,13 @@ def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Seque
 
 
 def differentiate(
-    graph: GraphBuilder, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Any
+    graph: GraphBuilder, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Callable[..., Any]
 ) -> list[tuple[Tensor, Any]]:
-    """Gradients by what came into the loop: pairs of a tensor outside and its gradient.
+    """Returns the gradients of a loop by the tensors that enter it: pairs of a tensor outside and its gradient.
 
-    `arrived[k]` is the gradient of exit k or None; `between` the operations on a path that is asked for; `walk(loop,
-    xs, ys, dys)` gives the gradients by xs of ys within one iteration. A loop with `back_prop=False` has no gradients.
+    `arrived[k]` is the gradient of exit k or None; `between` are the operations on a path from an x to a y; `walk(loop,
+    xs, ys, dys)` returns the gradients of ys by xs within one iteration. A loop with `back_prop=False` has no
+    gradients.
     """
     if not loop.back_prop:
         return []
@@ -280,7 +286,7 @@ def differentiate(
 
 
 def has_gradient(t: Tensor) -> bool:
-    """Do tensors of this dtype have gradients?"""
+    """Returns whether tensors of this dtype have gradients."""
     return t.dtype.is_floating or t.dtype.is_complex
 
 
@@ -289,7 +295,7 @@ def _positive(taken: list[Any]) -> Any:
 
 
 def _dense(grad: Tensor, like: Tensor) -> Tensor:
-    """A gradient as a tensor: zeros where none came."""
+    """Returns a gradient as a tensor; zeros where there is none."""
     if grad is None:
         found: Tensor = zeros_like(like)
         return found

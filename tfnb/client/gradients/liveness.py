@@ -1,16 +1,16 @@
-"""In which iterations of a loop a tensor of its body is computed (white paper, section 4.4).
+"""The iterations of a loop in which a tensor of its body is computed (white paper, section 4.4).
 
-Inside a loop, a branch of a conditional is alive in some iterations and dead in others. A backward loop has to know in
-which iterations a tensor that it reads was alive. Invariant: conditions that others depend on come first.
+Inside a loop, a branch of a conditional is alive in some iterations and dead in others. A backward loop needs to know
+in which iterations a tensor that it reads was alive. Invariant: a condition comes after the conditions that it depends
+on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tfnb.client.control_flow.control_context import context_of
-from tfnb.client.control_flow.while_context import LOOP
+from tfnb.client.control_flow.while_context import LOOP, WhileContext
 from tfnb.errors import InternalError
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
@@ -22,10 +22,10 @@ Condition = tuple[Tensor, int]  # a condition, and its value as 0 or 1
 Conditions = dict[Operation, tuple[Condition, ...]]
 
 
-def conditions_of(t: Tensor, loop: Any, known: Conditions) -> tuple[Condition, ...]:
-    """The conditions that all hold in just those iterations of `loop` in which `t` is computed.
+def conditions_of(t: Tensor, loop: WhileContext, known: Conditions) -> tuple[Condition, ...]:
+    """Returns the conditions that are all true in exactly those iterations of `loop` in which `t` is computed.
 
-    `t` belongs to the body of the loop and to no inner loop. `known` keeps what was found for operations. Raises
+    `t` belongs to the body of the loop and to no inner loop. `known` caches the conditions of operations. Raises
     `InternalError` for a tensor of an inner loop.
     """
     stack = [t.op]
@@ -43,8 +43,8 @@ def conditions_of(t: Tensor, loop: Any, known: Conditions) -> tuple[Condition, .
     return _of_tensor(t, loop, known)
 
 
-def _before(op: Operation, loop: Any) -> list[Operation]:
-    """The operations of the body that must be known before `op` is."""
+def _before(op: Operation, loop: WhileContext) -> list[Operation]:
+    """Returns the operations of the body whose conditions those of `op` are computed from."""
     found = [pred.op for pred, _ in _branches(op, loop)]
     found += [t.op for t in _data(op, loop)]
     if op.opdef.kind not in (Kind.CONTROL_TRIGGER, Kind.MERGE):
@@ -52,8 +52,8 @@ def _before(op: Operation, loop: Any) -> list[Operation]:
     return [before for before in found if loop.holds(before) and before.opdef.kind is not Kind.CONST]
 
 
-def _data(op: Operation, loop: Any) -> Iterable[Tensor]:
-    """The tensors of the body that an operation reads; an inner loop reads what enters it."""
+def _data(op: Operation, loop: WhileContext) -> Iterable[Tensor]:
+    """Returns the tensors of the body that an operation reads; for an inner loop, those that enter it."""
     if op.opdef.kind is Kind.EXIT:
         return [enter.op.inputs[0] for enter in op.extra[LOOP].enters]
     if op.opdef.kind is Kind.MERGE and any(t.op is op for t in loop.merges):
@@ -61,8 +61,8 @@ def _data(op: Operation, loop: Any) -> Iterable[Tensor]:
     return op.inputs
 
 
-def _branches(op: Operation, loop: Tensor) -> list[Condition]:
-    """The branches of conditionals between an operation and the loop around them, outermost first."""
+def _branches(op: Operation, loop: WhileContext) -> list[Condition]:
+    """Returns the branches of conditionals between an operation and the loop around them, outermost first."""
     found, context = [], context_of(op)
     while context is not loop:
         if context is None or context.is_loop:
@@ -72,7 +72,7 @@ def _branches(op: Operation, loop: Tensor) -> list[Condition]:
     return found[::-1]
 
 
-def _of_operation(op: Operation, loop: Tensor, known: Conditions) -> tuple[Condition, ...]:
+def _of_operation(op: Operation, loop: WhileContext, known: Conditions) -> tuple[Condition, ...]:
     found: dict[Condition, None] = {}
     for pred, branch in _branches(op, loop):
         found.update(dict.fromkeys(_of_tensor(pred, loop, known)))
@@ -87,7 +87,7 @@ def _of_operation(op: Operation, loop: Tensor, known: Conditions) -> tuple[Condi
     return tuple(found)
 
 
-def _of_tensor(t: Tensor, loop: Any, known: Conditions) -> tuple[Condition, ...]:
+def _of_tensor(t: Tensor, loop: WhileContext, known: Conditions) -> tuple[Condition, ...]:
     found = known.get(t.op, ())
     if t.op.opdef.kind is Kind.SWITCH and t.op in known and t.op.inputs[1] != loop.pred:
         return tuple(dict.fromkeys([*found, (t.op.inputs[1], t.index)]))

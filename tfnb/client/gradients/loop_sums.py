@@ -1,7 +1,8 @@
-"""Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
+"""Gradients by tensors that a loop reads from outside: sums over its iterations (white paper, section 4.1).
 
-A matrix that every iteration multiplies by has as gradient a sum of products, which is added to in place. Rows of a
-gather are kept as rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
+The gradient of a matrix by which each iteration multiplies is a sum of products, which are accumulated in place. The
+gradient of a gather is collected as rows. All other gradients are added in each iteration. Invariant: each way computes
+the same sum.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ __all__ = ["add_one_by_one", "total"]
 Finish = Callable[[], Any]
 
 
-def total(back: Any, t: Tensor, grad: TensorLike) -> Finish:
-    """Adds to the loop `back`, inside which it is called, what sums up `grad`; the function gives the sum after it.
+def total(back: WhileContext, t: Tensor, grad: TensorLike) -> Finish:
+    """Adds to the loop `back` the nodes that sum `grad`, and returns a function that returns the sum after the loop.
 
-    `t` is the tensor outside that the gradient is by; `grad` is its part of one iteration, or None.
+    It is called inside the loop. `t` is the tensor outside by which the gradient is taken; `grad` is the part of one
+    iteration, or None.
     """
     if grad is None:
         return lambda: None
@@ -50,7 +52,7 @@ def total(back: Any, t: Tensor, grad: TensorLike) -> Finish:
 
 
 def _variable(back: WhileContext, begin: Tensor) -> tuple[int, Tensor]:
-    """Another loop variable; the body is under construction."""
+    """Adds another loop variable while the body is under construction."""
     with Detached(back.graph, back.outer):
         back.add_variable(begin)
     k = len(back.merges) - 1
@@ -58,21 +60,25 @@ def _variable(back: WhileContext, begin: Tensor) -> tuple[int, Tensor]:
 
 
 def _rows_known(x: Tensor) -> bool:
-    """Is the shape known but for the number of rows? Then what no iteration made is known too."""
+    """Returns whether the shape is known but for the number of rows; then a result without iterations has a known
+    shape.
+    """
     dims = x.shape.dims
     return dims is not None and len(dims) > 0 and None not in dims[1:]
 
 
-def _is_product(back: Any, grad: Tensor) -> bool:
-    """A sum over rows that are made in each iteration: their order does not matter."""
+def _is_product(back: WhileContext, grad: Tensor) -> bool:
+    """Returns whether the gradient is a sum over rows that each iteration computes, so that their order does not
+    matter.
+    """
     op = grad.op
     if op.opdef is not MAT_MUL or context_of(op) is not back or grad.dtype not in (float32, float64):
         return False
     return op.attrs.transpose_a and not op.attrs.transpose_b and all(map(_rows_known, op.inputs))
 
 
-def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:
-    """Sums the products that `grad` is one of."""
+def _product(back: WhileContext, t: Tensor, grad: Tensor) -> Finish:
+    """Sums the matrix products, of which `grad` is one."""
     with Detached(back.graph, back.outer):
         handle: Tensor = LOOP_PRODUCTS(graph=back.graph)
         flow = back.graph.constant(np.float32(0))
@@ -83,7 +89,9 @@ def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:
 
 
 def add_one_by_one(op: Operation) -> None:
-    """Makes a LoopProductsSum the sum of a loop variable to which the products are added, which gradients pass."""
+    """Replaces a LoopProductsSum by a loop variable to which the products are added, through which gradients can
+    pass.
+    """
     _, flow, shape = op.inputs
     back = flow.op.extra[LOOP]
     _, _, left, right = back.results[back.exits.index(flow)].op.inputs
@@ -97,7 +105,7 @@ def add_one_by_one(op: Operation) -> None:
 
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:
-    """Keeps `x` of every iteration; the function gives them after the loop, along the first axis."""
+    """Saves `x` of every iteration; the result returns them after the loop, joined along the first axis."""
     dims = x.shape.dims or ()
     with Detached(back.graph, back.outer):
         kept = TensorArray(x.dtype, size=back.count, infer_shape=False, element_shape=Shape((None, *dims[1:])))

@@ -1,7 +1,8 @@
-"""Which operations gradients pass on the way from ys to xs (white paper, section 4.1).
+"""The operations through which gradients pass on the way from ys to xs (white paper, section 4.1).
 
-What a backward loop reads of its forward loop comes by no edge of the graph. Where such a value lies on the way, it is
-first moved to a place that gradients can pass. Invariant: only ops that lie on a path from an x to a y are found.
+No edge of the graph leads from a tensor that a forward loop saves to its backward loop. Where such a tensor is on the
+way, it is first moved to a TensorArray, through which gradients can pass. Invariant: only ops on a path from an x to a
+y are returned.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _POPS = (LOOP_STACK_POP, stacks.POP)
 
 
 def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
-    """The ops on some path from an x to a y, found backwards from ys among those that xs reach."""
+    """Returns the ops on some path from an x to a y: those that xs reach, searched backwards from ys."""
     reached = _reached(xs)
     found: dict[Operation, None] = {}
     back = [y.op for y in ys]
@@ -40,7 +41,7 @@ def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Te
 
 
 def _reached(xs: Sequence[Tensor]) -> set[Operation]:
-    """The operations that an x reaches."""
+    """Returns the operations that an x reaches."""
     reached: set[Operation] = set()
     stack = [x.op for x in xs]
     while stack:
@@ -54,9 +55,10 @@ def _reached(xs: Sequence[Tensor]) -> set[Operation]:
 
 
 def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> None:
-    """Lets gradients pass what backward loops on the way read of their forward loops, and the sums they make.
+    """Lets gradients pass through the tensors that backward loops on the way read, and through the sums that they
+    compute.
 
-    Raises `GraphError` where that is not known: in a graph of a file whose backward loops were not understood.
+    Raises `GraphError` where these are not known: in a graph of a file whose backward loops could not be restored.
     """
     _refuse_strange_stacks(xs, ys)
     while True:
@@ -72,7 +74,7 @@ def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -
 
 
 def _refuse_strange_stacks(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> None:
-    """No gradient passes a stack of which it is not known what is read where: that would drop terms."""
+    """Raises `GraphError` for a stack on the way whose reads are not known, because gradients would lack terms."""
     pushes = {op for op in _reached(xs) if op.opdef in _PUSHES and SAVED not in op.extra and has_gradient(op.y)}
     if not pushes:
         return

@@ -1,9 +1,9 @@
-"""tf.recompute: compute again in the backward pass instead of keeping (Chen et al. 2016; white paper, section 9.2).
+"""tf.recompute: the backward pass computes again instead of saving (Chen et al. 2016; white paper, section 9.2).
 
-Operations made inside the scope are one unit for gradients: the backward pass copies them, fed by what came into the
-scope and after the gradients that came back, and goes back through the copies. So nothing made inside has to live
-from the forward to the backward pass. Invariant: random and other stateful operations are not repeated; their values
-are kept.
+Operations created inside the scope are one unit for gradients: the backward pass copies them, with the inputs of the
+scope, after the gradients of its outputs are known, and computes the gradients through the copies. So no tensor inside
+has to live from the forward to the backward pass. Invariant: random and other stateful operations are not repeated;
+their values are saved.
 """
 
 from __future__ import annotations
@@ -27,30 +27,31 @@ RECOMPUTE = "recompute"  # key in Operation.extra
 
 
 class RecomputeScope:
-    """The operations of one scope, in the order in which they were made."""
+    """The operations of one scope, in the order in which they were created."""
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: GraphBuilder) -> None:
         self.graph = graph
         self.name = f"{graph.scopes.name}/recompute" if graph.scopes.name else "recompute"
         self.ops: list[Operation] = []
 
     def add(self, op: Operation) -> None:
+        """Adds a new operation to the scope."""
         op.extra[RECOMPUTE] = self
         self.ops.append(op)
 
     @property
     def is_plain(self) -> bool:
-        """Are all operations of one branch or loop? Else gradients go through them one by one."""
+        """Returns whether all operations are in one branch or loop; else gradients pass through them one by one."""
         return len({context_of(op) for op in self.ops}) == 1
 
     def comes_in(self, between: set[Operation]) -> list[Tensor]:
-        """The tensors from outside that operations on the way read."""
+        """Returns the tensors from outside that operations on the way read."""
         own = set(self.ops)
         found = [t for op in self.ops if op in between for t in op.inputs if t.op not in own]
         return list(dict.fromkeys(found))
 
     def again(self, dys: dict[Tensor, Any], between: set[Operation]) -> dict[Tensor, Tensor]:
-        """Copies of the operations on the way: tensor -> its copy, or what stands for it."""
+        """Copies the operations on the way; returns a dict from each tensor to the tensor that represents it."""
         after = [g.values if isinstance(g, IndexedSlices) else g for g in dys.values()]
         copies: dict[Tensor, Tensor] = {}
         with self.graph.control_dependencies(after):
@@ -70,9 +71,9 @@ class RecomputeScope:
 
 @contextmanager
 def recompute(graph: GraphBuilder | None = None) -> Iterator[None]:
-    """Operations made inside are computed again in the backward pass; their results are not kept for it.
+    """Within the block, new operations are computed again in the backward pass, which saves none of their results.
 
-    Scopes that hold loops or conditionals, or that lie in another, change nothing.
+    Scopes that hold loops or conditionals, or that are inside another such scope, have no effect.
     """
     graph = get_default_graph() if graph is None else graph
     scopes = graph.scopes
@@ -85,14 +86,14 @@ def recompute(graph: GraphBuilder | None = None) -> Iterator[None]:
 
 
 def recompute_grad(
-    fn: Callable[..., Any], use_data_dep: Any = None, tupleize_grads: bool = False
+    fn: Callable[..., Any], use_data_dep: bool | None = None, tupleize_grads: bool = False
 ) -> Callable[..., Any]:
-    """`fn` in a `tf.recompute` scope of its own per call.
+    """Returns `fn` with each call in a `tf.recompute` scope of its own.
 
-    `use_data_dep` and `tupleize_grads` are hints for the order of execution, and have no effect.
+    `use_data_dep` and `tupleize_grads`, hints for the order of execution, have no effect.
     """
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         with recompute():
             return fn(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Standard names of collections."""
+"""The standard names of the collections of a graph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GraphKeys:
     TRAIN_OP = "train_op"
     COND_CONTEXT = "cond_context"
     WHILE_CONTEXT = "while_context"
-    # the names that TFLearn adds
+    # names that TFLearn adds
     LAYER_VARIABLES = "layer_variables"
     LAYER_TENSOR = "layer_tensor"
     INPUTS = "inputs"

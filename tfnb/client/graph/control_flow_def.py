@@ -1,7 +1,7 @@
-"""WhileContextDef and CondContextDef: TensorFlow's messages for what gradients need to know of loops and branches.
+"""WhileContextDef and CondContextDef: TensorFlow's messages with what gradients need to know of loops and branches.
 
-A MetaGraphDef holds them in two collections. Invariant: the message types have TensorFlow's field numbers and are kept
-apart from all others, so that TensorFlow may be imported in the same process.
+A MetaGraphDef holds them in two collections. Invariant: the message types have TensorFlow's field numbers and are in a
+descriptor pool of their own, so that TensorFlow may be imported in the same process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MESSAGES = {
 
 
 def _message(name: str) -> Any:
-    """The message type of this name."""
+    """Returns the message class of this name."""
     found = _pool().FindMessageTypeByName(f"tfnb.{name}")
     return import_module("google.protobuf.message_factory").GetMessageClass(found)
 
@@ -80,9 +80,9 @@ def _pool() -> Any:
 
 
 def context_messages(contexts: Iterable[Any], scope: str = "") -> list[Any]:
-    """The messages of contexts; of those in other contexts as parts of the messages of these.
+    """Returns the messages of contexts; a context in another context becomes a part of the other's message.
 
-    scope: only contexts below it are written, their names without it.
+    scope: only contexts below this scope are written, and their names are without it.
     """
     outermost = [c for c in contexts if c.outer is None]
     if not outermost:
@@ -104,7 +104,9 @@ def _name(context: Any) -> str:
 
 
 class _Writing:
-    """`inner` and `tensors`: the contexts directly in one, and the tensors made directly in it."""
+    """Writes messages. `inner` are the contexts directly in each context, `tensors` the tensors created directly in
+    it.
+    """
 
     def __init__(self, scope: str, inner: dict[Any, Any], tensors: dict[Any, list[Tensor]]) -> None:
         self.scope = scope
@@ -112,6 +114,7 @@ class _Writing:
         self.tensors = tensors
 
     def message(self, context: Any) -> Any:
+        """Returns the WhileContextDef or CondContextDef of a context."""
         made = self._loop(context) if context.is_loop else self._branch(context)
         made.context_name = self.named(_name(context))
         self._values(made.values_def, context)
@@ -122,6 +125,7 @@ class _Writing:
         return made
 
     def named(self, name: str) -> str:
+        """Returns the name without the prefix of the scope."""
         return name.removeprefix(self.scope)
 
     def _loop(self, loop: WhileContext) -> Any:
@@ -154,9 +158,10 @@ class _Writing:
 
 
 def restored_loops(graph: GraphBuilder, kind: str, contents: Sequence[bytes], scope: str) -> list[WhileContext]:
-    """The loops that messages (`kind`: WhileContextDef or CondContextDef) are of, which learn what only these tell.
+    """Returns the loops of messages (`kind`: WhileContextDef or CondContextDef) and sets what only the messages say.
 
-    Raises `NotFoundError` when a message names what is not in the graph, `DataLossError` for what is no message.
+    Raises `NotFoundError` when a message names a node that is not in the graph, and `DataLossError` for bytes that are
+    not a message.
     """
     found: dict[WhileContext, None] = {}
     for content in contents:
@@ -175,7 +180,7 @@ def restored_loops(graph: GraphBuilder, kind: str, contents: Sequence[bytes], sc
 
 
 def _all(message: Any) -> Iterator[Any]:
-    """The loops of a message: itself, and those nested in it at any depth."""
+    """Returns the loops of a message: its own, and those nested in it at any depth."""
     stack = [message]
     while stack:
         made = stack.pop()

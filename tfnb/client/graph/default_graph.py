@@ -1,15 +1,16 @@
-"""Module-level functions on the default graph, and the names of the basic types.
+"""Functions of the module `tf` that work on the default graph, and the names of the basic types.
 
-Invariant: each does what the method of `tf.Graph` of the same name does on the thread's default graph.
+Invariant: each does what the method of `tf.Graph` of the same name does on the default graph of the thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tfnb import types
+from tfnb.client.argument_types import CollectionNames, DeviceLike
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of, reset_default_graph
@@ -24,31 +25,33 @@ from tfnb.types import DTypeLike
 __all__ = ["API", "name_scope"]
 
 
-def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Ops made inside get this (partial) device; a function gets the op and returns a device."""
+def device(device_name_or_function: DeviceLike | None) -> AbstractContextManager[None]:
+    """Within the block, new operations get this (partial) device; a function gets the operation and returns a
+    device.
+    """
     return get_default_graph().device(device_name_or_function)
 
 
-def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Ops made inside run after `control_inputs`."""
+def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
+    """Within the block, new operations run after `control_inputs`, operations or tensors; None clears them."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: Operation, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """Ops made inside live on the device of `op`."""
+    """Within the block, new operations are placed on the device of `op`."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[None]:
-    """State made inside lives in the named container."""
+    """Within the block, new state (variables, queues, ...) belongs to the container `container_name`."""
     return get_default_graph().container(container_name)
 
 
 @contextmanager
-def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
-    """Names made inside begin with `name/` (or `default_name/` when `name` is None); yields that prefix.
+def name_scope(name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> Iterator[str]:
+    """Within the block, new names begin with `name/`, or `default_name/` where `name` is None; yields that prefix.
 
-    Raises `InvalidArgumentError` when both are None but values are given.
+    Raises `InvalidArgumentError` when both are None but `values` are given.
     """
     wanted = default_name if name is None else name
     if name is None and default_name is None and values:
@@ -59,39 +62,45 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
 
 
 @contextmanager
-def op_scope(values: TensorLike, name: str | None, default_name: str | None = None) -> Iterator[str]:
-    """The 0.x order of arguments of `name_scope`."""
+def op_scope(values: Iterable[Any], name: str | None, default_name: str | None = None) -> Iterator[str]:
+    """Opens a name scope with the order of arguments of 0.x: `name_scope(name, default_name, values)`."""
     with name_scope(name, default_name, values) as scope:
         yield scope
 
 
 def add_to_collection(name: str, value: TensorLike) -> None:
+    """Adds `value`, which may be any object, to the collection `name` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names: Any, value: TensorLike) -> None:
+def add_to_collections(names: CollectionNames, value: TensorLike) -> None:
+    """Adds `value` to each of the collections `names` of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """A copy of the collection; with `scope`, the members whose name begins with a match of it."""
+    """Returns a copy of the collection; with `scope`, the members whose name begins with a match of this expression."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: str) -> list[Any]:
+    """Returns the list that is the collection `key` of the default graph; changing it changes the collection."""
     return get_default_graph().get_collection_ref(key)
 
 
 def convert_to_tensor_or_indexed_slices(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
+    """Returns `value` if it is an `IndexedSlices`, else as a tensor; see `tf.convert_to_tensor`."""
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
 
 
 def convert_to_tensor_or_sparse_tensor(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
-    """The sparse tensor that `value` is, or is the value of; else a tensor. Raises `DTypeError` for another dtype."""
+    """Returns a sparse tensor for a `SparseTensor` or its value, else a tensor. Raises `DTypeError` for another
+    dtype.
+    """
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         return convert_to_tensor(value, dtype, name)
     found = SparseTensor.from_value(value)

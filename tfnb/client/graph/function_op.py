@@ -1,8 +1,8 @@
 """`tf.function_op` and `tf.Defun`: a Python function of tensors becomes one op (TensorFlow's function.Defun).
 
-The Python function is called once to build its body. A gradient is a function too, made when first wanted: it builds
-the body again and its gradient behind it; what both compute is merged by the compiler. Invariant: a body is fixed by
-the dtypes and ranks it was built for, and its name says which body it is.
+The Python function is called once to build its body. The gradient is a function too, built on first use: it contains
+the body and the gradient of the body, and the compiler merges what both compute. Invariant: a body is valid for the
+dtypes and ranks for which it was built, and its name identifies it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tfnb.ir.opdef import Infer
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import ZEROS_LIKE
-from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
+from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "Defun", "function_op", "like_arguments", "make_gradient", "symbolic_gradient"]
 
@@ -35,8 +35,8 @@ Signature = tuple[tuple[DType, Shape], ...]
 class DefinedFunction:
     """A Python function that adds one node to the graph when it is called with tensors.
 
-    `input_types`: the arguments' dtypes, or None to take those of each call. `grad_func`: another such function, of
-    (inputs..., gradients of outputs...) to gradients of inputs; `python_grad_func`: a gradient function `(op, *grads)`.
+    `input_types` are the arguments' dtypes, or None to take those of each call. `grad_func` is another such function,
+    from (inputs..., gradients of outputs...) to gradients of inputs; `python_grad_func` is a function `(op, *grads)`.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class DefinedFunction:
         function: Callable[..., Any],
         input_types: Sequence[Any] | None,
         func_name: str | None = None,
-        grad_func: Any = None,
+        grad_func: DefinedFunction | None = None,
         python_grad_func: Callable[..., Any] | None = None,
         shape_func: Callable[[Any], Any] | None = None,
         out_names: Sequence[str] | None = None,
@@ -72,13 +72,13 @@ class DefinedFunction:
 
     @property
     def name(self) -> str:
-        """The op's name; with several dtypes or bodies, the name without what tells them apart."""
+        """The name of the op; with several dtypes or bodies, the common part of their names."""
         if self.types is not None:
             return self.built([(t, unknown_shape) for t in self.types], get_default_graph()).name
         return self.__name__
 
-    def __call__(self, *args: Any, name: str | None = None) -> Any:
-        """Adds a call: what the Python function returned, or the operation when that was nothing."""
+    def __call__(self, *args: object, name: str | None = None) -> Any:
+        """Adds a call, and returns what the Python function returned, or the operation when that was None."""
         graph = graph_of(args)
         if self.types is not None and len(args) != len(self.types):
             raise InvalidArgumentError(f"{self.__name__} takes {len(self.types)} arguments, got {len(args)}")
@@ -101,13 +101,13 @@ class DefinedFunction:
         return found if self._listed[function] else found[0]
 
     def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> Function:
-        """The function for arguments of these dtypes and shapes, called from `graph`."""
+        """Returns the function for arguments of these dtypes and shapes, called from `graph`."""
         key = (graph, tuple(signature))
         if key not in self._built:
             self._built[key] = self._build(tuple(signature), graph)
         return self._built[key]
 
-    def _build(self, signature: Signature, graph: Any) -> Function:
+    def _build(self, signature: Signature, graph: GraphBuilder) -> Function:
         body = FunctionBuilder(graph)
         names = self._parameters or [f"arg{i}" for i in range(len(signature))]
         if len(names) != len(signature):
@@ -154,16 +154,16 @@ class DefinedFunction:
 
 
 def _open(shape: Shape) -> Shape:
-    """The rank alone: one body serves all sizes."""
+    """Returns a shape of the same rank with unknown dimensions, because one body serves all sizes."""
     return unknown_shape if shape.dims is None else Shape((None,) * len(shape.dims))
 
 
 def make_gradient(
     function: Function, again: Callable[[Sequence[Tensor]], list[Tensor]] | None = None
 ) -> Callable[..., Any]:
-    """The gradient function of calls of `function`: each gradient is a call of a function made here.
+    """Returns the gradient function of calls of `function`; it adds a call of a function that is created here.
 
-    `again(args)` builds the results anew in the default graph; without it the body's nodes are copied.
+    `again(args)` builds the results again in the default graph; without it the nodes of the body are copied.
     """
     if any(op.opdef.stateful and "seed" in getattr(op.attrs, "__slots__", ()) for op in function.body.get_operations()):
         raise UnimplementedError(
@@ -196,7 +196,7 @@ def make_gradient(
     made = Function(name, body, kept, make_gradient, description=f"The gradient of {function.name}.")
     known = [g is not None for g in found]
 
-    def gradient(op: Operation, *dys: Any) -> list[Any]:
+    def gradient(op: Operation, *dys: Tensor) -> list[Any]:
         for t, g in zip(op.outputs, dys, strict=True):
             if g is not None and not has_gradient(t):
                 raise UnimplementedError(
@@ -211,12 +211,14 @@ def make_gradient(
 
 
 def like_arguments(function: Function, body: FunctionBuilder) -> list[Tensor]:
-    """Arguments of `body` that are like those of `function`."""
+    """Adds arguments to `body` that have the dtypes and shapes of those of `function`."""
     return [body.add_arg(a.dtype, a.shape, a.op.name, a.spec.ref) for a in function.args]
 
 
 def symbolic_gradient(function: Function) -> Function:
-    """The function of TensorFlow's SymbolicGradient: (arguments, gradients of results) to gradients of arguments."""
+    """Returns the function of TensorFlow's SymbolicGradient: (arguments, gradients of results) -> gradients of
+    arguments.
+    """
     body = FunctionBuilder(function.body.outside)
     with body.as_default():
         args = like_arguments(function, body)
@@ -229,26 +231,26 @@ def symbolic_gradient(function: Function) -> Function:
 
 
 class Defun:
-    """Decorator: `@tf.Defun(tf.float32, tf.float32)` makes an op of a Python function of tensors.
+    """Decorator: `@tf.Defun(tf.float32, tf.float32)` creates an op from a Python function of tensors.
 
-    input_types: the arguments' dtypes; without any, those of each call. func_name: the op's name. grad_func,
-    python_grad_func: its gradient (by default it is derived). shape_func: gets a view of the call with `shapes` and
-    gives one shape per output. `noinline` is taken for compatibility: all calls are put in place. Errors are raised at
-    the first call, except for a number of dtypes that does not fit the function.
+    input_types: the arguments' dtypes; without any, those of each call. func_name: the name of the op. grad_func,
+    python_grad_func: the gradient, which is derived by default. shape_func: gets a view of the call with `shapes` and
+    returns one shape per output. `noinline` has no effect: all calls are inlined. Errors are raised at the first call,
+    except for a number of dtypes that does not fit the function.
     """
 
     def __init__(
         self,
-        *input_types: Any,
+        *input_types: DTypeLike,
         func_name: str | None = None,
-        grad_func: Any = None,
+        grad_func: DefinedFunction | None = None,
         python_grad_func: Callable[..., Any] | None = None,
         shape_func: Callable[[Any], Any] | None = None,
         out_names: Sequence[str] | None = None,
         noinline: bool = False,
     ) -> None:
         self._types = input_types or None
-        self._options = {
+        self._options: dict[str, Any] = {
             "func_name": func_name,
             "grad_func": grad_func,
             "python_grad_func": python_grad_func,
@@ -266,10 +268,10 @@ class Defun:
 
 
 def function_op(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorator: makes one op of a Python function of tensors; `options` are those of `Defun`.
+    """Decorator: creates one op from a Python function of tensors; `options` are those of `Defun`.
 
-    A body is built for each combination of dtypes and ranks that it is called with, and its calls are put in place by
-    the compiler; the graph, its drawing and its GraphDef show one node per call. The gradient is derived.
+    A body is built for each combination of dtypes and ranks of the arguments, and the compiler inlines the calls; the
+    graph, its drawing and its GraphDef show one node per call. The gradient is derived.
     """
     if function is None:
         return lambda f: function_op(f, **options)

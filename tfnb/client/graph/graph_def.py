@@ -1,6 +1,6 @@
-"""Graphs as files: `tf.import_graph_def`, `tf.train.write_graph`, values as protobuf messages.
+"""Graphs in files: `tf.import_graph_def`, `tf.train.write_graph`, and the writing of protobuf messages.
 
-Invariant: no protobuf is loaded before one of these functions is called.
+Invariant: protobuf is not loaded before one of these functions is called.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
 from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import FunctionDefLibrary
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
 from tfnb.ops import CATALOG
@@ -27,15 +28,15 @@ __all__ = ["API", "import_graph_def", "write_graph"]
 
 
 def find_op(name: str) -> OpDef:
-    """The op of this name. Raises `GraphError`."""
+    """Returns the op of this name. Raises `GraphError` when there is none."""
     try:
         return CATALOG[name]
     except NotFoundError:
         raise GraphError(f"no op is named {name[:200]!r}") from None
 
 
-def library(message: str) -> Library:
-    """The functions of a GraphDef's library, beside the catalogue."""
+def library(message: FunctionDefLibrary) -> Library:
+    """Returns the functions of a GraphDef's library, which extend the catalogue of ops."""
     return Library(message, find_op, FunctionalForms())
 
 
@@ -44,15 +45,15 @@ def import_graph_def(
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     name: str | None = None,
-    op_dict: Any = None,
-    producer_op_list: Any = None,
+    op_dict: object = None,
+    producer_op_list: object = None,
 ) -> list[Any] | None:
-    """Adds the nodes of a GraphDef (ours or TensorFlow's) to the default graph.
+    """Adds the nodes of a GraphDef (this library's or TensorFlow's) to the default graph.
 
     input_map: names of tensors in the file ("x:0") -> tensors to read in their place. return_elements: names of
-    operations ("x") and tensors ("x:0") to give back as a list. name: the name scope to put them in ("import" by
-    default, "" for none). `op_dict` and `producer_op_list` are refused: definitions are the catalogue's.
-    Raises `GraphError`, `DTypeError` and their like, which say which node is wrong; the graph is then as before.
+    operations ("x") and tensors ("x:0") to return as a list. name: the name scope of the nodes ("import" by default, ""
+    for none). `op_dict` and `producer_op_list` raise an error, because the catalogue defines the ops. Raises
+    `GraphError`, `DTypeError` and the like, which name the faulty node; the graph is then unchanged.
     """
     refuse_given(
         "import_graph_def",
@@ -73,9 +74,9 @@ def import_graph_def(
 
 
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
-    """Writes a graph to the file `name` in `logdir` (made if needed), as protobuf's text or bytes; gives the path.
+    """Writes a graph to the file `name` in `logdir`, as protobuf's text or bytes, and returns the path.
 
-    The file appears complete or not at all.
+    The folder is created if needed. The file appears complete or not at all.
     """
     graph = getattr(graph_or_graph_def, "graph", graph_or_graph_def)
     if isinstance(graph, GraphBuilder):
@@ -90,7 +91,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
 
 def write_message(message: Any, path: str, as_text: bool) -> None:
-    """Writes a message beside `path` and renames it: readers never see half a file."""
+    """Writes a message to a temporary file and renames it, so that readers never see half a file."""
     make_folder(os.path.dirname(path))
     if as_text:
         content = import_module("google.protobuf.text_format").MessageToString(message).encode()
@@ -104,7 +105,7 @@ def write_message(message: Any, path: str, as_text: bool) -> None:
     replace_file(path, write)
 
 
-VERSION = "1.12.0"  # the TensorFlow whose graphs are written, as MetaGraphs say
+VERSION = "1.12.0"  # the version of TensorFlow that MetaGraphs name
 
 API: dict[str, Any] = {
     "VERSION": VERSION,

@@ -1,6 +1,6 @@
-"""Working on GraphDefs without a graph: `tf.graph_util` (parts of a graph, frozen graphs).
+"""Operations on GraphDefs without a graph: `tf.graph_util` (parts of a graph, frozen graphs).
 
-Invariant: what comes in is never changed; a new message goes out.
+Invariant: the arguments never change; the results are new messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def _source(text: str) -> str:
-    """The node that an input names."""
+    """Returns the name of the node in the name of an input."""
     return text.removeprefix("^").partition(":")[0]
 
 
@@ -38,9 +38,9 @@ def _taken(graph_def: Any, dest_nodes: Sequence[str]) -> tuple[Any, dict[str, An
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
-    """The GraphDef of the nodes that `dest_nodes` (names) need, themselves included, in the order of the file.
+    """Returns the GraphDef of the nodes `dest_nodes` (names) and all that they need, in the order of `graph_def`.
 
-    Raises `NotFoundError` for a name that is no node, `GraphError` for an input that is none.
+    Raises `NotFoundError` for a name without a node, and `GraphError` for an input that is not a node.
     """
     message, nodes = _taken(graph_def, dest_nodes)
     needed: set[str] = set()
@@ -60,7 +60,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
 
 
 def _like(message: Any) -> Any:
-    """A GraphDef without nodes, of the version and with the functions of another."""
+    """Returns a GraphDef without nodes, with the version and the functions of another."""
     found = proto("graph").GraphDef()
     found.library.CopyFrom(message.library)
     found.versions.CopyFrom(message.versions)
@@ -68,9 +68,9 @@ def _like(message: Any) -> Any:
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
-    """The GraphDef without CheckNumerics and Identity nodes, whose readers then read what these did.
+    """Returns the GraphDef `input_graph` without CheckNumerics and Identity nodes; their readers read their inputs.
 
-    Nodes of `protected_nodes`, and those with or under control edges, stay.
+    Nodes in `protected_nodes` stay, and so do nodes at either end of a control edge.
     """
     message = as_message("graph", "GraphDef", input_graph)
     nodes = {n.name: n for n in message.node}
@@ -107,10 +107,11 @@ def convert_variables_to_constants(
     variable_names_whitelist: Iterable[str] | None = None,
     variable_names_blacklist: Iterable[str] | None = None,
 ) -> Any:
-    """A frozen graph: what `output_node_names` need, with constants of the session's values in place of variables.
+    """Returns a frozen graph: the nodes that `output_node_names` need, with constants in place of variables.
 
-    variable_names_whitelist: only these variables; variable_names_blacklist: all but these. Raises `NotFoundError`
-    for a name that is no node, `FailedPreconditionError` for a variable without a value.
+    The constants have the values of the session. variable_names_whitelist: only these variables;
+    variable_names_blacklist: all but these. Raises `NotFoundError` for a name without a node, and
+    `FailedPreconditionError` for a variable without a value.
     """
     part = extract_sub_graph(input_graph_def, output_node_names)
     allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
@@ -139,7 +140,7 @@ def convert_variables_to_constants(
 
 
 def _referred(node: Any, nodes: Mapping[str, Any]) -> str:
-    """The variable whose reference comes through a chain of RefEnter and RefSwitch nodes."""
+    """Returns the variable whose reference reaches the node through RefEnter and RefSwitch nodes."""
     for _ in nodes:
         if node.op not in ("RefEnter", "RefSwitch"):
             break
@@ -155,7 +156,7 @@ def _freeze(node: Any, name: str, value: Any) -> None:
 
 
 def tensor_shape_from_node_def_name(graph: GraphBuilder, input_name: str) -> Any:
-    """The static shape of a tensor, given as a NodeDef names it ("x" or "x:1")."""
+    """Returns the static shape of a tensor, which `input_name` names as in a NodeDef ("x" or "x:1")."""
     return graph.get_tensor_by_name(input_name if ":" in input_name else f"{input_name}:0").shape
 
 

@@ -1,8 +1,8 @@
-"""MetaGraphDef: a graph with what a program needs besides its nodes, its collections of variables and names.
+"""MetaGraphDef: a graph together with what a program needs besides its nodes: collections of variables and names.
 
-Variables are kept as VariableDef messages, so `tf.Variable` objects come back; loops and branches as WhileContextDef
-and CondContextDef, which TensorFlow needs for gradients of the graph. Invariant: what a collection holds that
-no message can hold (functions, Python objects) is left out, never pickled.
+Variables are stored as VariableDef messages, so that `tf.Variable` objects can be restored; loops and branches as
+WhileContextDef and CondContextDef, which TensorFlow needs for gradients. Invariant: members of a collection that no
+message can hold (functions, Python objects) are left out, never pickled.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def export_meta_graph(
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
 ) -> Any:
-    """The MetaGraphDef of a graph (the default one), written to `filename` if given.
+    """Returns the MetaGraphDef of a graph (by default the default graph), and writes it to `filename` if given.
 
-    graph_def: nodes to store in place of the graph's. saver_def: how to restore checkpoints. collection_list: the
-    collections to keep (default: all). export_scope: only nodes, variables and names below it, without its prefix.
+    graph_def: nodes to store instead of the graph's. saver_def: how to restore checkpoints. collection_list: the
+    collections to store (default: all). export_scope: only nodes, variables and names below it, without its prefix.
     clear_devices: drops device names. strip_default_attrs: leaves out attributes that have their defaults. Raises
     `InvalidArgumentError` when a node of the scope reads one outside.
     """
@@ -87,7 +87,7 @@ def export_meta_graph(
 
 
 def _strip_default_attrs(graph_def: Any) -> None:
-    """Removes the attributes that have the defaults of their operations."""
+    """Removes the attributes that have the defaults of their ops."""
     functions = [node for function in graph_def.library.function for node in function.node_def]
     for node in [*graph_def.node, *functions]:
         opdef = CATALOG.get(node.op)
@@ -97,7 +97,7 @@ def _strip_default_attrs(graph_def: Any) -> None:
 
 
 def _below(graph_def: Any, scope: str) -> Any:
-    """The nodes of a scope, under names without its prefix."""
+    """Returns the nodes of a scope, under names without its prefix."""
     found = proto("graph").GraphDef()
     found.versions.CopyFrom(graph_def.versions)
     found.library.CopyFrom(graph_def.library)
@@ -119,7 +119,7 @@ def _below(graph_def: Any, scope: str) -> Any:
 
 
 def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
-    """Writes a collection in the one form that holds all its members; else it is left out."""
+    """Writes a collection in the one form that can hold all of its members; without such a form it is left out."""
     if not items:
         return
     names = [x.name for x in items if isinstance(x, (Variable, Tensor, Operation))]
@@ -148,9 +148,9 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
 
 
 def read_meta_graph(meta_graph_or_file: Any) -> Any:
-    """A MetaGraphDef, or that of a file in protobuf's text or bytes.
+    """Returns a MetaGraphDef, or reads that of a file in protobuf's text or bytes.
 
-    Raises `NotFoundError` without the file, `DataLossError` when it holds no MetaGraphDef.
+    Raises `NotFoundError` without the file, and `DataLossError` when it holds no MetaGraphDef.
     """
     if not isinstance(meta_graph_or_file, (str, Path)):
         return as_message("meta_graph", "MetaGraphDef", meta_graph_or_file)
@@ -177,11 +177,11 @@ def import_scoped_meta_graph(
     input_map: Any = None,
     makers: Mapping[str, Callable[[bytes, str | None], Any]] | None = None,
 ) -> tuple[Any, str]:
-    """Adds a MetaGraphDef's nodes and collections to a graph (the default one); its message, and the scope used.
+    """Adds the nodes and collections of a MetaGraphDef to a graph; returns the message and the scope.
 
-    import_scope: the name scope to put all in. makers: how a collection's members are made of their bytes and the
-    scope, by key. Raises what `import_graph_def` and `read_meta_graph` raise, and `NotFoundError` when a
-    collection names what is not there; the graph is then as before.
+    The graph is the default graph unless `graph` is given. import_scope: the name scope for all nodes. makers:
+    functions, by collection, that create a member from its bytes and the scope. Raises the errors of `import_graph_def`
+    and `read_meta_graph`, and `NotFoundError` when a collection names a missing node; the graph is then unchanged.
     """
     graph = get_default_graph() if graph is None else graph
     message = read_meta_graph(meta_graph_or_file)
@@ -206,8 +206,8 @@ def import_scoped_meta_graph(
     return message, scope.rstrip("/")
 
 
-def _collections(graph: Any, message: Any, scope: str, makers: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The collections' members; a variable that is in several is one object."""
+def _collections(graph: GraphBuilder, message: Any, scope: str, makers: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Returns the members of the collections; a variable that is in several of them is one object."""
     variables: dict[str, Variable] = {}
     found: dict[str, list[Any]] = {}
     for key in sorted(message.collection_def):

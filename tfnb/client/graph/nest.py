@@ -1,7 +1,7 @@
-"""Nested structures of lists, tuples, named tuples, dicts and composites: what loops and branches return.
+"""Nested structures of lists, tuples, named tuples, dicts and composites, as loops and branches return them.
 
-A sparse tensor, indexed slices and a tensor array are made of tensors: these are the leaves. Invariant:
-`pack(s, flatten(s))` is equal to `s`; dicts are walked in the order of their sorted keys.
+The leaves of a sparse tensor, an IndexedSlices and a tensor array are the tensors in it. Invariant: `pack(s,
+flatten(s))` equals `s`; dicts are traversed in the order of their sorted keys.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["COMPOSITES", "flatten", "pack", "part_shapes", "same_structure", "sl
 COMPOSITES = (SparseTensor, IndexedSlices, TensorArray)
 
 
-def flatten(structure: Any) -> list[Any]:
-    """The leaves, in order."""
+def flatten(structure: object) -> list[Any]:
+    """Returns the leaves of a structure as a list, in order."""
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
     if isinstance(structure, (list, tuple)):
@@ -34,8 +34,8 @@ def flatten(structure: Any) -> list[Any]:
     return [structure.flow] if isinstance(structure, TensorArray) else [structure]
 
 
-def slice_indices(structure: Any) -> list[bool]:
-    """Which leaves are the indices of IndexedSlices, in the order of `flatten`."""
+def slice_indices(structure: object) -> list[bool]:
+    """Returns, for each leaf in the order of `flatten`, whether it holds the indices of an IndexedSlices."""
     if isinstance(structure, Mapping):
         return [found for key in sorted(structure) for found in slice_indices(structure[key])]
     if isinstance(structure, (list, tuple)):
@@ -44,8 +44,10 @@ def slice_indices(structure: Any) -> list[bool]:
     return [rows and k == 1 for k, _ in enumerate(flatten(structure))]
 
 
-def part_shapes(structure: Any, shape: Shape | None) -> list[Shape | None]:
-    """The shapes of a composite's tensors when that of what it stands for is `shape`; None where nothing is known."""
+def part_shapes(structure: object, shape: Shape | None) -> list[Shape | None]:
+    """Returns the shapes of a composite's tensors if `shape` is that of its dense value; None where nothing is
+    known.
+    """
     if isinstance(structure, TensorArray):
         return [scalar]
     if shape is None:
@@ -57,8 +59,8 @@ def part_shapes(structure: Any, shape: Shape | None) -> list[Shape | None]:
     return found[: len(flatten(structure))]
 
 
-def pack(structure: Any, leaves: Sequence[Any]) -> Any:
-    """`leaves` in the form of `structure`. Raises `InvalidArgumentError` when their numbers differ."""
+def pack(structure: object, leaves: Sequence[Any]) -> Any:
+    """Returns `leaves` in the form of `structure`. Raises `InvalidArgumentError` when their numbers differ."""
     source = iter(leaves)
     try:
         found = _build(structure, source)
@@ -88,14 +90,14 @@ def _build(structure: Any, source: Iterator[Any]) -> Any:
 
 
 def _sparse(structure: SparseTensor, parts: list[Any]) -> Any:
-    """Leaves that are no tensors (names, shapes) make a value."""
+    """Returns a SparseTensor, or a SparseTensorValue where the parts are not tensors (but names or shapes)."""
     if not all(isinstance(part, Tensor) for part in parts):
         return SparseTensorValue(*parts)
     return SparseTensor(*parts)
 
 
 def same_structure(a: Any, b: Any, check_types: bool = True) -> bool:
-    """Do both have the same form? Lists and tuples are different forms with `check_types`, leaves are alike."""
+    """Returns whether both have the same form; with `check_types` a list and a tuple have different forms."""
     if isinstance(a, Mapping) or isinstance(b, Mapping):
         alike = isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b)
         return alike and all(same_structure(a[key], b[key], check_types) for key in a)

@@ -1,8 +1,8 @@
-"""`tf.register_op`: an op of one's own from a notebook cell, with a Python kernel and, if wanted, one in OpenCL C.
+"""`tf.register_op`: ops defined in a notebook cell, with a Python kernel and optionally one in OpenCL C.
 
-The op is like those of the library: it has a signature, a shape function, kernels and a gradient, stands in graphs and
-GraphDefs by its name, and its kernel's text is built with the cell's own line numbers. Invariant: a cell that is run
-again replaces its op for graphs built from then on; ops of the library cannot be replaced.
+Such an op is like those of the library: it has a signature, a shape function, kernels and a gradient, and graphs and
+GraphDefs contain it by its name. The compiler reports errors in its kernel with the line numbers of the cell.
+Invariant: a cell that runs again replaces its op in graphs that are built later; ops of the library cannot be replaced.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["API", "register_op"]
 _LOCAL = 64
 _DTYPES = {d.name for d in ALL}
 _ENTRY = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
-_mine: set[str] = set()  # names that register_op gave, and may give again
+_mine: set[str] = set()  # names of ops that register_op created, and may replace
 
 
 def register_op(
@@ -47,26 +47,26 @@ def register_op(
     grid: Callable[[KernelSite], tuple[tuple[int, ...], tuple[int, ...]]] | None = None,
     stateful: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: makes an op of a function of NumPy arrays, its host kernel; gives the function that adds a node.
+    """Decorator: creates an op from a function of NumPy arrays, its host kernel; the result adds a node when called.
 
     inputs, outputs: signatures such as "x: T, y: T" and "z: T"; a type is a dtype's name or a variable of `types`,
-    which maps it to the dtypes it may be (a variable it lacks may be float32 and float64). name: the op's, by default
-    the function's in CamelCase. attrs: names and default values, given to the kernel as keywords. shape: from a view
-    with `shapes`, `attrs` and `value(i)` to the outputs' shapes (default: the first input's). grad: `(op, *dys)` to one
-    gradient per input, or None.
+    which maps it to the dtypes that it may be (by default float32 and float64). name: the name of the op, by default
+    the function's in CamelCase. attrs: names and default values, passed to the kernel as keywords. shape: a function
+    from a view with `shapes`, `attrs` and `value(i)` to the outputs' shapes (default: the first input's). grad: a
+    function `(op, *dys)` that returns one gradient per input, or None.
 
     opencl: a kernel in OpenCL C; its first `__kernel` is launched with pointers to the inputs and the outputs, then
     `arguments(site)`, ints and floats (default: the first output's number of elements). Type variables are macros of
-    their OpenCL type; bool is uchar. grid: `site` to the numbers of work-groups and of work-items in each (default:
-    one work-item per element of the first output, in groups of 64, so the kernel must check its bound).
+    their OpenCL type; bool is uchar. grid: a function from `site` to the numbers of work-groups and of work-items in
+    each (default: one work-item per element of the first output, in groups of 64, so the kernel must check its bound).
 
-    An OpenCL kernel runs in this process, unchecked, like a function in C. One that writes outside of its arrays
-    changes other values in silence or ends the process; so may a null pointer or a stack of many megabytes. One that
-    never ends is stopped neither by `RunOptions(timeout_in_ms)` nor by Ctrl-C, only with the process. Try a new kernel
-    on small arrays, against the Python function, which can be interrupted and whose exceptions are errors of the step.
+    An OpenCL kernel runs in this process, unchecked. One that writes outside its arrays changes other values or ends
+    the process; a null pointer or a stack of many megabytes can do the same. Only the end of the process stops a kernel
+    that never ends, not `RunOptions(timeout_in_ms)` or Ctrl-C. Try a new kernel on small arrays first and compare it
+    with the Python function, which can be interrupted and whose exceptions are errors of the step.
 
-    Raises `InvalidArgumentError` for a text without a kernel, `AlreadyExistsError` for the name of a library op. A
-    kernel that does not compile is a `KernelBuildError` of the step, with the compiler's message and the cell's line.
+    Raises `InvalidArgumentError` for a text without a kernel, and `AlreadyExistsError` for the name of a library op. A
+    kernel that does not compile raises `KernelBuildError` in the step, with the compiler's message and the cell's line.
     """
     origin = user_origin()
     text = None if opencl is None else _located(opencl, origin)
@@ -96,7 +96,7 @@ def register_op(
 
 
 def _located(text: str, origin: Any) -> str:
-    """The text, told to the compiler as lines of the file or cell it stands in."""
+    """Returns the text with a `#line` directive, so that the compiler reports lines of the file or cell."""
     if _ENTRY.search(text) is None:
         raise InvalidArgumentError("register_op: the OpenCL text has no `__kernel void name(...)`")
     if origin is None:
@@ -111,7 +111,7 @@ def _located(text: str, origin: Any) -> str:
 
 
 def _types(inputs: str, outputs: str, given: Mapping[str, Any] | None) -> dict[str, tuple[Any, ...]]:
-    """Type variable -> allowed dtypes; variables that `given` lacks are floats of the device."""
+    """Returns the allowed dtypes of each type variable; variables that `given` lacks are floats of the device."""
     found = {}
     for var, allowed in (given or {}).items():
         many = allowed if isinstance(allowed, (list, tuple)) else (allowed,)

@@ -1,6 +1,6 @@
 """`tf.train.Example` and its parts, the messages of records.
 
-Invariant: they are made when first asked for, since protobuf is slow to load.
+Invariant: the classes are created on first use, because protobuf loads slowly.
 """
 
 from __future__ import annotations

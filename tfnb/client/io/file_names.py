@@ -1,6 +1,6 @@
-"""File names that a pattern matches, looked up once (`tf.train.match_filenames_once`; white paper, section 4.5).
+"""File names that match a pattern, looked up once (`tf.train.match_filenames_once`; white paper, section 4.5).
 
-Invariant: the names are a local variable, so every epoch of an input pipeline sees the same list.
+Invariant: the names are a local variable, so all epochs of an input pipeline see the same list.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.variable import Variable
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.io.files import MATCHING_FILES
 
 __all__ = ["API", "match_filenames_once"]
 
 
-def match_filenames_once(pattern: Any, name: str = "matching_filenames") -> Variable:
-    """A local variable that holds the names of the files matching `pattern`, one or several; a vector of strings.
+def match_filenames_once(pattern: TensorLike, name: str = "matching_filenames") -> Variable:
+    """Returns a local variable, a string vector: the names of the files that match `pattern`, one or several.
 
-    It is looked up when local variables are initialised (`tf.local_variables_initializer`).
+    Initialising the local variables (`tf.local_variables_initializer`) looks the names up.
     """
     return Variable(
         MATCHING_FILES(pattern),

@@ -1,7 +1,7 @@
-"""Readers as users know them: `tf.TFRecordReader` and its kin (white paper, section 4.5).
+"""Readers: `tf.TFRecordReader` and its relatives (white paper, section 4.5).
 
-A reader object names a resource of the session's; its methods add operations. `read(queue)` takes file names from a
-queue, as `tf.train.string_input_producer` makes one.
+A reader object names a resource of the session; its methods add operations to the graph. `read(queue)` takes file names
+from a queue, for instance from `tf.train.string_input_producer`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["API", "ReaderBase"]
 
 
 class ReaderBase:
-    """What all readers do. `supports_serialize`: their state can be kept and restored."""
+    """The base class of readers."""
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = True) -> None:
         self._reader_ref = reader_ref
@@ -27,52 +27,55 @@ class ReaderBase:
 
     @property
     def reader_ref(self) -> Tensor:
-        """The handle."""
+        """The tensor that is the handle of the reader."""
         return self._reader_ref
 
     @property
     def supports_serialize(self) -> bool:
+        """Whether the state of the reader can be saved and restored."""
         return self._supports_serialize
 
-    def read(self, queue: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-        """(key, value): the next record, two string scalars; the next file's name comes from `queue`.
+    def read(self, queue: QueueBase, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """Returns (key, value) of the next record, two string scalars; the name of the next file comes from `queue`.
 
-        Running them raises `OutOfRangeError` when the queue is closed and empty.
+        The step raises `OutOfRangeError` when the queue is closed and empty.
         """
         key, value = ops.READ(self._reader_ref, _handle(queue), name=name)
         return key, value
 
-    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-        """(keys, values): the next records of one file, at least one and at most `num_records`; string vectors."""
+    def read_up_to(self, queue: QueueBase, num_records: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """Returns (keys, values) of the next records of one file, at least one and at most `num_records`: string
+        vectors.
+        """
         keys, values = ops.READ_UP_TO(self._reader_ref, _handle(queue), num_records, name=name)
         return keys, values
 
     def num_records_produced(self, name: str | None = None) -> Any:
-        """How many records were read, an int64 scalar."""
+        """Returns the number of records read, an int64 scalar."""
         return ops.NUM_PRODUCED(self._reader_ref, name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> Any:
-        """How many files are finished, an int64 scalar."""
+        """Returns the number of files that were read to their end, an int64 scalar."""
         return ops.NUM_COMPLETED(self._reader_ref, name=name)
 
     def num_records_skipped(self, name: str | None = None) -> Any:
-        """How many damaged records were left out (`skip_corrupt`), an int64 scalar."""
+        """Returns the number of damaged records that were skipped (`skip_corrupt`), an int64 scalar."""
         return ops.NUM_SKIPPED(self._reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> Any:
-        """Where the reader stands, a string scalar."""
+        """Returns the position of the reader, a string scalar."""
         return ops.SERIALIZE(self._reader_ref, name=name)
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Any:
-        """An operation that brings the reader to a `state` that `serialize_state` gave."""
+        """Returns an operation that restores a `state` from `serialize_state`."""
         return ops.RESTORE(self._reader_ref, state, name=name)
 
     def reset(self, name: str | None = None) -> Any:
-        """An operation that brings the reader back to its beginning."""
+        """Returns an operation that resets the reader to its beginning."""
         return ops.RESET(self._reader_ref, name=name)
 
 
-def _handle(queue: Any) -> Tensor:
+def _handle(queue: QueueBase) -> Tensor:
     if isinstance(queue, QueueBase):
         return queue.queue_ref
     if isinstance(queue, Tensor):
@@ -81,14 +84,17 @@ def _handle(queue: Any) -> Tensor:
 
 
 class WholeFileReader(ReaderBase):
-    """Gives each file as one record, with its name as the key."""
+    """A reader whose records are whole files, with their names as keys."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(ops.WHOLE_FILE(name=name, graph=get_default_graph()))
 
 
 class TextLineReader(ReaderBase):
-    """Gives lines, without their ends; keys are "file:line number". The first `skip_header_lines` are left out."""
+    """A reader whose records are lines without their ends; keys are "file:line number".
+
+    The first `skip_header_lines` of each file are skipped.
+    """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
         lines = int(skip_header_lines or 0)
@@ -96,7 +102,10 @@ class TextLineReader(ReaderBase):
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """Gives records of `record_bytes`, every `hop_bytes` (by default a record's length), between header and footer."""
+    """A reader whose records have `record_bytes` bytes, between `header_bytes` and `footer_bytes`.
+
+    A record begins every `hop_bytes` bytes, by default a record's length.
+    """
 
     def __init__(
         self,
@@ -120,20 +129,22 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """Gives the records of TFRecord files; keys are "file:offset".
+    """A reader of TFRecord files; keys are "file:offset".
 
-    options: a TFRecordOptions or compression type. skip_corrupt: damaged records are left out and counted
+    options: a TFRecordOptions or a compression type. skip_corrupt: damaged records are skipped and counted
     (`num_records_skipped`) instead of raising `DataLossError`.
     """
 
-    def __init__(self, name: str | None = None, options: Any = None, skip_corrupt: bool = False) -> None:
+    def __init__(
+        self, name: str | None = None, options: TFRecordOptions | int | str | None = None, skip_corrupt: bool = False
+    ) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
         handle = ops.TF_RECORD(compression_type=kind, skip_corrupt=skip_corrupt, name=name, graph=get_default_graph())
         super().__init__(handle)
 
 
 class IdentityReader(ReaderBase):
-    """Gives the work items themselves, as keys and values."""
+    """A reader whose keys and values are the items of the queue themselves."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(ops.IDENTITY_READER(name=name, graph=get_default_graph()))

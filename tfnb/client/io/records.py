@@ -1,6 +1,6 @@
 """`tf.python_io`: TFRecord files written and read in Python, outside of any graph (white paper, section 4.5).
 
-Invariant: what a closed writer wrote, TensorFlow reads, and the other way round.
+Invariant: TensorFlow reads the file of a closed writer, and this module reads TensorFlow's.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
+from tfnb.client.argument_types import FilePath
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from tfnb.ops.io.record_files import TFRecordFile, masked_crc
 
@@ -21,7 +22,7 @@ _AT_ONCE = 256  # records
 
 
 class TFRecordCompressionType:
-    """How a TFRecord file is compressed."""
+    """The compression of a TFRecord file."""
 
     NONE = 0
     ZLIB = 1
@@ -29,7 +30,7 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """Options of a TFRecord file: `compression_type` is a TFRecordCompressionType, or "", "ZLIB", "GZIP"."""
+    """Options of a TFRecord file: `compression_type` is a TFRecordCompressionType, or "", "ZLIB" or "GZIP"."""
 
     compression_type_map: ClassVar[dict[Any, str]] = {
         TFRecordCompressionType.ZLIB: "ZLIB",
@@ -37,14 +38,16 @@ class TFRecordOptions:
         TFRecordCompressionType.NONE: "",
     }
 
-    def __init__(self, compression_type: Any = None, compression_level: int | None = None) -> None:
+    def __init__(self, compression_type: int | str | None = None, compression_level: int | None = None) -> None:
         self.get_compression_type_string(compression_type)
         self.compression_type = compression_type
         self.compression_level = compression_level
 
     @classmethod
-    def get_compression_type_string(cls, options: Any) -> str:
-        """ "", "ZLIB" or "GZIP" of options, a compression type, or None. Raises `InvalidArgumentError`."""
+    def get_compression_type_string(cls, options: TFRecordOptions | int | str | None) -> str:
+        """Returns "", "ZLIB" or "GZIP" for options, a compression type, or None. Raises `InvalidArgumentError` for
+        others.
+        """
         if isinstance(options, TFRecordOptions):
             return cls.get_compression_type_string(options.compression_type)
         if options is None or options in ("", "NONE"):
@@ -59,7 +62,7 @@ class TFRecordOptions:
 class _Deflate:
     """A file for writing a zlib stream."""
 
-    def __init__(self, file: Any, level: int) -> None:
+    def __init__(self, file: IO[bytes], level: int) -> None:
         self._file = file
         self._deflate = zlib.compressobj(level)
 
@@ -74,12 +77,12 @@ class _Deflate:
 
 
 class TFRecordWriter:
-    """Writes records to a TFRecord file, which is made anew. A context manager.
+    """Writes records to a new TFRecord file. A context manager.
 
-    options: a TFRecordOptions or compression type. Raises `NotFoundError` where the folder is not there.
+    options: a TFRecordOptions or a compression type. Raises `NotFoundError` when the folder does not exist.
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: FilePath, options: TFRecordOptions | int | str | None = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
         level = getattr(options, "compression_level", None)
         try:
@@ -104,11 +107,12 @@ class TFRecordWriter:
         self._file.write(b"".join(parts))
 
     def flush(self) -> None:
-        """Hands what was written to the operating system."""
+        """Passes the written records to the operating system."""
         self._file.flush()
         self._disk.flush()
 
     def close(self) -> None:
+        """Writes the remaining records and closes the file."""
         if not self._disk.closed:
             if self._file is not self._disk:
                 self._file.close()
@@ -117,7 +121,7 @@ class TFRecordWriter:
     def __enter__(self) -> TFRecordWriter:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -125,10 +129,12 @@ class TFRecordWriter:
             self.close()
 
 
-def tf_record_iterator(path: Any, options: Any = None, skip_corrupt: bool = False) -> Iterator[bytes]:
-    """The records of a TFRecord file.
+def tf_record_iterator(
+    path: FilePath, options: TFRecordOptions | int | str | None = None, skip_corrupt: bool = False
+) -> Iterator[bytes]:
+    """Yields the records of a TFRecord file, as bytes.
 
-    Raises `DataLossError`, with file and offset, at a damaged record, or leaves it out with `skip_corrupt`.
+    Raises `DataLossError`, with file and offset, at a damaged record; with `skip_corrupt` such records are skipped.
     """
     file = TFRecordFile(os.fsdecode(path), TFRecordOptions.get_compression_type_string(options), skip_corrupt)
     try:

@@ -1,8 +1,8 @@
-"""A fluent chain of layers, as PrettyTensor's (Goldsborough, "A Tour of TensorFlow", section on wrappers).
+"""A fluent chain of layers, like PrettyTensor's (Goldsborough, "A Tour of TensorFlow", section on wrappers).
 
-`tf.chain(x).conv2d(5, 6).max_pool(2).flatten().fully_connected(10)` is plain graph: each link makes variables and ops
-in a scope of its own and records a histogram of its activations. Invariant: a chain never changes; a link gives a
-new one.
+`tf.chain(x).conv2d(5, 6).max_pool(2).flatten().fully_connected(10)` builds an ordinary graph: each link creates its
+variables and operations in a scope of its own and records a histogram of its activations. Invariant: a chain never
+changes; each link returns a new one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from tfnb.client.argument_types import Activation, ScalarLike, WindowSize
 from tfnb.client.layers import conv_layers, dense_layers, norm_layers
 from tfnb.client.layers.pool_layers import AveragePooling2D, MaxPooling2D
 from tfnb.client.logging import summaries
@@ -35,8 +36,10 @@ _DEFAULTS: ContextVar[Mapping[str, Any]] = ContextVar("chain_defaults", default=
 
 
 @contextmanager
-def chain_defaults(**options: Any) -> Iterator[None]:
-    """Options of all links made inside: `activation_fn`, `kernel_regularizer`, `summaries` (True or False)."""
+def chain_defaults(**options: object) -> Iterator[None]:
+    """Within the block all links have these options: `activation_fn`, `kernel_regularizer`, `summaries` (True or
+    False).
+    """
     unknown = set(options) - {"activation_fn", "kernel_regularizer", "summaries"}
     if unknown:
         raise InvalidArgumentError(f"chain_defaults: there is no option {', '.join(sorted(unknown))}")
@@ -48,7 +51,9 @@ def chain_defaults(**options: Any) -> Iterator[None]:
 
 
 class Classified(NamedTuple):
-    """What a classifier at the end of a chain gives: probabilities and logits [batch, classes], the mean loss."""
+    """The result of a classifier at the end of a chain: probabilities and logits [batch, classes], and the mean
+    loss.
+    """
 
     softmax: Tensor
     logits: Tensor
@@ -59,14 +64,14 @@ _UNSET: Any = object()
 
 
 class Chain:
-    """A tensor whose methods are layers; each gives the next chain. `tensor` is what it holds.
+    """A tensor whose methods are layers, each of which returns the next chain; the attribute `tensor` is its value.
 
-    `activation_fn` None means the one of `chain_defaults`, else no activation.
+    Where a layer's `activation_fn` is None, that of `chain_defaults` is used, or no activation.
     """
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: TensorLike) -> None:
         self.tensor: Tensor = graph_of([tensor]).to_tensor(tensor)
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
@@ -74,18 +79,22 @@ class Chain:
 
     @property
     def graph(self) -> Any:
+        """The graph of the tensor."""
         return self.tensor.graph
 
     @property
     def op(self) -> Any:
+        """The operation that computes the tensor."""
         return self.tensor.op
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the tensor."""
         return self.tensor.dtype
 
     @property
     def shape(self) -> Any:
+        """The static shape of the tensor."""
         return self.tensor.shape
 
     def __repr__(self) -> str:
@@ -98,8 +107,8 @@ class Chain:
                 summaries.histogram("activations", y)
         return Chain(y)
 
-    def apply(self, function: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Chain:
-        """function(tensor, *args, **kwargs) as a link."""
+    def apply(self, function: Callable[..., Any], *args: object, name: str | None = None, **kwargs: object) -> Chain:
+        """Returns the chain of `function(tensor, *args, **kwargs)`."""
         return self._link(
             getattr(function, "__name__", "apply").strip("<>"),
             name,
@@ -107,17 +116,17 @@ class Chain:
         )
 
     def reshape(self, shape: ShapeLike) -> Chain:
-        """The same elements in another shape; one dimension may be -1."""
+        """Reshapes the tensor to `shape`, in which one dimension may be -1."""
         with self.graph.as_default():
             return Chain(RESHAPE(self.tensor, self.graph.to_tensor(shape)))
 
     def flatten(self) -> Chain:
-        """All dimensions but the first in one."""
+        """Joins all dimensions but the first into one."""
         return Chain(dense_layers.flatten(self.tensor))
 
     def conv2d(
         self,
-        kernel: Any,
+        kernel: WindowSize,
         depth: int,
         activation_fn: Callable[[Any], Any] | None = _UNSET,
         stride: int | Sequence[int] = 1,
@@ -125,7 +134,10 @@ class Chain:
         bias: bool = True,
         name: str | None = None,
     ) -> Chain:
-        """A convolution of `kernel` (an integer or a pair) to `depth` channels."""
+        """Convolves images (batch, height, width, channels) to `depth` channels; `kernel` is an integer or a pair.
+
+        `edges` is "SAME" or "VALID".
+        """
         return self._link(
             "conv2d",
             name,
@@ -144,14 +156,14 @@ class Chain:
 
     def deconv2d(
         self,
-        kernel: Any,
+        kernel: WindowSize,
         depth: int,
         activation_fn: Callable[[Any], Any] | None = _UNSET,
         stride: int | Sequence[int] = 1,
         edges: str = "SAME",
         name: str | None = None,
     ) -> Chain:
-        """The transposed convolution: `stride` times as large."""
+        """Applies a transposed convolution with `kernel` to `depth` channels; the result is `stride` times as large."""
         return self._link(
             "deconv2d",
             name,
@@ -167,23 +179,31 @@ class Chain:
         )
 
     def max_pool(
-        self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
+        self,
+        kernel: WindowSize,
+        stride: int | Sequence[int] | None = None,
+        edges: str = "SAME",
+        name: str | None = None,
     ) -> Chain:
-        """The maximum of each window; the stride is the window unless given."""
+        """Takes the maximum of each window of size `kernel`; the default of `stride` is the window's size."""
         stride = kernel if stride is None else stride
         return Chain(MaxPooling2D(kernel, stride, edges, name=name)(self.tensor))
 
     def average_pool(
-        self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
+        self,
+        kernel: WindowSize,
+        stride: int | Sequence[int] | None = None,
+        edges: str = "SAME",
+        name: str | None = None,
     ) -> Chain:
-        """The mean of each window; the stride is the window unless given."""
+        """Takes the mean of each window of size `kernel`; the default of `stride` is the window's size."""
         stride = kernel if stride is None else stride
         return Chain(AveragePooling2D(kernel, stride, edges, name=name)(self.tensor))
 
     def fully_connected(
         self, size: int, activation_fn: Callable[[Any], Any] | None = _UNSET, bias: bool = True, name: str | None = None
     ) -> Chain:
-        """activation(x @ kernel + bias) of `size` columns."""
+        """Computes activation(x @ kernel + bias), of `size` columns."""
         return self._link(
             "fully_connected",
             name,
@@ -197,12 +217,12 @@ class Chain:
             ),
         )
 
-    def dropout(self, keep_prob: Any, training: Any = True, name: str | None = None) -> Chain:
-        """Keeps a share of the elements in training, scaled."""
+    def dropout(self, keep_prob: ScalarLike, training: TensorLike = True, name: str | None = None) -> Chain:
+        """Keeps each element with probability `keep_prob` in training and divides it by `keep_prob`."""
         return Chain(norm_layers.dropout(self.tensor, 1 - keep_prob, training=training, name=name))
 
     def batch_normalize(self, training: TensorLike = True, name: str | None = None) -> Chain:
-        """Batch normalisation; run the collection UPDATE_OPS with the training op."""
+        """Normalises each channel over the batch; run the collection UPDATE_OPS with the training operation."""
         return self._link(
             "batch_normalize",
             name,
@@ -210,7 +230,9 @@ class Chain:
         )
 
     def softmax(self, num_classes: int | None = None, name: str | None = None) -> Chain:
-        """The softmax over the last dimension, with `num_classes` of a last layer of so many columns."""
+        """Computes the softmax over the last dimension; `num_classes` adds a fully connected layer of that size
+        first.
+        """
         last = self if num_classes is None else self.fully_connected(num_classes, None, name=name)
         with self.graph.as_default():
             return Chain(softmax(last.tensor))
@@ -218,18 +240,22 @@ class Chain:
     def softmax_classifier(
         self, num_classes: int, labels: TensorLike | None = None, name: str | None = None
     ) -> Classified:
-        """A last layer with its softmax and, given labels (classes, or probabilities), the mean cross entropy."""
+        """Adds a fully connected layer of `num_classes` columns, its softmax and, with `labels`, the mean cross
+        entropy.
+
+        `labels` are integers [batch], the numbers of the classes, or probabilities [batch, classes].
+        """
         logits = self.fully_connected(num_classes, None, name=name or "softmax_classifier").tensor
         with self.graph.as_default(), self.graph.name_scope("softmax_classifier"):
             return Classified(softmax(logits), logits, None if labels is None else _entropy(labels, logits))
 
-    def l2_regression(self, target: Any) -> Tensor:
-        """The mean of (x - target)^2: a scalar."""
+    def l2_regression(self, target: TensorLike) -> Tensor:
+        """Returns the mean of (x - target)^2, a scalar tensor."""
         with self.graph.as_default(), self.graph.name_scope("l2_regression"):
             return _recorded(reduce_mean(SQUARE(self.tensor - self.graph.to_tensor(target))))
 
 
-def _activation(given: Any) -> Any:
+def _activation(given: Activation | None) -> Any:
     return _DEFAULTS.get().get("activation_fn") if given is _UNSET else given
 
 
@@ -239,7 +265,7 @@ def _recorded(loss: Tensor) -> Tensor:
     return loss
 
 
-def _entropy(labels: Any, logits: Tensor) -> Tensor:
+def _entropy(labels: TensorLike, logits: Tensor) -> Tensor:
     y = logits.graph.to_tensor(labels)
     if y.dtype.is_floating:
         each = softmax_cross_entropy_with_logits(labels=y, logits=logits)
@@ -249,7 +275,7 @@ def _entropy(labels: Any, logits: Tensor) -> Tensor:
 
 
 def chain(tensor: TensorLike) -> Chain:
-    """Begins a chain of layers at a tensor, variable or value."""
+    """Begins a chain of layers with a tensor, a variable or a value."""
     return tensor if isinstance(tensor, Chain) else Chain(tensor)
 
 

@@ -1,6 +1,6 @@
 """Convolution layers in one to three dimensions, transposed and separable (`tf.layers`).
 
-A layer of `rank` spatial axes is one class; the functions follow from the classes' signatures. Invariant: names and
+One class implements the layers of all ranks; the functions take their signatures from the classes. Invariant: names and
 shapes of variables are TensorFlow's (`conv2d/kernel`, `separable_conv2d/depthwise_kernel`).
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, WindowSize
 from tfnb.client.layers.dense_layers import Layer, functional
 from tfnb.client.variables.initializers import Zeros
 from tfnb.errors import InvalidArgumentError, ShapeError
@@ -24,8 +25,10 @@ __all__ = ["API", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "SeparableCon
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
-def spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
-    """A positive integer per spatial axis, from one or all. Raises `InvalidArgumentError`."""
+def spatial(value: WindowSize, rank: int, what: str) -> tuple[int, ...]:
+    """Returns a positive integer per spatial axis, from one integer or several. Raises `InvalidArgumentError` for
+    others.
+    """
     found = (value,) * rank if isinstance(value, int) else tuple(value)
     if len(found) != rank or not all(isinstance(v, int) and v > 0 for v in found):
         several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
@@ -34,7 +37,7 @@ def spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
 
 
 def layout(data_format: str, rank: int) -> str:
-    """The ops' name of "channels_last" or "channels_first". Raises `InvalidArgumentError` for another."""
+    """Returns the ops' name of "channels_last" or "channels_first". Raises `InvalidArgumentError` for another name."""
     formats = ("channels_last", "channels_first")
     if data_format not in formats:
         raise InvalidArgumentError(f"data_format must be one of {list(formats)}, got {data_format!r}")
@@ -42,27 +45,27 @@ def layout(data_format: str, rank: int) -> str:
 
 
 class _Conv(Layer):
-    """activation(convolution(inputs, kernel) + bias); the number of channels must be known."""
+    """Computes activation(convolution(inputs, kernel) + bias); the number of channels must be known."""
 
     rank = 2
 
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        dilation_rate: Any = 1,
+        dilation_rate: WindowSize = 1,
         activation: Callable[[Any], Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kw: Any,
@@ -79,6 +82,7 @@ class _Conv(Layer):
 
     @property
     def channels_first(self) -> bool:
+        """Whether the channels are the second dimension of the inputs, not the last."""
         return self.data_format.startswith("NC")
 
     def _channels(self, shape: Shape) -> int:
@@ -97,7 +101,7 @@ class _Conv(Layer):
         self._add_bias()
 
     def _finish(self, y: Tensor) -> Tensor:
-        """Bias and activation."""
+        """Adds the bias and applies the activation."""
         if self.bias is not None:
             y = bias_add(y, self.bias, data_format="NCHW" if self.channels_first else "NHWC")
         return y if self.activation is None else self.activation(y)
@@ -116,46 +120,61 @@ class _Conv(Layer):
 
 
 class Conv1D(_Conv):
-    """activation(convolution + bias) of (batch, width, channels), or channels second for "channels_first"."""
+    """Computes activation(convolution + bias) of inputs (batch, width, channels).
+
+    `filters` is the number of output channels, `kernel_size` the width of the kernel. With `data_format`
+    "channels_first" the channels come second. Raises `ShapeError` when the number of channels is not known.
+    """
 
     default_name, rank = "conv1d", 1
 
 
 class Conv2D(_Conv):
-    """activation(convolution + bias) of (batch, height, width, channels), or channels second."""
+    """Computes activation(convolution + bias) of inputs (batch, height, width, channels).
+
+    `filters` is the number of output channels, `kernel_size` the size of the kernel. With `data_format`
+    "channels_first" the channels come second. Raises `ShapeError` when the number of channels is not known.
+    """
 
     default_name, rank = "conv2d", 2
 
 
 class Conv3D(_Conv):
-    """activation(convolution + bias) of (batch, depth, height, width, channels), or channels second."""
+    """Computes activation(convolution + bias) of inputs (batch, depth, height, width, channels).
+
+    `filters` is the number of output channels, `kernel_size` the size of the kernel. With `data_format`
+    "channels_first" the channels come second. Raises `ShapeError` when the number of channels is not known.
+    """
 
     default_name, rank = "conv3d", 3
 
 
 class _Transposed(_Conv):
-    """activation(transposed convolution + bias): each side becomes `strides` times longer, and by what a valid
-    kernel reaches over."""
+    """Computes activation(transposed convolution + bias).
+
+    Each side becomes `strides` times longer; with "valid" padding it also grows by the part of the kernel that reaches
+    over the edge.
+    """
 
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
         activation: Callable[[Any], Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
-        **kw: Any,
+        **kw: object,
     ) -> None:
         super().__init__(
             filters,
@@ -200,46 +219,49 @@ class _Transposed(_Conv):
 
 
 class Conv2DTranspose(_Transposed):
-    """The transpose of a `Conv2D` layer; see `tf.nn.conv2d_transpose`."""
+    """Computes activation(transpose of a `Conv2D` layer + bias) of images; see `tf.nn.conv2d_transpose`."""
 
     default_name, rank = "conv2d_transpose", 2
 
 
 class Conv3DTranspose(_Transposed):
-    """The transpose of a `Conv3D` layer; see `tf.nn.conv3d_transpose`."""
+    """Computes activation(transpose of a `Conv3D` layer + bias) of volumes; see `tf.nn.conv3d_transpose`."""
 
     default_name, rank = "conv3d_transpose", 3
 
 
 class SeparableConv2D(_Conv):
-    """A convolution of each channel by itself, then one of 1 x 1 that mixes them; see `tf.nn.separable_conv2d`."""
+    """Convolves each channel of images by itself, and then mixes the channels; see `tf.nn.separable_conv2d`.
+
+    Each channel has `depth_multiplier` kernels of `kernel_size`; a 1 x 1 convolution then makes `filters` channels.
+    """
 
     default_name, rank = "separable_conv2d", 2
 
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        dilation_rate: Any = 1,
+        dilation_rate: WindowSize = 1,
         depth_multiplier: int = 1,
         activation: Callable[[Any], Any] | None = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = None,
-        pointwise_initializer: Any = None,
-        bias_initializer: Any = None,
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: InitializerLike | None = None,
+        pointwise_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
+        depthwise_regularizer: Regularizer | None = None,
+        pointwise_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        depthwise_constraint: Constraint | None = None,
+        pointwise_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
-        **kw: Any,
+        **kw: object,
     ) -> None:
         super().__init__(
             filters,
@@ -283,7 +305,9 @@ class SeparableConv2D(_Conv):
         self.pointwise_kernel = self.add_variable("pointwise_kernel", point, None, *self.pointwise_options)
         self._add_bias()
 
-    def _separable(self, x: Tensor, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]) -> Any:
+    def _separable(
+        self, x: Tensor, taps: Tensor, point: Tensor, strides: tuple[int, ...], rate: tuple[int, ...]
+    ) -> Any:
         steps = (1, 1, *strides) if self.channels_first else (1, *strides, 1)
         name = _LAYOUTS[2][self.channels_first]
         return separable_op(x, taps, point, steps, self.padding, rate, data_format=name)
@@ -294,14 +318,20 @@ class SeparableConv2D(_Conv):
 
 
 class SeparableConv1D(SeparableConv2D):
-    """`SeparableConv2D` along one axis."""
+    """Does what `SeparableConv2D` does along one axis: inputs (batch, width, channels).
+
+    Each channel has `depth_multiplier` kernels of `kernel_size`; a 1 x 1 convolution then makes `filters` channels.
+    """
 
     default_name, rank = "separable_conv1d", 1
 
     def call(self, inputs: Tensor) -> Tensor:
         axis = 2 if self.channels_first else 1
         taps, point = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
-        steps = (*self.strides, *self.strides)  # the ops want equal ones; an image of height 1 has one row anyway
+        steps = (
+            *self.strides,
+            *self.strides,
+        )  # the op needs equal strides; this changes nothing, because the image has one row
         rate = (1, *self.dilation_rate)
         y = self._separable(EXPAND_DIMS(inputs, axis), taps, point, steps, rate)
         return self._finish(SQUEEZE(y, squeeze_dims=[axis]))

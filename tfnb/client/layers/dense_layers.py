@@ -1,19 +1,20 @@
-"""Layers: `tf.layers`, functions and classes that make variables and the ops over them.
+"""Layers: `tf.layers`, functions and classes that create variables and the operations on them.
 
-A layer is plain graph: variables under its scope, ops under its name. Invariant: names are TensorFlow's
-(`dense/kernel`, `dense/bias`, `dense_1/kernel`), so checkpoints and collections fit.
+A layer is a part of the graph: its variables are in its variable scope, its operations in its name scope. Invariant:
+names are TensorFlow's (`dense/kernel`, `dense/bias`, `dense_1/kernel`), so checkpoints and collections fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
+from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.partitioned import PartitionedVariable
-from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, VariableScope, get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -34,7 +35,10 @@ __all__ = [
 
 
 class Layer:
-    """Base: builds variables on the first call, in a scope of its own, and shares them on later calls."""
+    """Base class of layers: the first call creates the variables, in a scope of its own; later calls share them.
+
+    `activity_regularizer` is a function of the outputs whose result is added to the losses.
+    """
 
     default_name = "layer"
 
@@ -42,10 +46,10 @@ class Layer:
         self,
         name: str | None = None,
         trainable: bool = True,
-        activity_regularizer: Any = None,
-        dtype: Any = None,
-        _scope: Any = None,
-        _reuse: bool | None = None,
+        activity_regularizer: Regularizer | None = None,
+        dtype: DTypeLike | None = None,
+        _scope: ScopeLike | None = None,
+        _reuse: Reuse | None = None,
     ) -> None:
         self._given_name = name
         self.trainable = trainable
@@ -59,24 +63,27 @@ class Layer:
 
     @property
     def scope_name(self) -> str:
-        """The full name of the layer's variable scope; known after the first call."""
+        """The full name of the layer's variable scope, which is known after the first call; "" before."""
         return self._scope.name if self._scope is not None else ""
 
     @property
     def name(self) -> str:
+        """The last part of the scope's name; before the first call the name that was given."""
         return self.scope_name.rpartition("/")[2] or self._given_name or self.default_name
 
     @property
     def trainable_variables(self) -> list[Any]:
+        """The variables that an optimizer changes."""
         return [v for v in self.variables if v.trainable]
 
     @property
     def non_trainable_variables(self) -> list[Any]:
+        """The variables that an optimizer does not change."""
         return [v for v in self.variables if not v.trainable]
 
     @property
     def losses(self) -> list[Any]:
-        """The penalties of this layer's activity and variables."""
+        """The penalties on the activity and on the variables of this layer."""
         scope = self.scope_name
         if not self.variables and not self._losses:
             return []
@@ -84,44 +91,46 @@ class Layer:
         found = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
         return [t for t in found if t in self._losses or t.op.name.startswith(f"{scope}/")]
 
-    def add_loss(self, losses: Any, inputs: TensorLike | None = None) -> None:
-        """Adds a loss, or a list of them, to the layer's and to the collection REGULARIZATION_LOSSES."""
-        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+    def add_loss(self, losses: Tensor | Sequence[Tensor] | None, inputs: TensorLike | None = None) -> None:
+        """Adds a loss, or a list of losses, to the layer and to the collection REGULARIZATION_LOSSES."""
+        listed: Sequence[Any] = losses if isinstance(losses, (list, tuple)) else [losses]
+        for loss in listed:
             self._losses.append(loss)
             loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
     def count_params(self) -> int:
-        """How many numbers the variables hold. Raises `InvalidArgumentError` before the layer is built."""
+        """Returns the number of elements of all variables. Raises `InvalidArgumentError` before the layer is built."""
         if not self.built:
             raise InvalidArgumentError(f"{self.name} is not built: call it first")
         return sum(v.shape.num_elements() for v in self.variables)
 
-    weights = property(lambda self: self.variables)
+    weights = property(lambda self: self.variables, doc="All variables of the layer.")
     trainable_weights = trainable_variables
 
-    def use_scope(self, scope: Any) -> None:
-        """Makes the variables in this open variable scope instead of one of the layer's own."""
+    def use_scope(self, scope: VariableScope) -> None:
+        """Makes the layer create its variables in this open variable scope instead of a scope of its own."""
         self._scope = scope
         self._reuse = scope.reuse
 
     def build(self, shape: Shape) -> None:
-        """Makes the variables for inputs of this static shape."""
+        """Creates the variables for inputs of this static shape. Subclasses implement it."""
         self.built = True
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        """The layer's ops."""
+        """Computes the outputs from the tensor `inputs`. Subclasses implement it."""
         raise InvalidArgumentError(f"{type(self).__name__} has no call")
 
-    def __call__(self, inputs: Any, **kwargs: Any) -> Tensor:
-        inputs = graph_of([inputs]).to_tensor(inputs)
-        with inputs.graph.as_default(), self._open() as scope:
+    def __call__(self, inputs: TensorLike, **kwargs: Any) -> Tensor:
+        """Computes the outputs from `inputs`; the first call creates the variables. `kwargs` are those of `call`."""
+        x: Tensor = graph_of([inputs]).to_tensor(inputs)
+        with x.graph.as_default(), self._open() as scope:
             self._scope = self._scope or scope
-            if self.dtype is None and inputs.dtype.is_floating:
-                self.dtype = inputs.dtype
+            if self.dtype is None and x.dtype.is_floating:
+                self.dtype = x.dtype
             if not self.built:
-                self.build(inputs.shape)
+                self.build(x.shape)
                 self.built = True
-            outputs = self.call(inputs, **kwargs)
+            outputs = self.call(x, **kwargs)
             if self.activity_regularizer is not None:
                 self.add_loss(self.activity_regularizer(outputs))
         return outputs
@@ -138,13 +147,13 @@ class Layer:
         name: str,
         shape: ShapeLike,
         dtype: DTypeLike | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         regularizer: Callable[[Tensor], Any] | None = None,
         trainable: bool = True,
         constraint: Callable[[Tensor], Any] | None = None,
         partitioner: Callable[..., Any] | None = None,
     ) -> Any:
-        """A variable in the layer's scope, of the layer's dtype unless another is given."""
+        """Returns a variable in the layer's scope, of the layer's dtype unless another is given."""
         found = get_variable(
             name,
             shape,
@@ -162,7 +171,9 @@ class Layer:
 
 
 def functional(layer: type[Layer]) -> Callable[..., Tensor]:
-    """The function of a layer class: `f(inputs, ..., reuse=None)` makes a layer of its arguments and applies it."""
+    """Returns the function of a layer class: `f(inputs, ..., reuse=None)` creates a layer and applies it to the
+    inputs.
+    """
     inputs, reuse = (
         Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD),
         Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None),
@@ -170,7 +181,7 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
     own = [p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     shown = Signature([inputs, *own, reuse])
 
-    def call(*args: Any, **options: Any) -> Tensor:
+    def call(*args: object, **options: object) -> Tensor:
         given = shown.bind(*args, **options).arguments
         x = given.pop("inputs")
         return layer(_reuse=given.pop("reuse", None), **given)(x)
@@ -182,7 +193,10 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
 
 
 class Dense(Layer):
-    """activation(inputs @ kernel + bias) over the last dimension, which must be known."""
+    """Computes activation(inputs @ kernel + bias), of `units` columns, over the last dimension of the inputs.
+
+    Raises `ShapeError` when the size of that dimension is not known.
+    """
 
     default_name = "dense"
 
@@ -191,13 +205,13 @@ class Dense(Layer):
         units: int,
         activation: Callable[[Any], Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kw: Any,
@@ -225,7 +239,7 @@ class Dense(Layer):
 
 
 class Flatten(Layer):
-    """All dimensions but the first in one."""
+    """Joins all dimensions of the inputs but the first into one."""
 
     default_name = "flatten"
 

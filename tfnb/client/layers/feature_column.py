@@ -1,18 +1,18 @@
-"""`tf.feature_column`: how the entries of a features dict become the columns of one matrix.
+"""`tf.feature_column`: the entries of a dict of features become the columns of one matrix.
 
-Invariant: columns stand in the order of their names, whatever order they were given in.
+Invariant: the columns are in the order of their names, not in the order in which they were given.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE
@@ -28,7 +28,7 @@ __all__ = ["API", "input_layer", "numeric_column"]
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """Numbers as they are: `shape` per example."""
+    """Numbers as they are: `shape` numbers for each example."""
 
     key: str
     shape: tuple[int, ...]
@@ -38,10 +38,11 @@ class NumericColumn:
 
     @property
     def name(self) -> str:
+        """The name of the feature, by which columns are sorted."""
         return self.key
 
     def matrix(self, features: Mapping[str, Any]) -> Tensor:
-        """[batch, number of elements], float32."""
+        """Returns the numbers of the features as a matrix: [batch, number of elements], float32."""
         if self.key not in features:
             raise NotFoundError(f"there is no feature {self.key!r}, only {', '.join(map(repr, features))}")
         x = cast(features[self.key], float32)
@@ -52,17 +53,18 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class BucketizedColumn:
-    """Which interval between `boundaries` a number lies in, as one-hot columns."""
+    """The interval between `boundaries` in which a number lies, as one-hot columns."""
 
     source_column: NumericColumn
     boundaries: tuple[float, ...]
 
     @property
     def name(self) -> str:
+        """The name by which columns are sorted."""
         return f"{self.source_column.name}_bucketized"
 
     def matrix(self, features: Mapping[str, Any]) -> Tensor:
-        """[batch, elements * (boundaries + 1)], float32."""
+        """Returns the one-hot columns of the features: [batch, elements * (boundaries + 1)], float32."""
         x = self.source_column.matrix(features)
         over = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
         n = len(self.boundaries) + 1
@@ -73,15 +75,15 @@ class BucketizedColumn:
 
 def numeric_column(
     key: str,
-    shape: Any = (1,),
-    default_value: Any = None,
+    shape: int | Sequence[int] = (1,),
+    default_value: TensorLike | None = None,
     dtype: DTypeLike = float32,
     normalizer_fn: Callable[[Any], Any] | None = None,
 ) -> NumericColumn:
-    """The feature `key`, numbers of `shape` per example, after `normalizer_fn` if given.
+    """Returns the column of the feature `key`: numbers of `shape` per example, after `normalizer_fn` if it is given.
 
-    `default_value` stands for the feature in examples without it, when they are parsed by the result of
-    `make_parse_example_spec`.
+    `default_value` replaces the feature in examples without it, when they are parsed with the result of
+    `make_parse_example_spec`. Raises `InvalidArgumentError` for a key that is not text or a shape that is not positive.
     """
     dims = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if not isinstance(key, str) or any(n < 1 for n in dims):
@@ -90,15 +92,21 @@ def numeric_column(
 
 
 def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float]) -> BucketizedColumn:
-    """One-hot columns for the interval a number lies in. Raises `InvalidArgumentError` unless boundaries rise."""
+    """Returns one-hot columns for the interval in which a number of `source_column` lies.
+
+    Raises `InvalidArgumentError` unless `boundaries` increase.
+    """
     cuts = tuple(float(b) for b in boundaries)
     if not cuts or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
         raise InvalidArgumentError(f"bucketized_column: boundaries must rise, got {list(boundaries)}")
     return BucketizedColumn(source_column, cuts)
 
 
-def make_parse_example_spec(feature_columns: Any) -> dict[str, FixedLenFeature]:
-    """What `tf.parse_example` needs to know of the features that the columns read."""
+def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, FixedLenFeature]:
+    """Returns the features that the columns read, as a dict that `tf.parse_example` takes.
+
+    Raises `InvalidArgumentError` when two columns read one feature in different ways.
+    """
     found: dict[str, FixedLenFeature] = {}
     for column in feature_columns:
         source = column.source_column if isinstance(column, BucketizedColumn) else column
@@ -108,8 +116,11 @@ def make_parse_example_spec(feature_columns: Any) -> dict[str, FixedLenFeature]:
     return found
 
 
-def input_layer(features: Any, feature_columns: Any) -> Tensor:
-    """All columns side by side: [batch, columns], float32."""
+def input_layer(features: Mapping[str, Any], feature_columns: Any) -> Tensor:
+    """Returns all columns side by side: [batch, columns], float32.
+
+    Raises `InvalidArgumentError` without columns.
+    """
     columns = [feature_columns] if hasattr(feature_columns, "matrix") else list(feature_columns)
     if not columns:
         raise InvalidArgumentError("input_layer needs at least one column")

@@ -1,18 +1,20 @@
-"""Layers that behave differently in training and inference: dropout, batch normalisation (`tf.layers`).
+"""Layers that differ between training and inference: dropout and batch normalisation (`tf.layers`).
 
 `training` is a Python bool, which chooses while the graph is built, or a bool tensor, which chooses in each step.
-Invariant: moving statistics change only by the ops in UPDATE_OPS, and only where `training` holds.
+Invariant: moving statistics change only by the operations in UPDATE_OPS, and only where `training` is true.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, ScalarLike
 from tfnb.client.control_flow.cond import smart_cond, static_value
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.layers.dense_layers import Layer
 from tfnb.client.variables.initializers import Ones, Zeros
-from tfnb.client.variables.scope import get_variable_scope
+from tfnb.client.variables.scope import Reuse, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, size
@@ -27,19 +29,28 @@ __all__ = ["API", "BatchNormalization", "Dropout", "batch_normalization", "dropo
 
 
 class Dropout(Layer):
-    """In training, sets a share `rate` of the inputs to zero and scales the others by 1 / (1 - rate)."""
+    """In training, sets a share `rate` of the inputs to zero and multiplies the others by 1 / (1 - rate).
+
+    `noise_shape` broadcasts the choice over dimensions of size 1. Raises `InvalidArgumentError` for a rate outside [0,
+    1).
+    """
 
     default_name = "dropout"
 
     def __init__(
-        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **kw: Any
+        self,
+        rate: ScalarLike = 0.5,
+        noise_shape: TensorLike | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+        **kw: Any,
     ) -> None:
         super().__init__(name, **kw)
         if isinstance(rate, (int, float)) and not 0 <= rate < 1:
             raise InvalidArgumentError(f"dropout: rate must be in [0, 1), got {rate}")
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
-    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+    def call(self, inputs: Tensor, training: TensorLike = False) -> Tensor:
         return smart_cond(
             training,
             lambda: drop(inputs, 1 - self.rate, self.noise_shape, self.seed),
@@ -48,10 +59,11 @@ class Dropout(Layer):
 
 
 class BatchNormalization(Layer):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, per index of `axis` (the channels).
+    """Computes (x - mean) / sqrt(variance + epsilon) * gamma + beta for each index of `axis` (the channels).
 
-    In training mean and variance are the batch's, and ops in UPDATE_OPS move the moving ones towards them; otherwise
-    they are the moving ones. Run the updates with the training op, for instance under `tf.control_dependencies`.
+    In training, mean and variance are those of the batch, and operations in UPDATE_OPS move the moving averages towards
+    them; otherwise they are the moving averages. Run the updates with the training operation, for instance under
+    `tf.control_dependencies`. Raises `ShapeError` when the number of channels is not known.
     """
 
     default_name = "batch_normalization"
@@ -63,14 +75,14 @@ class BatchNormalization(Layer):
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = None,
-        gamma_initializer: Any = None,
-        moving_mean_initializer: Any = None,
-        moving_variance_initializer: Any = None,
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: InitializerLike | None = None,
+        gamma_initializer: InitializerLike | None = None,
+        moving_mean_initializer: InitializerLike | None = None,
+        moving_variance_initializer: InitializerLike | None = None,
+        beta_regularizer: Regularizer | None = None,
+        gamma_regularizer: Regularizer | None = None,
+        beta_constraint: Constraint | None = None,
+        gamma_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kw: Any,
@@ -114,7 +126,7 @@ class BatchNormalization(Layer):
         self.beta = self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
         scope = get_variable_scope()
         partitioner = scope.partitioner
-        scope.set_partitioner(None)  # they are assigned whole
+        scope.set_partitioner(None)  # because they are assigned as a whole
         try:
             self.moving_mean = self.add_variable("moving_mean", [n], dtype, self.mean_initializer, None, False)
             self.moving_variance = self.add_variable(
@@ -123,7 +135,7 @@ class BatchNormalization(Layer):
         finally:
             scope.set_partitioner(partitioner)
 
-    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+    def call(self, inputs: Tensor, training: TensorLike = False) -> Tensor:
         axis = self._place(inputs.shape)
         known = static_value(training)
         if known is False:
@@ -146,20 +158,22 @@ class BatchNormalization(Layer):
         return y
 
     def _unbiased(self, variance: Tensor, inputs: Tensor, axis: int) -> Any:
-        """Times n / (n - 1) where TensorFlow's fused kernel would run (images): its moving variance is so."""
+        """Multiplies the variance by n / (n - 1) for images, as TensorFlow's fused kernel does for the moving
+        variance.
+        """
         if self.fused is False or inputs.shape.ndims != 4 or axis not in (1, 3):
             return variance
         n = cast_to(size(inputs), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])
         return variance * (n / MAXIMUM(n - 1.0, 1.0))
 
-    def _broadcast(self, p: Any, shape: Shape, axis: int) -> Any:
-        """A per-channel vector laid out so that it broadcasts over the inputs."""
+    def _broadcast(self, p: Tensor | None, shape: Shape, axis: int) -> Any:
+        """Reshapes a vector with an element per channel so that it broadcasts over the inputs."""
         if p is None or axis == len(shape) - 1:
             return p
         return RESHAPE(p, [-1 if i == axis else 1 for i in range(len(shape))])
 
     def _move(self, mean: Tensor, variance: Tensor, training: TensorLike) -> None:
-        """Adds the updates of the moving statistics; in inference they move by nothing."""
+        """Adds the updates of the moving statistics, whose rate is zero in inference."""
         rate = smart_cond(training, lambda: 1.0 - self.momentum, lambda: 0.0)
         for moving, value, name in (
             (self.moving_mean, mean, "AssignMovingAvg"),
@@ -175,14 +189,14 @@ class BatchNormalization(Layer):
 
 
 def dropout(
-    inputs: Any,
-    rate: Any = 0.5,
-    noise_shape: Any = None,
+    inputs: TensorLike,
+    rate: ScalarLike = 0.5,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
-    training: Any = False,
+    training: TensorLike = False,
     name: str | None = None,
 ) -> Tensor:
-    """Dropout while `training` (a bool or a bool tensor; default: off); see `Dropout`.
+    """Applies dropout to `inputs` while `training` (a bool or a bool tensor; False by default); see `Dropout`.
 
     Raises `InvalidArgumentError` for a rate outside [0, 1).
     """
@@ -191,26 +205,29 @@ def dropout(
 
 def batch_normalization(
     inputs: TensorLike,
-    axis: TensorLike = -1,
+    axis: int | Sequence[int] = -1,
     momentum: float = 0.99,
     epsilon: float = 1e-3,
     center: bool = True,
     scale: bool = True,
-    beta_initializer: Any = None,
-    gamma_initializer: Any = None,
-    moving_mean_initializer: Any = None,
-    moving_variance_initializer: Any = None,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
+    beta_initializer: InitializerLike | None = None,
+    gamma_initializer: InitializerLike | None = None,
+    moving_mean_initializer: InitializerLike | None = None,
+    moving_variance_initializer: InitializerLike | None = None,
+    beta_regularizer: Regularizer | None = None,
+    gamma_regularizer: Regularizer | None = None,
+    beta_constraint: Constraint | None = None,
+    gamma_constraint: Constraint | None = None,
     training: TensorLike = False,
     trainable: bool = True,
     name: str | None = None,
-    reuse: bool | None = None,
-    **kw: Any,
+    reuse: Reuse | None = None,
+    **kw: object,
 ) -> Tensor:
-    """Batch normalisation; see `BatchNormalization`. Raises `ShapeError` when the channels' number is not known."""
+    """Normalises each channel of `inputs` over the batch; see `BatchNormalization`.
+
+    Raises `ShapeError` when the number of channels is not known.
+    """
     layer = BatchNormalization(
         axis,
         momentum,

@@ -1,12 +1,13 @@
 """Pooling layers in one to three dimensions (`tf.layers`).
 
-Invariant: a pooling layer has no variables, and its op lies in the layer's scope (`max_pooling2d/MaxPool`).
+Invariant: a pooling layer has no variables, and its operation is in the layer's scope (`max_pooling2d/MaxPool`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.client.layers.conv_layers import layout, spatial
 from tfnb.client.layers.dense_layers import Layer, functional
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -17,23 +18,25 @@ __all__ = ["API", "AveragePooling2D", "MaxPooling2D", "average_pooling2d", "max_
 
 
 def _max_pool1d(x: Tensor, size: TensorLike, step: TensorLike, padding: str, data_format: str) -> Any:
+    """Computes the maximum of each window of `size` elements of x, every `step` elements."""
     return pool1d(MAX_POOL, x, size, step, padding, data_format, None)
 
 
 def _avg_pool1d(x: Tensor, size: TensorLike, step: TensorLike, padding: str, data_format: str) -> Any:
+    """Computes the mean of each window of `size` elements of x, every `step` elements."""
     return pool1d(AVG_POOL, x, size, step, padding, data_format, None)
 
 
 class _Pooling(Layer):
-    """One number for each window of every channel."""
+    """Computes one number for each window of every channel."""
 
     rank = 2
     pool: Any = staticmethod(max_pool)
 
     def __init__(
         self,
-        pool_size: Any,
-        strides: Any,
+        pool_size: WindowSize,
+        strides: WindowSize,
         padding: str = "valid",
         data_format: str = "channels_last",
         name: str | None = None,
@@ -52,37 +55,37 @@ class _Pooling(Layer):
 
 
 class MaxPooling1D(_Pooling):
-    """The maximum of each window of (batch, width, channels)."""
+    """Computes the maximum of each window of `pool_size` elements of inputs (batch, width, channels)."""
 
     default_name, rank, pool = "max_pooling1d", 1, staticmethod(_max_pool1d)
 
 
 class MaxPooling2D(_Pooling):
-    """The maximum of each window of (batch, height, width, channels)."""
+    """Computes the maximum of each window of `pool_size` elements of inputs (batch, height, width, channels)."""
 
     default_name, rank, pool = "max_pooling2d", 2, staticmethod(max_pool)
 
 
 class MaxPooling3D(_Pooling):
-    """The maximum of each window of (batch, depth, height, width, channels)."""
+    """Computes the maximum of each window of `pool_size` elements of inputs (batch, depth, height, width, channels)."""
 
     default_name, rank, pool = "max_pooling3d", 3, staticmethod(max_pool3d)
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of each window of (batch, width, channels)."""
+    """Computes the mean of each window of `pool_size` elements of inputs (batch, width, channels)."""
 
     default_name, rank, pool = "average_pooling1d", 1, staticmethod(_avg_pool1d)
 
 
 class AveragePooling2D(_Pooling):
-    """The mean of each window of (batch, height, width, channels)."""
+    """Computes the mean of each window of `pool_size` elements of inputs (batch, height, width, channels)."""
 
     default_name, rank, pool = "average_pooling2d", 2, staticmethod(avg_pool)
 
 
 class AveragePooling3D(_Pooling):
-    """The mean of each window of (batch, depth, height, width, channels)."""
+    """Computes the mean of each window of `pool_size` elements of inputs (batch, depth, height, width, channels)."""
 
     default_name, rank, pool = "average_pooling3d", 3, staticmethod(avg_pool3d)
 

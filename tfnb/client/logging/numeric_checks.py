@@ -1,8 +1,8 @@
-"""`tf.add_check_numerics_ops`: a guard against NaN and infinities, also in branches and loops (white paper, section 6).
+"""`tf.add_check_numerics_ops`: checks for NaN and infinities, also in branches and loops (white paper, section 6).
 
-A check stands in the frame and branch of the tensor that it checks: in a branch it runs where the branch is taken, in a
-loop once in each iteration. The checks of a loop end in a loop variable of its own, so that what waits for them waits
-for all iterations. Invariant: a step that does not run the guard runs none of its nodes.
+A check is in the frame and branch of the tensor that it checks: in a branch it runs where the branch is taken, in a
+loop once in each iteration. The checks of a loop end in an additional loop variable, so that operations after them wait
+for all iterations. Invariant: a step that does not run the check operation runs none of these nodes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.errors import UnimplementedError
 from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.opdef import Kind
+from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.contexts import Context, contexts
 from tfnb.ir.step_graph.graph import graph_from_operations
@@ -31,16 +31,23 @@ from tfnb.ops.logging.print_assert import CHECK_NUMERICS
 
 __all__ = ["API", "add_check_numerics_ops"]
 
-_PASSING = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION)  # what they give was checked before
+_PASSING = (
+    Kind.SWITCH,
+    Kind.MERGE,
+    Kind.ENTER,
+    Kind.EXIT,
+    Kind.NEXT_ITERATION,
+)  # their outputs are inputs that were checked before
 _Item = tuple[Tensor | str, Context]
 
 
 def add_check_numerics_ops() -> Operation:
-    """An operation that checks every float tensor of the default graph for NaN and infinities, in the graph's order.
+    """Returns an operation that checks each float tensor of the default graph for NaN and infinities, in the graph's
+    order.
 
-    Tensors of a branch are checked where the branch is taken, those of a loop in each iteration. Each check runs before
-    those behind it, so the first tensor that went wrong is the one reported, with the line that made it. References are
-    not checked (what reads them is), so that no variable is assigned.
+    Tensors of a branch are checked where the branch is taken, those of a loop in each iteration. The checks run one
+    after the other, so the error names the first tensor that is not finite, and the program's line that created it.
+    References are not checked, only the tensors that read them, so that the check assigns no variable.
     """
     graph = get_default_graph()
     with graph.control_dependencies(None), graph.name_scope("check_numerics"):
@@ -53,7 +60,7 @@ def add_check_numerics_ops() -> Operation:
 class _Checks:
     """The checks of a graph's tensors, frame by frame."""
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: GraphBuilder) -> None:
         self.graph = graph
         operations = {op.id: op for op in graph.get_operations()}
         nodes = graph_from_operations(operations.values())
@@ -84,10 +91,10 @@ class _Checks:
         return any(not isinstance(item, str) or self._has_any(item) for item in self._items.get(frame, {}))
 
     def chain(self, frame: str | None, last: Operation | None) -> tuple[Operation | None, Context]:
-        """Adds the checks of a frame, one behind the other, the first behind `last`, which is always alive there.
+        """Adds the checks of a frame, one after the other, the first after `last`, which is always alive there.
 
-        Gives the last of them, and where that one is alive. Where a check need not be alive when the next one is, a
-        ControlTrigger stands between them.
+        Returns the last check, and the branch in which it is alive. Where a check may be dead when the next one is
+        alive, a ControlTrigger stands between them.
         """
         alive: Context = frozenset()
         for item, context in self._items.get(frame, {}).items():
@@ -103,16 +110,18 @@ class _Checks:
         return last, alive
 
     def _of_loop(self, frame: str) -> Operation:
-        """Adds a loop variable to a loop: it waits for the checks of each iteration, and they for those before it.
+        """Adds a loop variable to a loop and returns its Exit.
 
-        Gives its Exit.
+        The variable waits for the checks of each iteration, and these wait for the checks of the previous iteration.
         """
         enters = [op for op in self._enters[frame] if not op.attrs.is_constant and not op.inputs[0].spec.ref]
         if frame not in self._conditions or not enters:
             raise UnimplementedError(
                 f"add_check_numerics_ops: {frame!r} is no loop as tf.while_loop builds them", self._enters[frame][0]
             )
-        first = min(enters, key=lambda op: op.inputs[0].shape.dims != ())  # what is passed on is best small
+        first = min(
+            enters, key=lambda op: op.inputs[0].shape.dims != ()
+        )  # the smallest tensor is the cheapest to pass on
         enter = ENTER(
             first.inputs[0], frame_name=frame, parallel_iterations=first.attrs.parallel_iterations, graph=self.graph
         )
@@ -125,8 +134,8 @@ class _Checks:
         return EXIT(leave).op
 
 
-def _after(opdef: Any, graph: GraphBuilder, *operations: Operation | None) -> Operation:
-    """An operation without inputs that waits for others."""
+def _after(opdef: OpDef, graph: GraphBuilder, *operations: Operation | None) -> Operation:
+    """Returns an operation without inputs that waits for the others."""
     with graph.control_dependencies([op for op in operations if op is not None]):
         made: Operation = opdef(graph=graph)
     return made

@@ -1,7 +1,7 @@
-"""`tf.summary.scalar` and its kind, with the names of 0.x beside them (white paper, section 9.1).
+"""Summary operations: `tf.summary.scalar` and its relatives, and their names of 0.x (white paper, section 9.1).
 
-Invariant: the tag of a summary is its name in the graph, so tags of one graph differ, unless the 0.x functions are
-told tags outright.
+Invariant: the tag of a summary is its name in the graph, so tags in one graph differ; only the functions of 0.x take
+tags as arguments.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _FORBIDDEN = re.compile(r"[^-/\w.]", re.ASCII)
 
 
 def _clean(name: str) -> str:
-    """The name with `_` for what no name in a graph may hold."""
+    """Returns the name with `_` in place of characters that names in a graph cannot contain."""
     return _FORBIDDEN.sub("_", name).lstrip("/")
 
 
 @contextmanager
 def _named(name: str, family: str | None, values: Iterable[Any], kind: str = "") -> Iterator[tuple[str, str]]:
-    """(tag, scope) of a summary: unique in the graph; `family` groups tags in TensorBoard."""
+    """Returns (tag, scope) of a summary, unique in the graph; `family` groups tags in TensorBoard."""
     clean = _clean(str(name)) or kind
     base = f"{_clean(family)}/{clean}" if family else clean
     graph = graph_of(values)
@@ -61,10 +61,10 @@ def _collected(summary: Tensor, collections: Sequence[str] | str | None) -> Tens
 def scalar(
     name: str, tensor: TensorLike, collections: Sequence[str] | str | None = None, family: str | None = None
 ) -> Tensor:
-    """A summary of one number.
+    """Returns a summary of one number: a string scalar, which is a serialised Summary.
 
-    name: the tag, made unique in the graph. tensor: a scalar of real numbers. collections: where merge_all looks
-    (default: SUMMARIES). family: a prefix that groups tags in TensorBoard. Gives a string scalar, a serialized Summary.
+    name: the tag, which is made unique in the graph. tensor: a scalar of real numbers. collections: where `merge_all`
+    finds the summary (by default SUMMARIES). family: a prefix that groups tags in TensorBoard.
     """
     with _named(name, family, [tensor]) as (tag, scope):
         return _collected(SCALAR_SUMMARY(tag, tensor, name=scope), collections)
@@ -73,7 +73,7 @@ def scalar(
 def histogram(
     name: str, values: TensorLike, collections: Sequence[str] | str | None = None, family: str | None = None
 ) -> Tensor:
-    """A summary of how real numbers, of any shape, are distributed. Running it fails for NaN and infinities."""
+    """Returns a summary of the distribution of real numbers, of any shape. The step fails for NaN and infinities."""
     with _named(name, family, [values]) as (tag, scope):
         return _collected(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
 
@@ -86,9 +86,10 @@ def image(
     family: str | None = None,
     max_images: int | None = None,
 ) -> Tensor:
-    """A summary of images [batch, height, width, channels]: uint8, or floats that are scaled to what can be seen.
+    """Returns a summary of images [batch, height, width, channels], uint8 or floats, which are scaled to visible
+    colours.
 
-    channels: 1, 3 or 4. max_outputs (or max_images): at most so many of the batch.
+    channels: 1, 3 or 4. max_outputs (or max_images): the largest number of images of the batch.
     """
     count = max_outputs if max_images is None else max_images
     with _named(name, family, [tensor]) as (tag, scope):
@@ -98,13 +99,15 @@ def image(
 
 def audio(
     name: str,
-    tensor: Any,
-    sample_rate: Any,
+    tensor: TensorLike,
+    sample_rate: TensorLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: Sequence[str] | str | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """A summary of sounds, float32 [batch, frames] or [batch, frames, channels] in -1..1, at `sample_rate` hertz."""
+    """Returns a summary of sounds, float32 [batch, frames] or [batch, frames, channels] in -1..1, at `sample_rate`
+    hertz.
+    """
     with _named(name, family, [tensor]) as (tag, scope):
         count = _positive("max_outputs", max_outputs)
         rate = convert_to_tensor(sample_rate, "float32", name="sample_rate")
@@ -115,13 +118,15 @@ def audio(
 def tensor_summary(
     name: str,
     tensor: TensorLike,
-    summary_description: Any = None,
+    summary_description: object = None,
     collections: Sequence[str] | str | None = None,
     summary_metadata: Any = None,
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
-    """A summary of a whole tensor; `summary_metadata` (a `tf.SummaryMetadata`) says which plugin shows it."""
+    """Returns a summary of a whole tensor; `summary_metadata` (a `tf.SummaryMetadata`) names the plugin that shows
+    it.
+    """
     metadata = proto("summary").SummaryMetadata()
     if summary_metadata is not None:
         metadata.CopyFrom(summary_metadata)
@@ -135,7 +140,7 @@ def tensor_summary(
 
 
 def text(name: str, tensor: TensorLike, collections: Sequence[str] | str | None = None) -> Tensor:
-    """A summary of strings, which TensorBoard shows as Markdown: a scalar, a list or a table (rank 2).
+    """Returns a summary of strings, which TensorBoard shows as Markdown: a scalar, a list or a table (rank 2).
 
     Raises `InvalidArgumentError` when `tensor` is not of strings.
     """
@@ -147,8 +152,13 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | str | None 
     return tensor_summary(name, value, collections=collections, summary_metadata=metadata)
 
 
-def merge(inputs: Any, collections: Sequence[str] | str | None = None, name: str | None = None) -> Tensor:
-    """One summary of several. Running it fails when a tag occurs twice. Raises for an empty list."""
+def merge(
+    inputs: Iterable[TensorLike], collections: Sequence[str] | str | None = None, name: str | None = None
+) -> Tensor:
+    """Returns one summary of several. The step fails when a tag occurs twice.
+
+    Raises `InvalidArgumentError` for an empty list.
+    """
     parts = list(inputs)
     if not parts:
         raise InvalidArgumentError("merge needs at least one summary")
@@ -160,13 +170,13 @@ def merge(inputs: Any, collections: Sequence[str] | str | None = None, name: str
 
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
-    """All summaries of a collection in one, or None when there is none."""
+    """Returns one summary of all summaries in a collection, or None when there are none."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """The SummaryDescription of a TensorSummary node. Raises `InvalidArgumentError` for other nodes."""
+    """Returns the SummaryDescription of a TensorSummary node. Raises `InvalidArgumentError` for other nodes."""
     if node_def.op != "TensorSummary":
         raise InvalidArgumentError(f"get_summary_description needs a TensorSummary node, got {node_def.op}")
     description = proto("summary").SummaryDescription()
@@ -175,7 +185,7 @@ def get_summary_description(node_def: Any) -> Any:
     return description
 
 
-def _positive(what: str, value: Any) -> int:
+def _positive(what: str, value: TensorLike) -> int:
     if not isinstance(value, (int, np.integer)) or value < 1:
         raise InvalidArgumentError(f"{what} must be a positive integer, got {value!r}")
     return int(value)
@@ -185,49 +195,55 @@ def _positive(what: str, value: Any) -> int:
 
 
 def scalar_summary(
-    tags: Any, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
+    tags: TensorLike, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
 ) -> Tensor:
-    """A summary of numbers with a tag each: `tags` and `values` have the same shape."""
+    """Returns a summary of numbers with a tag each: `tags` and `values` have the same shape."""
     return _collected(SCALAR_SUMMARY(tags, values, name=name or "ScalarSummary"), collections)
 
 
 def histogram_summary(
-    tag: Any, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
+    tag: TensorLike, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
 ) -> Tensor:
-    """As `tf.summary.histogram`, with the tag given outright."""
+    """Does what `tf.summary.histogram` does; `tag` is the tag as it is."""
     return _collected(HISTOGRAM_SUMMARY(tag, values, name=name or "HistogramSummary"), collections)
 
 
-def image_summary(tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: Any = None) -> Tensor:
-    """As `tf.summary.image`, with the tag given outright."""
+def image_summary(
+    tag: TensorLike,
+    tensor: TensorLike,
+    max_images: int = 3,
+    collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Does what `tf.summary.image` does; `tag` is the tag as it is."""
     count = _positive("max_images", max_images)
     made = IMAGE_SUMMARY(tag, tensor, max_images=count, name=name or "ImageSummary")
     return _collected(made, collections)
 
 
 def audio_summary(
-    tag: Any,
-    tensor: Any,
+    tag: TensorLike,
+    tensor: TensorLike,
     sample_rate: float,
     max_outputs: int = 3,
-    collections: Any = None,
-    name: Any = None,
+    collections: Sequence[str] | str | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """As `tf.summary.audio`, with the tag given outright and a number as the rate."""
+    """Does what `tf.summary.audio` does; `tag` is the tag as it is, and `sample_rate` is a number."""
     count = _positive("max_outputs", max_outputs)
     made = AUDIO_SUMMARY(tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary")
     return _collected(made, collections)
 
 
 def merge_summary(
-    inputs: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
+    inputs: Iterable[TensorLike], collections: Sequence[str] | str | None = None, name: str | None = None
 ) -> Tensor:
-    """`tf.summary.merge`."""
+    """Does what `tf.summary.merge` does, under its name of 0.x."""
     return merge(inputs, collections, name)
 
 
 def merge_all_summaries(key: str = GraphKeys.SUMMARIES) -> Tensor | None:
-    """`tf.summary.merge_all`."""
+    """Does what `tf.summary.merge_all` does, under its name of 0.x."""
     return merge_all(key)
 
 

@@ -1,7 +1,7 @@
-"""Losses (`tf.losses`): elementwise losses, weighted and reduced to a scalar, and the collection that sums them.
+"""Losses (`tf.losses`): elementwise losses, weighted and reduced to a scalar, and the collection that holds them.
 
-Invariant: each function adds its result to the collection LOSSES unless told otherwise; `get_total_loss` is their
-sum plus the regularisation losses.
+Invariant: each function adds its result to the collection LOSSES, or to the one that the caller names; `get_total_loss`
+is their sum plus the regularisation losses.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.losses_metrics.weights import of_rank, weighted
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
@@ -32,7 +33,7 @@ __all__ = ["API", "Reduction", "compute_weighted_loss"]
 
 
 class Reduction:
-    """How elementwise weighted losses become one number."""
+    """The names of the ways in which elementwise weighted losses are reduced to one number."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -43,26 +44,27 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
+        """Returns the names of all reductions."""
         return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS)
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises `InvalidArgumentError` for what is not a reduction."""
+        """Raises `InvalidArgumentError` unless `key` is the name of a reduction."""
         if key not in cls.all():
             raise InvalidArgumentError(f"{key!r} is not a loss reduction; needed one of {cls.all()}")
 
 
 def compute_weighted_loss(
-    losses: Any,
+    losses: TensorLike,
     weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """`losses * weights`, reduced; a scalar of the dtype of `losses`, or its shape for Reduction.NONE.
+    """Returns `losses * weights`, reduced to a scalar of the dtype of `losses`; Reduction.NONE keeps the shape.
 
-    `weights`: a scalar, or of the rank of `losses` with dimensions equal to its or 1. Raises `ShapeError` for other
-    weights, `InvalidArgumentError` for an unknown reduction.
+    `weights` is a scalar, or a tensor of the rank of `losses` whose dimensions are 1 or those of `losses`. Raises
+    `ShapeError` for other weights, and `InvalidArgumentError` for an unknown reduction.
     """
     Reduction.validate(reduction)
     graph = graph_of([losses, weights])
@@ -92,16 +94,16 @@ def _divisor(reduction: str, product: Tensor, w: Tensor) -> Tensor:
     return reduce_sum(ones_like(product) * w)
 
 
-def _pair(name: str, a: Any, b: Any, scope: str | None) -> Any:
-    """The graph, and a name scope for a loss."""
+def _pair(name: str, a: TensorLike, b: TensorLike, scope: str | None) -> Any:
+    """Opens a name scope for a loss in the graph of `a` and `b`, and yields the graph."""
     if a is None or b is None:
         raise InvalidArgumentError(f"{name}: labels and predictions must not be None")
     graph = graph_of([b, a])
     return graph, graph.name_scope(scope or name)
 
 
-def _floats(graph: Any, labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Labels in the dtype of the predictions, of the same shape."""
+def _floats(graph: GraphBuilder, labels: TensorLike, predictions: TensorLike) -> tuple[Any, Any]:
+    """Returns the labels in the dtype of the predictions. Raises `ShapeError` unless both have the same shape."""
     p = graph.to_tensor(predictions)
     p = p if p.dtype.is_floating else cast(p, float32)
     y = cast(graph.to_tensor(labels), p.dtype)
@@ -111,14 +113,14 @@ def _floats(graph: Any, labels: Any, predictions: Any) -> tuple[Any, Any]:
 
 
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """(predictions - labels)^2. Raises `ShapeError` unless both have the same shape."""
+    """Returns the loss (predictions - labels)^2. Raises `ShapeError` unless both have the same shape."""
     graph, opened = _pair("mean_squared_error", labels, predictions, scope)
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
@@ -126,14 +128,14 @@ def mean_squared_error(
 
 
 def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """|predictions - labels|. Raises `ShapeError` unless both have the same shape."""
+    """Returns the loss |predictions - labels|. Raises `ShapeError` unless both have the same shape."""
     graph, opened = _pair("absolute_difference", labels, predictions, scope)
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
@@ -141,16 +143,17 @@ def absolute_difference(
 
 
 def mean_pairwise_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """The mean of (d_i - d_j)^2 over the pairs of a row's differences d = predictions - labels, summed over rows.
+    """Returns the mean of (d_i - d_j)^2 over pairs of a row's differences d = predictions - labels, summed over rows.
 
     labels, predictions: shape (batch, ...). weights: a scalar or one number per row, shape (batch,) or (batch, 1, ...).
-    Rows of fewer than two elements, or of weight 0, count nothing. Raises `ShapeError` unless the shapes are the same.
+    Rows of fewer than two elements and rows of weight 0 do not count. Raises `ShapeError` unless the shapes are the
+    same.
     """
     graph, opened = _pair("mean_pairwise_squared_error", labels, predictions, scope)
     with graph.as_default(), opened:
@@ -165,7 +168,7 @@ def mean_pairwise_squared_error(
         present = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
         n = reduce_sum(present, row, keepdims=True)
         squares, total = reduce_sum(d * d, row, keepdims=True), reduce_sum(d, row, keepdims=True)
-        # the pairs' sum of squares is n * sum d^2 - (sum d)^2, counted twice, over n * (n - 1) pairs
+        # 2 * (n * sum d^2 - (sum d)^2) is the sum of squares over all n * (n - 1) ordered pairs
         others = RELU(n - 1)
         each = DIV_NO_NAN(squares, others) - DIV_NO_NAN(total * total, n * others)
         loss = reduce_sum(2 * each * w)
@@ -174,15 +177,19 @@ def mean_pairwise_squared_error(
 
 
 def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     delta: float = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Half the squared error up to an error of `delta`, linear beyond."""
+    """Returns the Huber loss of `predictions` for `labels`: half the squared error up to an error of `delta`, then
+    linear.
+
+    Raises `ShapeError` unless both have the same shape.
+    """
     graph, opened = _pair("huber_loss", labels, predictions, scope)
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
@@ -193,15 +200,18 @@ def huber_loss(
 
 
 def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """-labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)."""
+    """Returns -labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon).
+
+    Raises `ShapeError` unless both have the same shape.
+    """
     graph, opened = _pair("log_loss", labels, predictions, scope)
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
@@ -210,14 +220,17 @@ def log_loss(
 
 
 def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """max(0, 1 - (2 * labels - 1) * logits), labels being 0 or 1."""
+    """Returns the loss max(0, 1 - (2 * labels - 1) * logits), where the labels are 0 or 1.
+
+    Raises `ShapeError` unless both have the same shape.
+    """
     graph, opened = _pair("hinge_loss", labels, logits, scope)
     with graph.as_default(), opened as scope:
         y, z = _floats(graph, labels, logits)
@@ -226,16 +239,19 @@ def hinge_loss(
 
 
 def cosine_distance(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     axis: int | None = None,
-    weights: Any = 1.0,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """1 - sum(labels * predictions) along `axis`; both are taken to have unit length."""
+    """Returns the loss 1 - sum(labels * predictions) along `axis`; the vectors are expected to have unit length.
+
+    Raises `ShapeError` unless both have the same shape.
+    """
     chosen = dim if axis is None else axis
     if chosen is None:
         raise InvalidArgumentError("cosine_distance needs an axis")
@@ -247,15 +263,18 @@ def cosine_distance(
 
 
 def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    multi_class_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Cross entropy of independent classes; smoothing draws the labels towards 1/2."""
+    """Returns the cross entropy of independent classes; `multi_class_labels` and `logits` have the same shape.
+
+    `label_smoothing` moves the labels towards 1/2.
+    """
     graph, opened = _pair("sigmoid_cross_entropy_loss", multi_class_labels, logits, scope)
     with graph.as_default(), opened as scope:
         y, z = _floats(graph, multi_class_labels, logits)
@@ -266,15 +285,19 @@ def sigmoid_cross_entropy(
 
 
 def softmax_cross_entropy(
-    onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    onehot_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Cross entropy of exclusive classes (..., classes), a loss per row; smoothing draws labels to 1 / classes."""
+    """Returns the cross entropy of exclusive classes: one loss for each row of `onehot_labels` and `logits`, (...,
+    classes).
+
+    `label_smoothing` moves the labels towards 1 / classes.
+    """
     graph, opened = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
     with graph.as_default(), opened as scope:
         y, z = _floats(graph, onehot_labels, logits)
@@ -288,14 +311,17 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Cross entropy of exclusive classes given by integer labels, a loss per row; labels (n, 1) become (n)."""
+    """Returns the cross entropy of exclusive classes, given by integer labels: one loss for each row of the logits.
+
+    labels: shape (n,) or (n, 1). logits: shape (n, classes).
+    """
     graph, opened = _pair("sparse_softmax_cross_entropy_loss", labels, logits, scope)
     with graph.as_default(), opened as scope:
         y, z = graph.to_tensor(labels), graph.to_tensor(logits)
@@ -307,23 +333,24 @@ def sparse_softmax_cross_entropy(
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
-def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Adds a loss to a collection; None adds it nowhere."""
+def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Adds a loss to the collection `loss_collection`; for None, to no collection."""
     if loss_collection:
         loss.graph.add_to_collection(loss_collection, loss)
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """The collected losses; with `scope`, those whose name begins with a match of it."""
+    """Returns the losses of the collection; with `scope`, those whose name begins with a match of this expression."""
     return get_default_graph().get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
+    """Returns the regularisation losses; with `scope`, those whose name begins with a match of this expression."""
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of the regularisation losses; 0 when there are none."""
+    """Returns the sum of the regularisation losses as a scalar; 0 when there are none."""
     found = get_regularization_losses(scope)
     return ADD_N(found, name=name) if found else get_default_graph().to_tensor(0.0)
 
@@ -331,9 +358,9 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """The sum of the collected losses and, unless told otherwise, the regularisation losses.
+    """Returns the sum of the collected losses and, with `add_regularization_losses`, of the regularisation losses.
 
-    Raises `InvalidArgumentError` when nothing was collected.
+    Raises `InvalidArgumentError` when there is no loss.
     """
     found = get_losses(scope)
     if add_regularization_losses:

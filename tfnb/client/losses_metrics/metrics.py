@@ -1,7 +1,7 @@
-"""Metrics over many batches: `tf.metrics.*`, each a pair (value, update op) over local variables.
+"""Metrics over many batches: `tf.metrics.*`, each a pair (value, update operation) that uses local variables.
 
-Running the update op adds a batch and gives the value with it. Invariant: the counts live in LOCAL_VARIABLES and
-METRIC_VARIABLES; `tf.local_variables_initializer()` starts them anew.
+The update operation adds a batch and returns the new value. Invariant: the counters are in LOCAL_VARIABLES and
+METRIC_VARIABLES; `tf.local_variables_initializer()` sets them to zero.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tfnb.client.argument_types import CollectionNames
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.losses_metrics.weights import of_rank, weighted
 from tfnb.client.variables.scope import variable_scope
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import confusion_matrix
 from tfnb.ops.array.constants import ones_like, zeros
@@ -33,22 +35,27 @@ __all__ = ["API", "accuracy", "alike", "counter", "finished", "mean", "metric_sc
 Pair = tuple[Any, Any]
 
 
-def counter(name: str, shape: Any, dtype: DType = float32) -> Variable:
-    """A local variable of zeros that a metric counts in."""
+def counter(name: str, shape: Sequence[int], dtype: DType = float32) -> Variable:
+    """Returns a local variable of zeros in which a metric counts."""
     keys = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
     return Variable(lambda: zeros(shape, dtype), trainable=False, collections=keys, name=name)
 
 
 @contextmanager
-def metric_scope(name: str | None, default: str, *given: Any) -> Iterator[list[Any]]:
-    """Opens the metric's scope; yields the given values as tensors (None stays None)."""
+def metric_scope(name: str | None, default: str, *given: TensorLike | None) -> Iterator[list[Any]]:
+    """Opens the metric's scope and yields the given values as tensors; None stays None."""
     graph = graph_of([v for v in given if v is not None])
     with graph.as_default(), variable_scope(name, default):
         yield [None if v is None else graph.to_tensor(v) for v in given]
 
 
-def finished(value: Any, update: Any, metrics_collections: Any, updates_collections: Any) -> Pair:
-    """The pair, added to the collections asked for."""
+def finished(
+    value: Tensor,
+    update: Tensor | Operation,
+    metrics_collections: CollectionNames | None,
+    updates_collections: CollectionNames | None,
+) -> Pair:
+    """Returns the pair (value, update), after adding both to the collections."""
     graph = value.graph
     for keys, tensor in ((metrics_collections, value), (updates_collections, update)):
         if keys:
@@ -57,7 +64,7 @@ def finished(value: Any, update: Any, metrics_collections: Any, updates_collecti
 
 
 def alike(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
-    """Both in one shape: a last dimension of one that only one of them has goes."""
+    """Returns labels and predictions in one shape: a last dimension of 1 that only one of them has is dropped."""
     a, b = labels.shape.ndims, predictions.shape.ndims
     if a is not None and b is not None:
         if a == b + 1:
@@ -72,13 +79,16 @@ def alike(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
 
 
 def spread_weights(values: Any, weights: Any) -> Any:
-    """The weights in the shape and dtype of `values`. A last dimension of 1 that is too much goes, and a missing one is
-    added. Raises `ShapeError` for weights that do not fit."""
+    """Returns the weights in the shape and dtype of `values`.
+
+    A superfluous last dimension of 1 is dropped, and a missing one is added. Raises `ShapeError` for weights that do
+    not fit.
+    """
     return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims))
 
 
-def _weighted(values: Any, weights: Any) -> tuple[Any, Any]:
-    """(values * weights, weights of the values' shape); weights broadcast."""
+def _weighted(values: TensorLike, weights: TensorLike | None) -> tuple[Any, Any]:
+    """Returns (values * weights, weights in the shape of the values); the weights broadcast."""
     if weights is None:
         return values, ones_like(values)
     w = spread_weights(values, weights)
@@ -86,7 +96,7 @@ def _weighted(values: Any, weights: Any) -> tuple[Any, Any]:
 
 
 def _added(*more: tuple[Variable, Tensor]) -> list[Tensor]:
-    """Adds to counters: to all or, where a batch has ended before it gave all the values, to none."""
+    """Adds to all counters, or to none where a batch ended before it gave all the values."""
     with get_default_graph().control_dependencies([value for _, value in more]):
         return [count.assign_add(value) for count, value in more]
 
@@ -105,7 +115,7 @@ def mean(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The (weighted) mean of all values seen: two float32 scalars, value and update op."""
+    """Returns the (weighted) mean of all values of all batches: float32 scalars, the value and the update operation."""
     with metric_scope(name, "mean", values, weights) as (v, w):
         return finished(*_mean(v, w), metrics_collections, updates_collections)
 
@@ -118,18 +128,18 @@ def accuracy(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """How often predictions equal labels. Raises `ShapeError` when their shapes do not fit."""
+    """Returns the share of predictions that equal the labels. Raises `ShapeError` when their shapes do not fit."""
     with metric_scope(name, "accuracy", labels, predictions, weights) as (y, p, w):
         y, p = alike(y, p)
         y = y if y.dtype is p.dtype else cast(y, p.dtype)
         return finished(*_mean(EQUAL(p, y), w), metrics_collections, updates_collections)
 
 
-def _of_errors(default: str, error: Callable[[Any, Any], Any], then: Any, doc: str) -> Any:
+def _of_errors(default: str, error: Callable[[Any, Any], Any], then: Callable[[Tensor], Tensor], doc: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -145,29 +155,35 @@ def _of_errors(default: str, error: Callable[[Any, Any], Any], then: Any, doc: s
 
 
 mean_squared_error = _of_errors(
-    "mean_squared_error", lambda p, y: SQUARE(p - y), IDENTITY, "The mean of (predictions - labels)^2."
+    "mean_squared_error",
+    lambda p, y: SQUARE(p - y),
+    IDENTITY,
+    "Returns the mean of (predictions - labels)^2 over all batches.",
 )
 mean_absolute_error = _of_errors(
-    "mean_absolute_error", lambda p, y: ABS(p - y), IDENTITY, "The mean of |predictions - labels|."
+    "mean_absolute_error",
+    lambda p, y: ABS(p - y),
+    IDENTITY,
+    "Returns the mean of |predictions - labels| over all batches.",
 )
 root_mean_squared_error = _of_errors(
     "root_mean_squared_error",
     lambda p, y: SQUARE(p - y),
     SQRT,
-    "The root of the mean of (predictions - labels)^2.",
+    "Returns the root of the mean of (predictions - labels)^2 over all batches.",
 )
 
 
 def mean_relative_error(
     labels: TensorLike,
     predictions: TensorLike,
-    normalizer: Any,
+    normalizer: TensorLike,
     weights: TensorLike | None = None,
     metrics_collections: Sequence[str] | str | None = None,
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
+    """Returns the mean of |labels - predictions| / normalizer, which counts as 0 where the normalizer is 0."""
     with metric_scope(name, "mean_relative_error", labels, predictions, normalizer, weights) as given:
         y, p, n, w = given
         y, p = alike(cast(y, float32), cast(p, float32))
@@ -183,7 +199,7 @@ def percentage_below(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The share of values below the threshold."""
+    """Returns the share of values that are below the threshold."""
     with metric_scope(name, "percentage_below_threshold", values, weights) as (v, w):
         return finished(*_mean(LESS(v, threshold), w), metrics_collections, updates_collections)
 
@@ -195,7 +211,7 @@ def mean_tensor(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The elementwise mean of all tensors seen; their shape must be known."""
+    """Returns the elementwise mean of the tensors of all batches; their shape must be known."""
     with metric_scope(name, "mean", values, weights) as (v, w):
         v, w = _weighted(cast(v, float32), w)
         total, count = counter("total_tensor", v.shape), counter("count_tensor", v.shape)
@@ -212,7 +228,10 @@ def mean_cosine_distance(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """One minus the mean of the inner products along `dim`; both are expected to have length one."""
+    """Returns one minus the mean of the inner products of `labels` and `predictions` along `dim`.
+
+    The vectors are expected to have length one.
+    """
     with metric_scope(name, "mean_cosine_distance", labels, predictions, weights) as (y, p, w):
         y, p = alike(cast(y, float32), cast(p, float32))
         closeness = reduce_sum(y * p, [dim], keepdims=True)
@@ -221,7 +240,7 @@ def mean_cosine_distance(
 
 
 def _confusion(labels: Tensor, predictions: Tensor, n: int, weights: Tensor | None) -> Tensor:
-    """How often each class (row) was taken for each (column), float64."""
+    """Returns how often each class (row) was predicted as each class (column), float64."""
     y, p = (RESHAPE(cast(v, int64), [-1]) for v in (labels, predictions))
     w = None if weights is None else RESHAPE(cast(weights, float64), [-1])
     return confusion_matrix(y, p, n, float64, weights=w)
@@ -236,9 +255,10 @@ def mean_iou(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean over the classes seen of (both) / (either): intersection over union, float32.
+    """Returns the mean over classes of intersection over union: (label and prediction) / (label or prediction),
+    float32.
 
-    The update op gives the confusion matrix [num_classes, num_classes].
+    Only classes that occurred count. The update operation returns the confusion matrix [num_classes, num_classes].
     """
     with metric_scope(name, "mean_iou", labels, predictions, weights) as (y, p, w):
         total = counter("total_confusion_matrix", [num_classes, num_classes], float64)
@@ -259,7 +279,10 @@ def mean_per_class_accuracy(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean over all classes of how often each was found. The update op gives the accuracy of each class."""
+    """Returns the mean of the accuracies of the classes: the share of each class's labels that was predicted.
+
+    labels, predictions: integers below `num_classes`. The update operation returns the accuracy of each class.
+    """
     with metric_scope(name, "mean_accuracy", labels, predictions, weights) as (y, p, w):
         matrix = cast(_confusion(y, p, num_classes, w), float32)
         total, count = counter("total", [num_classes]), counter("count", [num_classes])
@@ -268,19 +291,21 @@ def mean_per_class_accuracy(
         return finished(value, update, metrics_collections, updates_collections)
 
 
-def _swapped(function: Any) -> Any:
-    """`tf.contrib.metrics` has predictions before labels."""
+def _swapped(function: Callable[..., Any]) -> Any:
+    """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"
-    streaming.__doc__ = f"`tf.metrics.{function.__name__}` with predictions first."
+    streaming.__doc__ = f"Does what `tf.metrics.{function.__name__}` does; the predictions come before the labels."
     return streaming
 
 
-def batch_accuracy(predictions: TensorLike, labels: TensorLike, weights: Any = None, name: str | None = None) -> Tensor:
-    """The accuracy of one batch alone (`tf.contrib.metrics.accuracy`)."""
+def batch_accuracy(
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, name: str | None = None
+) -> Tensor:
+    """Returns the accuracy of one batch alone (`tf.contrib.metrics.accuracy`), a scalar."""
     graph = graph_of([predictions, labels])
     with graph.as_default(), get_default_graph().name_scope(name or "accuracy"):
         p, y = graph.to_tensor(predictions), graph.to_tensor(labels)

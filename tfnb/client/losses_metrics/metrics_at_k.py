@@ -1,6 +1,6 @@
-"""Precision and recall of the k best guesses: metrics over many batches, as in `metrics.py`.
+"""Precision and recall of the k best predictions: metrics over many batches, as in `metrics.py`.
 
-A row has a set of true classes and a set of predicted ones. Invariant: each class counts once in a row.
+A row has a set of true classes and a set of predicted classes. Invariant: each class counts once in a row.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from tfnb.types import float64, int32, int64
 __all__ = ["API"]
 
 
-def _labels(labels: Any, predicted: Any) -> Any:
-    """The true classes: a SparseTensor, or int64 with one dimension of several (perhaps one) classes per row."""
+def _labels(labels: TensorLike, predicted: Tensor) -> Any:
+    """Returns the true classes: a SparseTensor, or int64 with a last dimension of one or more classes per row."""
     if isinstance(labels, (SparseTensor, SparseTensorValue)):
         given = SparseTensor.from_value(labels)
         rank = given.indices.shape.as_list()[-1] if given.indices.shape.ndims == 2 else None
         if rank is None or predicted.shape.ndims is None or rank >= predicted.shape.ndims:
             return given
-        more = predicted.shape.ndims - rank  # one class for each row: rows of one class
+        more = predicted.shape.ndims - rank  # one class for each row becomes a row of one class
         indices = pad(given.indices, [[0, 0], [0, more]])
         return SparseTensor(indices, given.values, pad(given.dense_shape, [[0, more]], constant_values=1))
     y = cast(labels, int64)
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
 
-def _counts(outcome: str, y: Tensor, p: Any, class_id: Any) -> Any:
-    """How many classes of each row are true and predicted ("tp"), predicted only ("fp") or true only ("fn")."""
+def _counts(outcome: str, y: Tensor, p: Tensor, class_id: TensorLike | None) -> Any:
+    """Returns how many classes of each row are true and predicted ("tp"), only predicted ("fp") or only true ("fn")."""
     if class_id is not None:
         dense = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False) if _is_sparse(y) else y
         wanted = dense.graph.to_tensor(class_id, int64)
@@ -60,8 +60,8 @@ def _is_sparse(x: Tensor) -> bool:
     return isinstance(x, SparseTensor)
 
 
-def _total(name: str, counts: Any, weights: Tensor) -> Pair:
-    """(the total over all batches, what adds this one)."""
+def _total(name: str, counts: TensorLike, weights: Tensor) -> Pair:
+    """Returns (the total over all batches, the operation that adds this batch)."""
     if weights is not None:
         counts = counts * spread_weights(counts, weights)
     total = counter(name, (), float64)
@@ -69,14 +69,14 @@ def _total(name: str, counts: Any, weights: Tensor) -> Pair:
 
 
 def _at_top_k(name: str, other: str, doc: str) -> Any:
-    """A ratio of what is true and predicted to that and what is `other`; NaN where neither was there."""
+    """Returns the metric tp / (tp + other); it is NaN while both are 0."""
 
     def metric(
-        labels: Tensor,
-        predictions_idx: Any,
+        labels: TensorLike,
+        predictions_idx: TensorLike,
         k: int | None = None,
         class_id: int | None = None,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -101,11 +101,11 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
 
 def _at_k(name: str, top: Callable[..., Pair]) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         k: int,
         class_id: int | None = None,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -115,7 +115,9 @@ def _at_k(name: str, top: Callable[..., Pair]) -> Any:
 
     default = name
     metric.__name__ = metric.__qualname__ = name
-    metric.__doc__ = f"{top.__doc__}\n\npredictions: scores of all classes; the k largest are the guesses."
+    metric.__doc__ = (
+        f"{top.__doc__}\n\npredictions: scores of all classes; those with the k largest scores are predicted."
+    )
     return metric
 
 
@@ -124,10 +126,12 @@ weights: broadcast to the rows."""
 recall_at_top_k = _at_top_k(
     "recall_at_top_k",
     "fn",
-    f"The share of the true classes that is among those in `predictions_idx`, (..., k).\n\n{_ROWS}",
+    f"Returns the share of the true classes that is among those in `predictions_idx`, (..., k).\n\n{_ROWS}",
 )
 precision_at_top_k = _at_top_k(
-    "precision_at_top_k", "fp", f"The share of the classes in `predictions_idx`, (..., k), that is true.\n\n{_ROWS}"
+    "precision_at_top_k",
+    "fp",
+    f"Returns the share of the classes in `predictions_idx`, (..., k), that is true.\n\n{_ROWS}",
 )
 recall_at_k = _at_k("recall_at_k", recall_at_top_k)
 precision_at_k = _at_k("precision_at_k", precision_at_top_k)
@@ -142,10 +146,11 @@ def average_precision_at_k(
     updates_collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean over rows of the average precision of the k best guesses (each hit's precision, over the possible hits).
+    """Returns the mean over rows of the average precision of the k best predictions.
 
-    labels: (..., n), a SparseTensor, or (...); predictions: scores of all classes. A row without true classes counts
-    as 0.
+    The average precision is the sum of the precisions at the correct predictions, divided by the largest possible
+    number of correct ones. labels: (..., n), a SparseTensor, or (...). predictions: scores of all classes. A row
+    without true classes counts as 0.
     """
     with metric_scope(name, f"average_precision_at_{k}", predictions, weights) as (p, w):
         best = cast(top_k(p, k)[1], int64)
@@ -164,14 +169,14 @@ def average_precision_at_k(
         return finished(DIV_NO_NAN(total, count), DIV_NO_NAN(add, add_count), metrics_collections, updates_collections)
 
 
-def _swapped(function: Any, name: str) -> Any:
-    """`tf.contrib.metrics` has predictions before labels."""
+def _swapped(function: Callable[..., Any], name: str) -> Any:
+    """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = name
-    streaming.__doc__ = f"`tf.metrics.{function.__name__}` with predictions first."
+    streaming.__doc__ = f"Does what `tf.metrics.{function.__name__}` does; the predictions come before the labels."
     return streaming
 
 

@@ -1,6 +1,7 @@
-"""Metrics of yes or no: true and false positives and negatives, precision, recall, areas under curves (`tf.metrics`).
+"""Metrics of binary predictions: true and false positives and negatives, precision, recall, areas under curves.
 
-Invariant: all are made of weighted counts of the four outcomes, at one cut or at each of several thresholds.
+These are functions of `tf.metrics`. Invariant: all are computed from weighted counts of the four outcomes, at one
+threshold or at several.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ OUTCOMES: dict[str, Callable[[Any, Any], Any]] = {
     "true_negatives": lambda y, p: LOGICAL_AND(LOGICAL_NOT(y), LOGICAL_NOT(p)),
     "false_negatives": lambda y, p: LOGICAL_AND(y, LOGICAL_NOT(p)),
 }
-SMALL = 1e-6  # TensorFlow's, against divisions by nothing
+SMALL = 1e-6  # TensorFlow's constant, which avoids division by zero
 Pair = tuple[Any, Any]
 
 
@@ -54,9 +55,9 @@ def _yes_or_no(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
 
 def _of_one(outcome: str, doc: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -69,17 +70,25 @@ def _of_one(outcome: str, doc: str) -> Any:
     return metric
 
 
-true_positives = _of_one("true_positives", "The weight of what is true and was predicted to be.")
-false_positives = _of_one("false_positives", "The weight of what is false, but was predicted to be true.")
-true_negatives = _of_one("true_negatives", "The weight of what is false and was predicted to be.")
-false_negatives = _of_one("false_negatives", "The weight of what is true, but was predicted to be false.")
+true_positives = _of_one(
+    "true_positives", "Returns the summed weights of the elements where `labels` and `predictions` are true."
+)
+false_positives = _of_one(
+    "false_positives", "Returns the summed weights of the elements where `predictions` are true, but `labels` false."
+)
+true_negatives = _of_one(
+    "true_negatives", "Returns the summed weights of the elements where `labels` and `predictions` are false."
+)
+false_negatives = _of_one(
+    "false_negatives", "Returns the summed weights of the elements where `labels` are true, but `predictions` false."
+)
 
 
 def _ratio(name: str, other: str, doc: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -98,14 +107,22 @@ def _ratio(name: str, other: str, doc: str) -> Any:
     return metric
 
 
-precision = _ratio("precision", "false_positives", "The share of the predicted that is true; 0 if none was predicted.")
-recall = _ratio("recall", "false_negatives", "The share of the true that was predicted; 0 if there is none.")
+precision = _ratio(
+    "precision",
+    "false_positives",
+    "Returns the share of the true `predictions` where the `labels` are true; 0 if there are none.",
+)
+recall = _ratio(
+    "recall",
+    "false_negatives",
+    "Returns the share of the true `labels` where the `predictions` are true; 0 if there are none.",
+)
 
 
 def _at_thresholds(
-    labels: Tensor, predictions: Tensor, thresholds: Any, weights: Tensor, names: Sequence[str]
+    labels: Tensor, predictions: Tensor, thresholds: Sequence[float], weights: Tensor, names: Sequence[str]
 ) -> dict[str, Pair]:
-    """Value and update of the wanted counts, each [thresholds]."""
+    """Returns values and update operations of the wanted counts, each [thresholds]."""
     y, p = alike(cast(labels, bool_), cast(predictions, float32))
     cuts = RESHAPE(constant(thresholds, float32), [-1, 1])
     over = GREATER(RESHAPE(p, [1, -1]), cuts)
@@ -126,10 +143,10 @@ def _list_of(outcome: str) -> Any:
     full = f"{outcome}_at_thresholds"
 
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        thresholds: Any,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        thresholds: Sequence[float],
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -139,16 +156,16 @@ def _list_of(outcome: str) -> Any:
             return finished(*pair, metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = full
-    metric.__doc__ = f"`{outcome}` of predictions above each threshold: [thresholds]."
+    metric.__doc__ = f"Returns `{outcome}` for `labels` and the predictions above each threshold: [thresholds]."
     return metric
 
 
 def _ratios(name: str, other: str) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
-        thresholds: Any,
-        weights: Tensor | None = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        thresholds: Sequence[float],
+        weights: TensorLike | None = None,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
@@ -160,7 +177,9 @@ def _ratios(name: str, other: str) -> Any:
             return finished(*pair, metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = name
-    metric.__doc__ = f"`{name.partition('_')[0]}` of predictions above each threshold: [thresholds]."
+    metric.__doc__ = (
+        f"Returns `{name.partition('_')[0]}` for `labels` and the predictions above each threshold: [thresholds]."
+    )
     return metric
 
 
@@ -169,7 +188,7 @@ recall_at_thresholds = _ratios("recall_at_thresholds", "false_negatives")
 
 
 def _spread(num_thresholds: int) -> list[float]:
-    """Thresholds over [0, 1], the outer ones just outside."""
+    """Returns thresholds over [0, 1], of which the first and last lie just outside."""
     if num_thresholds < 3:
         raise InvalidArgumentError(f"needed at least 3 thresholds, got {num_thresholds}")
     inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
@@ -193,12 +212,13 @@ def auc(
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
-    thresholds: Any = None,
+    thresholds: Sequence[float] | None = None,
 ) -> Pair:
-    """The area under the ROC curve, or the precision-recall curve (`curve="PR"`), from counts at thresholds.
+    """Returns the area under the ROC curve, or under the precision-recall curve (`curve="PR"`), a scalar.
 
-    predictions: from 0 to 1. The more thresholds, the better. Raises `InvalidArgumentError` for an unknown curve or
-    `summation_method` (trapezoidal, minoring, majoring).
+    labels: bool, or numbers that are true where they are not 0. predictions: numbers from 0 to 1. The curve has a point
+    for each of `num_thresholds` thresholds. Raises `InvalidArgumentError` for an unknown curve or `summation_method`
+    (trapezoidal, minoring, majoring).
     """
     if curve not in ("ROC", "PR") or summation_method not in HEIGHTS:
         raise InvalidArgumentError(
@@ -225,10 +245,10 @@ def auc(
 
 def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], last: bool) -> Any:
     def metric(
-        labels: Tensor,
-        predictions: Tensor,
+        labels: TensorLike,
+        predictions: TensorLike,
         target: float,
-        weights: Tensor | None = None,
+        weights: TensorLike | None = None,
         num_thresholds: int = 200,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
@@ -242,7 +262,7 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
             def at(k: int) -> Any:
                 a, b = (found[n][k] for n in held)
                 away = ABS(a / (a + b + 1e-7) - target)
-                # of equally near ones TensorFlow takes the first here, the last there
+                # if several are equally near, TensorFlow uses the first for one metric and the last for the other
                 nearest = num_thresholds - 1 - argmin(away[::-1], 0) if last else argmin(away, 0)
                 c, d = (gather(found[n][k], nearest) for n in wanted)
                 return c / (c + d + 1e-7)
@@ -250,7 +270,11 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
             return finished(at(0), at(1), metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = full
-    metric.__doc__ = f"{full.replace('_', ' ')}: at the threshold where the latter is nearest to the number given."
+    wanted_name, _, held_name = full.partition("_at_")
+    metric.__doc__ = (
+        f"Returns the {wanted_name} of `predictions` for `labels`, "
+        f"at the threshold whose {held_name} is nearest to `target`."
+    )
     return metric
 
 
@@ -259,14 +283,14 @@ sensitivity_at_specificity = _one_given_other("sensitivity_at_specificity", _SEN
 specificity_at_sensitivity = _one_given_other("specificity_at_sensitivity", _SPECIFICITY, _SENSITIVITY, True)
 
 
-def _swapped(function: Any) -> Any:
-    """`tf.contrib.metrics` has predictions before labels."""
+def _swapped(function: Callable[..., Any]) -> Any:
+    """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"
-    streaming.__doc__ = f"`tf.metrics.{function.__name__}` with predictions first."
+    streaming.__doc__ = f"Does what `tf.metrics.{function.__name__}` does; the predictions come before the labels."
     return streaming
 
 

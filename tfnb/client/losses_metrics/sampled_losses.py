@@ -1,7 +1,6 @@
-"""Losses over a sample of the classes: noise-contrastive estimation and sampled softmax (OSDI'16, sections 4.2,
-6.4).
+"""Losses over a sample of the classes: noise-contrastive estimation and sampled softmax (OSDI'16, sections 4.2, 6.4).
 
-The true classes and a few drawn ones stand for all; logits are corrected by how often each class was expected.
+The true classes and a few random ones represent all classes; logits are corrected by the expected count of each class.
 Invariant: only the rows of those classes are read from `weights` and `biases`, and their gradients are sparse.
 """
 
@@ -16,7 +15,7 @@ from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import ones_like, zeros_like
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, STOP_GRADIENT, shape
@@ -33,8 +32,8 @@ from tfnb.types import int64
 __all__ = ["API", "nce_loss", "sampled_softmax_loss"]
 
 
-def _labels_and_inputs(graph: GraphBuilder, labels: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-    """The integer labels and the float inputs: 1.x has them in this order, 0.x in the other."""
+def _labels_and_inputs(graph: GraphBuilder, labels: TensorLike, inputs: TensorLike) -> tuple[Tensor, Tensor]:
+    """Returns the integer labels and the float inputs, which 1.x has in this order and 0.x in the other."""
     a, b = graph.to_tensor(labels), graph.to_tensor(inputs)
     if a.dtype.is_floating and b.dtype.is_integer:
         a, b = b, a
@@ -44,7 +43,7 @@ def _labels_and_inputs(graph: GraphBuilder, labels: Tensor, inputs: Tensor) -> t
 
 
 def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
-    """The sampled logits, with the lowest number where a sampled class is a true one."""
+    """Returns the sampled logits, with the lowest number where a sampled class is a true class."""
     hits = ANY_OF(EQUAL(EXPAND_DIMS(labels, 2), sampled), np.int32(1))
     lowest = zeros_like(logits) + logits.dtype.np.type(np.finfo(np.float32).min)
     return SELECT(hits, lowest, logits)
@@ -52,7 +51,7 @@ def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
 
 def _sampled_logits(
     graph: GraphBuilder,
-    weights: Tensor,
+    weights: Any,
     biases: Any,
     labels: Tensor,
     inputs: Tensor,
@@ -61,7 +60,7 @@ def _sampled_logits(
     remove_accidental_hits: bool,
     strategy: str,
 ) -> tuple[Tensor, Tensor]:
-    """Logits (batch, num_true + num_sampled) and their target probabilities."""
+    """Returns logits (batch, num_true + num_sampled) and their target probabilities."""
     sampled, true_count, sampled_count = (STOP_GRADIENT(t) for t in samples)
     flat = RESHAPE(labels, np.asarray([-1], np.int32))
     sampled_w = embedding_lookup(weights, sampled, strategy)
@@ -83,14 +82,14 @@ def _sampled_logits(
 
 
 def _sampled(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int,
-    sampled_values: Any,
+    sampled_values: Sequence[TensorLike] | None,
     remove_accidental_hits: bool,
     strategy: str,
     seed: int | None,
@@ -108,24 +107,25 @@ def _sampled(
 
 
 def nce_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: Sequence[TensorLike] | None = None,
     remove_accidental_hits: bool = False,
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """The noise-contrastive loss per example: logistic regression of the true classes against drawn ones.
+    """Returns the noise-contrastive loss per example: logistic regression of true classes against random classes.
 
-    weights: (classes, dim), or a list of its shards, or partitioned. biases: (classes,), likewise. labels: integers
-    (batch, num_true). inputs: (batch, dim). In 0.x `inputs` stood before `labels`: both orders are taken, told apart by
-    their dtypes. sampled_values: what a candidate sampler gave; log-uniform by default, which suits classes sorted by
-    falling frequency. Gives shape (batch,). Raises `InvalidArgumentError` for labels that are no integers."""
+    weights: (classes, dim), a list of shards, or a partitioned variable. biases: (classes,), likewise. labels: integers
+    (batch, num_true). inputs: (batch, dim). 0.x has `inputs` before `labels`; the dtypes tell the orders apart.
+    sampled_values: the result of a candidate sampler; the default is log-uniform, for classes sorted by decreasing
+    frequency. The result has shape (batch,). Raises `InvalidArgumentError` for labels that are not integers.
+    """
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "nce_loss"):
         logits, wanted = _sampled(
@@ -145,22 +145,22 @@ def nce_loss(
 
 
 def sampled_softmax_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: Sequence[TensorLike] | None = None,
     remove_accidental_hits: bool = True,
     partition_strategy: str = "mod",
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> Tensor:
-    """The softmax cross entropy per example over the true classes and drawn ones; arguments as `nce_loss`'s.
+    """Returns the softmax cross entropy per example over the true classes and random ones; arguments as in `nce_loss`.
 
-    Gives shape (batch,). An estimate for training only: evaluate with the full softmax.
+    The result has shape (batch,). It is an estimate for training only: evaluate with the full softmax.
     """
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "sampled_softmax_loss"):

@@ -1,6 +1,6 @@
-"""Weights of losses and metrics: a scalar, or as many dimensions as the values, each of them 1 or the values' own.
+"""Weights of losses and metrics: a scalar, or a tensor of the values' rank whose dimensions are 1 or the values'.
 
-Invariant: weighting values never gives them another shape.
+Invariant: values have the same shape before and after weighting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["of_rank", "weighted"]
 
 
 def of_rank(t: Tensor, rank: int | None) -> Tensor:
-    """`t` without, or with, a last dimension of 1, if that gives it the rank."""
+    """Returns `t` without, or with, a last dimension of 1, if it then has the rank."""
     if rank is None or t.shape.ndims in (None, 0, rank):
         return t
     if t.shape.ndims == rank + 1 and t.shape.as_list()[-1] in (1, None):
@@ -26,9 +26,11 @@ def of_rank(t: Tensor, rank: int | None) -> Tensor:
     return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
 
 
-def weighted(values: Any, weights: Any) -> Any:
-    """`values * weights`. Raises `ShapeError` for weights that do not fit; where only a run knows the ranks, the run
-    raises `InvalidArgumentError`."""
+def weighted(values: Tensor, weights: Tensor) -> Any:
+    """Returns `values * weights`. Raises `ShapeError` for weights that do not fit.
+
+    Where the ranks are known only during a run, the step raises `InvalidArgumentError`.
+    """
     dims, own = weights.shape.dims, values.shape.dims
     if dims == ():
         return values * weights

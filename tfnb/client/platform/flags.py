@@ -1,7 +1,7 @@
-"""Command line flags of programs: `tf.app.flags` (`tf.flags`) and `tf.app.run`, over argparse.
+"""Command line flags of programs: `tf.app.flags` (`tf.flags`) and `tf.app.run`, implemented with argparse.
 
-Flags are read from `sys.argv` on first use; what is not a flag is left to the program, so a notebook kernel's own
-arguments do no harm. Invariant: defining a flag again replaces it, for cells are run again.
+Flags are read from `sys.argv` on first use. Other arguments are left to the program, so those of a notebook kernel
+cause no error. Invariant: a flag that is defined again replaces the first, because notebook cells run several times.
 """
 
 from __future__ import annotations
@@ -30,30 +30,33 @@ class _Flag:
 
 
 class UnknownFlagError(InvalidArgumentError, AttributeError):
-    """No flag of that name was defined."""
+    """There is no flag of this name."""
 
 
 class FlagValues:
     """The values of all flags, as attributes: `FLAGS.learning_rate`.
 
-    Assigning to an attribute overrides the command line. Raises `UnknownFlagError` for a flag nobody defined,
+    Assigning to an attribute overrides the command line. Raises `UnknownFlagError` for a flag that is not defined, and
     `InvalidArgumentError` for a value of the wrong type.
     """
 
     def __init__(self) -> None:
         self.__dict__["_flags"] = {}
-        self.__dict__["_values"] = None  # None: not read yet
+        self.__dict__["_values"] = None  # None until the command line has been read
         self.__dict__["_set"] = {}
         self.__dict__["_required"] = set()
         self.__dict__["_rest"] = []
 
     def define(self, flag: _Flag) -> None:
+        """Adds a flag, or replaces the flag of its name."""
         self._flags[flag.name] = flag
         self._set.pop(flag.name, None)
         self.__dict__["_values"] = None
 
     def __call__(self, argv: Sequence[str] | None = None) -> list[str]:
-        """Reads the flags from `argv` (default: sys.argv); gives what is left, the program's name first."""
+        """Reads the flags from `argv` (by default sys.argv) and returns the other arguments, the program's name
+        first.
+        """
         given = list(sys.argv if argv is None else argv)
         parser = _Parser(prog=given[0] if given else None, allow_abbrev=False)
         for flag in self._flags.values():
@@ -98,6 +101,7 @@ class FlagValues:
         return iter(sorted(self._flags))
 
     def flag_values_dict(self) -> dict[str, Any]:
+        """Returns the values of all flags by their names."""
         return {name: getattr(self, name) for name in self}
 
     def __repr__(self) -> str:
@@ -133,7 +137,7 @@ def _add(parser: argparse.ArgumentParser, flag: _Flag) -> None:
     text = flag.help.replace("%", "%%")
     names = [f"--{flag.name}", *([f"-{flag.short_name}"] if flag.short_name else [])]
     if flag.kind is _boolean:
-        # a value only after "=": the next word is never taken for it
+        # only a value after "=" belongs to the flag, never the next word
         parser.add_argument(
             *names, dest=flag.name, nargs="?", const=True, default=flag.default, type=_boolean, help=text
         )
@@ -154,7 +158,7 @@ def _define(flag: _Flag, required: bool) -> None:
 
 
 def _bounded(kind: Callable[[str], Any], lower: float | None, upper: float | None) -> Callable[[str], Any]:
-    """`kind`, for numbers from `lower` to `upper` only."""
+    """Returns `kind`, restricted to numbers from `lower` to `upper`."""
 
     def read(text: str) -> Any:
         value = kind(text)
@@ -173,7 +177,7 @@ def DEFINE_string(
     short_name: str | None = None,
     required: bool = False,
 ) -> None:
-    """Defines a flag `--flag_name=text`, and `-short_name`."""
+    """Defines a flag `--flag_name=text`, and `-short_name`; the default is `default_value`."""
     _define(_Flag(flag_name, default_value, docstring or "", str, None, short_name), required)
 
 
@@ -186,7 +190,9 @@ def DEFINE_integer(
     short_name: str | None = None,
     required: bool = False,
 ) -> None:
-    """Defines a flag `--flag_name=12`, and `-short_name`; the bounds are allowed values."""
+    """Defines a flag `--flag_name=12`, and `-short_name`; the default is `default_value`. The bounds are allowed
+    values.
+    """
     kind = _bounded(_integer, lower_bound, upper_bound)
     _define(_Flag(flag_name, default_value, docstring or "", kind, None, short_name), required)
 
@@ -200,7 +206,9 @@ def DEFINE_float(
     short_name: str | None = None,
     required: bool = False,
 ) -> None:
-    """Defines a flag `--flag_name=0.5`, and `-short_name`; the bounds are allowed values."""
+    """Defines a flag `--flag_name=0.5`, and `-short_name`; the default is `default_value`. The bounds are allowed
+    values.
+    """
     default = float(default_value) if default_value is not None else None
     kind = _bounded(float, lower_bound, upper_bound)
     _define(_Flag(flag_name, default, docstring or "", kind, None, short_name), required)
@@ -213,7 +221,9 @@ def DEFINE_boolean(
     short_name: str | None = None,
     required: bool = False,
 ) -> None:
-    """Defines flags `--flag_name`, `--noflag_name`, `--flag_name=true` and `-short_name`."""
+    """Defines flags `--flag_name`, `--noflag_name`, `--flag_name=true` and `-short_name`; the default is
+    `default_value`.
+    """
     _define(_Flag(flag_name, default_value, docstring or "", _boolean, None, short_name), required)
 
 
@@ -225,28 +235,32 @@ def DEFINE_enum(
     short_name: str | None = None,
     required: bool = False,
 ) -> None:
-    """Defines a flag whose value is one of `enum_values`."""
+    """Defines a flag whose value is one of `enum_values`; the default is `default_value`."""
     _define(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values), short_name), required)
 
 
 def DEFINE_list(
-    flag_name: str, default_value: Any, docstring: str = "", short_name: str | None = None, required: bool = False
+    flag_name: str,
+    default_value: str | Sequence[str] | None,
+    docstring: str = "",
+    short_name: str | None = None,
+    required: bool = False,
 ) -> None:
-    """Defines a flag `--flag_name=a,b,c`."""
+    """Defines a flag `--flag_name=a,b,c`, a list of strings; the default is `default_value`."""
     default = _list(default_value) if isinstance(default_value, str) else default_value
     _define(_Flag(flag_name, default, docstring or "", _list, None, short_name), required)
 
 
 def mark_flag_as_required(flag_name: str) -> None:
-    """Reading the flags fails when this one has no value."""
+    """Makes reading the flags fail when `flag_name` has no value."""
     FLAGS._required.add(flag_name)
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> Any:
-    """Reads the flags and calls `main(argv)` with what is left (default: the program's own `main`), then exits.
+    """Reads the flags, calls `main(argv)` with the other arguments (by default the program's own `main`), and exits.
 
-    In a notebook it gives main's result instead of ending the kernel. Raises `InvalidArgumentError` for bad flags
-    or when there is no `main`.
+    In a notebook it returns the result of `main` instead of ending the kernel. Raises `InvalidArgumentError` for bad
+    flags, and when there is no `main`.
     """
     rest = FLAGS(argv)
     found = main or getattr(sys.modules["__main__"], "main", None)

@@ -1,6 +1,6 @@
-"""`tf.gfile`: files and folders of this machine, under the names and errors of TensorFlow, over pathlib and shutil.
+"""`tf.gfile`: files and folders of this machine, with the names and errors of TensorFlow, over pathlib and shutil.
 
-Invariant: an error of the operating system leaves as the error of ours that fits it.
+Invariant: an error of the operating system is raised as the class of `tfnb/errors.py` that fits it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tfnb.client.argument_types import FilePath
 from tfnb.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -30,7 +31,7 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (
         io.UnsupportedOperation,
         PermissionDeniedError,
-    ),  # reading what was opened for writing, or the reverse
+    ),  # a read from a file that is open for writing, or the reverse
     (FileNotFoundError, NotFoundError),
     (FileExistsError, AlreadyExistsError),
     (PermissionError, PermissionDeniedError),
@@ -40,7 +41,7 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
 
 
 @contextmanager
-def _translated(name: Any) -> Iterator[None]:
+def _translated(name: FilePath) -> Iterator[None]:
     try:
         yield
     except OSError as e:
@@ -48,7 +49,7 @@ def _translated(name: Any) -> Iterator[None]:
         raise kind(f"{os.fspath(name)}: {e.strerror or e}") from e
 
 
-def _path(name: Any) -> Path:
+def _path(name: FilePath) -> Path:
     text = os.fsdecode(name)
     if not text:
         raise NotFoundError("the file name is empty")
@@ -56,14 +57,14 @@ def _path(name: Any) -> Path:
 
 
 class GFile:
-    """A file; mode "r", "w", "a" (text, UTF-8), or with "b" bytes; "+" for both. A context manager.
+    """A file with mode "r", "w" or "a" (text, UTF-8); "b" reads and writes bytes, "+" allows both. A context manager.
 
     It is opened on first use. Raises `NotFoundError`, `PermissionDeniedError` and the like.
     """
 
     _file: Any = None
 
-    def __init__(self, name: Any, mode: str = "r") -> None:
+    def __init__(self, name: FilePath, mode: str = "r") -> None:
         if mode.replace("b", "").replace("+", "") not in ("r", "w", "a"):
             raise InvalidArgumentError(f"the file mode {mode!r} is none of r, w, a with b or +")
         self._name = os.fsdecode(name)
@@ -71,10 +72,12 @@ class GFile:
 
     @property
     def name(self) -> str:
+        """The name of the file."""
         return self._name
 
     @property
     def mode(self) -> str:
+        """The mode in which the file is opened."""
         return self._mode
 
     def _open(self) -> Any:
@@ -85,40 +88,47 @@ class GFile:
         return self._file
 
     def read(self, n: int = -1) -> Any:
-        """`n` characters or bytes; all that is left by default."""
+        """Reads `n` characters or bytes; by default all that are left."""
         with _translated(self._name):
             return self._open().read(n)
 
     def readline(self) -> Any:
+        """Reads a line, with its end; an empty text at the end of the file."""
         with _translated(self._name):
             return self._open().readline()
 
     def readlines(self) -> list[Any]:
+        """Returns the list of the lines that are left, with their ends."""
         with _translated(self._name):
             return list(self._open().readlines())
 
-    def write(self, file_content: Any) -> None:
+    def write(self, file_content: str | bytes) -> None:
+        """Writes text, or bytes in a mode with "b"."""
         with _translated(self._name):
             self._open().write(file_content)
 
     def seek(self, offset: int, whence: int = 0) -> None:
+        """Moves to an offset in bytes from the start (`whence` 0), from the position (1) or from the end (2)."""
         with _translated(self._name):
             self._open().seek(offset, whence)
 
     def tell(self) -> int:
+        """Returns the position in the file, in bytes."""
         return int(self._open().tell())
 
     def size(self) -> int:
-        """The file's size in bytes."""
+        """Returns the size of the file in bytes."""
         self.flush()
         with _translated(self._name):
             return _path(self._name).stat().st_size
 
     def flush(self) -> None:
+        """Passes the written data to the operating system."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
+        """Closes the file; a later call of another method opens it again."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -127,48 +137,53 @@ class GFile:
         self._open()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._open())
 
     def next(self) -> Any:
+        """Returns the next line. Raises `StopIteration` at the end of the file."""
         return next(iter(self._open()))
 
     def __del__(self) -> None:
         self.close()
 
 
-def Exists(filename: Any) -> bool:
-    """Is there a file or folder of that name?"""
+def Exists(filename: FilePath) -> bool:
+    """Returns whether there is a file or folder of this name."""
     return bool(os.fspath(filename)) and _path(filename).exists()
 
 
-def IsDirectory(dirname: Any) -> bool:
+def IsDirectory(dirname: FilePath) -> bool:
+    """Returns whether `dirname` is a folder."""
     return bool(os.fspath(dirname)) and _path(dirname).is_dir()
 
 
-def MakeDirs(dirname: Any) -> None:
-    """Makes a folder and those above it; it may exist."""
+def MakeDirs(dirname: FilePath) -> None:
+    """Creates a folder and the folders above it; it may exist already."""
     with _translated(dirname):
         _path(dirname).mkdir(parents=True, exist_ok=True)
 
 
-def MkDir(dirname: Any) -> None:
-    """Makes a folder in one that exists. Raises `AlreadyExistsError`, `NotFoundError`."""
+def MkDir(dirname: FilePath) -> None:
+    """Creates a folder in one that exists. Raises `AlreadyExistsError` or `NotFoundError`."""
     with _translated(dirname):
         _path(dirname).mkdir()
 
 
-def Remove(filename: Any) -> None:
-    """Deletes a file. Raises `NotFoundError`."""
+def Remove(filename: FilePath) -> None:
+    """Deletes a file. Raises `NotFoundError` when there is none."""
     with _translated(filename):
         _path(filename).unlink()
 
 
-def DeleteRecursively(dirname: Any) -> None:
-    """Deletes a folder with all it holds, or a file. Links are deleted, not followed. Raises `NotFoundError`."""
+def DeleteRecursively(dirname: FilePath) -> None:
+    """Deletes a folder with everything in it, or a file. Links are deleted, not followed.
+
+    Raises `NotFoundError` when there is no such folder.
+    """
     path = _path(dirname)
     with _translated(dirname):
         if path.is_dir() and not path.is_symlink():
@@ -177,28 +192,28 @@ def DeleteRecursively(dirname: Any) -> None:
             path.unlink()
 
 
-def ListDirectory(dirname: Any) -> list[str]:
-    """The names in a folder, sorted. Raises `NotFoundError`."""
+def ListDirectory(dirname: FilePath) -> list[str]:
+    """Returns the names in a folder, sorted. Raises `NotFoundError` when there is no such folder."""
     with _translated(dirname):
         return sorted(entry.name for entry in _path(dirname).iterdir())
 
 
-def Glob(filename: Any) -> list[str]:
-    """The names that match a pattern (or one of several), sorted."""
+def Glob(filename: FilePath) -> list[str]:
+    """Returns the names of files that match a pattern, or one of several patterns, sorted."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     return sorted(found for p in patterns for found in glob.glob(os.fsdecode(p)))
 
 
-def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copies a file. Raises `AlreadyExistsError` unless `overwrite`."""
+def Copy(oldpath: FilePath, newpath: FilePath, overwrite: bool = False) -> None:
+    """Copies a file. Raises `AlreadyExistsError` unless `overwrite` is true."""
     if not overwrite and Exists(newpath):
         raise AlreadyExistsError(f"{os.fspath(newpath)} exists already")
     with _translated(oldpath):
         shutil.copyfile(_path(oldpath), _path(newpath))
 
 
-def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Moves a file or folder. Raises `AlreadyExistsError` unless `overwrite`."""
+def Rename(oldname: FilePath, newname: FilePath, overwrite: bool = False) -> None:
+    """Moves a file or folder. Raises `AlreadyExistsError` unless `overwrite` is true."""
     if not overwrite and Exists(newname):
         raise AlreadyExistsError(f"{os.fspath(newname)} exists already")
     with _translated(oldname):
@@ -206,21 +221,25 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 
 class FileStatistics(NamedTuple):
-    """Size in bytes, time of the last change in nanoseconds, and whether it is a folder."""
+    """The size in bytes, the time of the last change in nanoseconds, and whether it is a folder."""
 
     length: int
     mtime_nsec: int
     is_directory: bool
 
 
-def Stat(filename: Any) -> FileStatistics:
+def Stat(filename: FilePath) -> FileStatistics:
+    """Returns the `FileStatistics` of a file or folder. Raises `NotFoundError` when there is none."""
     with _translated(filename):
         found = _path(filename).stat()
         return FileStatistics(found.st_size, found.st_mtime_ns, _path(filename).is_dir())
 
 
-def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(folder, its folders, its files) for `top` and all below it; from the bottom up if not `in_order`."""
+def Walk(top: FilePath, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yields (folder, names of its folders, names of its files) for `top` and all folders in it.
+
+    With `in_order` a folder comes before the folders in it, else after them.
+    """
     return os.walk(os.fsdecode(top), topdown=in_order)
 
 

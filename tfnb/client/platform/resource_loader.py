@@ -1,6 +1,6 @@
 """Files beside a program, libraries of ops, and the one op of `tf.user_ops`.
 
-Invariant: nothing that TensorFlow compiled is loaded into this process; such libraries are refused by name.
+Invariant: no library that was compiled for TensorFlow is loaded into this process; loading one raises an error.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ __all__ = ["API", "load_op_library"]
 
 
 def _caller() -> Path:
-    """The folder of the program that calls the function which calls this one."""
+    """Returns the folder of the program that calls the function which calls this one."""
     name = sys._getframe(2).f_globals.get("__file__")
     return Path(name).resolve().parent if name else Path.cwd()
 
 
 def get_data_files_path() -> str:
-    """The folder of the calling program's file."""
+    """Returns the folder of the calling program's file."""
     return str(_caller())
 
 
 def get_path_to_datafile(path: str) -> str:
-    """A path beside the calling program's file."""
+    """Returns the path of a file beside the calling program's file."""
     return str(_caller() / path)
 
 
 def load_resource(path: str) -> bytes:
-    """The bytes of a file beside the calling program's. Raises `NotFoundError`."""
+    """Returns the bytes of the file at `path`, relative to the calling program's file. Raises `NotFoundError`."""
     file = _caller() / path
     try:
         return file.read_bytes()
@@ -43,9 +43,9 @@ def load_resource(path: str) -> bytes:
 
 
 def load_op_library(library_filename: str) -> Any:
-    """Refuses: a shared library holds kernels for TensorFlow's own runtime.
+    """Raises an error, because a shared library holds kernels for TensorFlow's own runtime.
 
-    Raises `NotFoundError` where there is no such file, else `UnimplementedError`, which says what to do instead.
+    It is `NotFoundError` where there is no such file, else `UnimplementedError`, which says what to do instead.
     """
     if not Path(library_filename).exists():
         raise NotFoundError(f"{library_filename}: there is no such library")
@@ -56,7 +56,7 @@ def load_op_library(library_filename: str) -> Any:
 
 
 def my_fact(name: str | None = None) -> Any:
-    """A scalar string: the fact of `tf.user_ops`."""
+    """Returns a scalar string: the fact of `tf.user_ops`."""
     with get_default_graph().name_scope(name or "Fact"):
         return IDENTITY(constant(b"0! == 1"))
 

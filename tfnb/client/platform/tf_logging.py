@@ -1,6 +1,6 @@
-"""`tf.logging`: the logger of programs, over Python's logging.
+"""`tf.logging`: the logger of programs, implemented with Python's logging.
 
-Invariant: messages go to the logger "tfnb"; it writes to stderr by itself only where the program set up no logging.
+Invariant: messages go to the logger "tfnb", which writes to stderr only where the program configured no logging.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _counts: dict[Any, int] = {}
 
 
 class _Stderr(logging.Handler):
-    """Writes to what `sys.stderr` is now: a notebook changes it."""
+    """A handler that writes to the current `sys.stderr`, which a notebook replaces."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not logging.getLogger().handlers:  # else the program's own handlers have it
+        if not logging.getLogger().handlers:  # else the program's own handlers write the message
             sys.stderr.write(self.format(record) + "\n")
             sys.stderr.flush()
 
@@ -45,54 +45,60 @@ def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
     _logger().log(level, msg, *args, **kwargs)
 
 
-def debug(msg: str, *args: Any, **kwargs: Any) -> None:
+def debug(msg: str, *args: object, **kwargs: object) -> None:
+    """Logs `msg % args` at the level DEBUG."""
     log(DEBUG, msg, *args, **kwargs)
 
 
-def info(msg: str, *args: Any, **kwargs: Any) -> None:
+def info(msg: str, *args: object, **kwargs: object) -> None:
+    """Logs `msg % args` at the level INFO."""
     log(INFO, msg, *args, **kwargs)
 
 
-def warning(msg: str, *args: Any, **kwargs: Any) -> None:
+def warning(msg: str, *args: object, **kwargs: object) -> None:
+    """Logs `msg % args` at the level WARN."""
     log(WARN, msg, *args, **kwargs)
 
 
-def error(msg: str, *args: Any, **kwargs: Any) -> None:
+def error(msg: str, *args: object, **kwargs: object) -> None:
+    """Logs `msg % args` at the level ERROR."""
     log(ERROR, msg, *args, **kwargs)
 
 
-def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
-    """Logs at the highest level; does not end the program."""
+def fatal(msg: str, *args: object, **kwargs: object) -> None:
+    """Logs `msg % args` at the level FATAL; the program continues."""
     log(FATAL, msg, *args, **kwargs)
 
 
-def vlog(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+def vlog(level: int, msg: str, *args: object, **kwargs: object) -> None:
+    """Logs `msg % args` at a level given as a number."""
     log(level, msg, *args, **kwargs)
 
 
-def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Logs the first `n` times that this message comes."""
+def log_first_n(level: int, msg: str, n: int, *args: object) -> None:
+    """Logs `msg % args` at a level, the first `n` times that this message is logged."""
     with _lock:
         _counts[msg] = count = _counts.get(msg, 0) + 1
     if count <= n:
         log(level, msg, *args)
 
 
-def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Logs the first and then each n-th time that this message comes."""
+def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
+    """Logs `msg % args` at a level, the first time and then every n-th time that this message is logged."""
     with _lock:
         _counts[msg] = count = _counts.get(msg, 0) + 1
     if (count - 1) % n == 0:
         log(level, msg, *args)
 
 
-def log_if(level: int, msg: str, condition: bool, *args: Any) -> None:
+def log_if(level: int, msg: str, condition: bool, *args: object) -> None:
+    """Logs `msg % args` at a level where `condition` is true."""
     if condition:
         log(level, msg, *args)
 
 
-def set_verbosity(v: Any) -> None:
-    """The level from which on messages are shown: a level, or its name ("INFO")."""
+def set_verbosity(v: int | str) -> None:
+    """Sets the lowest level whose messages are shown: a level, or its name ("INFO")."""
     try:
         _logger().setLevel(v)
     except (ValueError, TypeError):
@@ -100,11 +106,12 @@ def set_verbosity(v: Any) -> None:
 
 
 def get_verbosity() -> int:
+    """Returns the lowest level whose messages are shown."""
     return _logger().getEffectiveLevel()
 
 
 def flush() -> None:
-    """Writes out what is buffered."""
+    """Writes out messages that are buffered."""
     for handler in _LOGGER.handlers:
         handler.flush()
 

@@ -1,7 +1,7 @@
-"""Cells around cells: dropout, residual connection, embedding, projections, devices (`tf.nn.rnn_cell`).
+"""Cells around cells: dropout, residual connections, embeddings, projections, devices (`tf.nn.rnn_cell`).
 
-Invariant: a wrapper's state is the inner cell's, and the wrappers without variables (dropout, residual, device) leave
-the names of the inner cell's variables as they are.
+Invariant: the state of a wrapper is that of the inner cell; wrappers without variables (dropout, residual, device) do
+not change the names of the inner cell's variables.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tfnb.client.argument_types import Activation, DeviceLike, InitializerLike
 from tfnb.client.graph import nest
-from tfnb.client.rnn.cells import LSTMStateTuple, RNNCell, like_cell
+from tfnb.client.rnn.cells import CellLike, LSTMStateTuple, RNNCell, like_cell
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.client.variables.initializers import RandomUniform, Zeros
-from tfnb.client.variables.scope import get_variable, get_variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, get_variable, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
@@ -38,25 +39,26 @@ __all__ = [
 
 
 class _Wrapper(RNNCell):
-    """A cell around another one, with its sizes."""
+    """A cell around another one, with the same sizes."""
 
-    def __init__(self, cell: Any, **kw: Any) -> None:
+    def __init__(self, cell: CellLike, **kw: Any) -> None:
         if not like_cell(cell):
             raise InvalidArgumentError(f"{type(self).__name__}: {cell!r} is not a cell")
         super().__init__(**kw)
         self._cell = cell
 
     def clone(self) -> RNNCell:
+        """Returns a copy of the wrapper around a copy of the inner cell, with variables of their own."""
         made: Any = super().clone()
         made._cell = self._cell.clone() if isinstance(self._cell, RNNCell) else self._cell
         return made
 
-    wrapped_cell = property(lambda self: self._cell)
-    state_size = property(lambda self: self._cell.state_size)
-    output_size = property(lambda self: self._cell.output_size)
+    wrapped_cell = property(lambda self: self._cell, doc="The inner cell.")
+    state_size = property(lambda self: self._cell.state_size, doc="The size of the inner cell's state.")
+    output_size = property(lambda self: self._cell.output_size, doc="The size of the inner cell's output.")
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-        """The inner cell's."""
+        """Returns the inner cell's zero state for `batch_size` rows."""
         if hasattr(self._cell, "zero_state"):
             return self._cell.zero_state(batch_size, dtype)
         return super().zero_state(batch_size, dtype)
@@ -65,24 +67,32 @@ class _Wrapper(RNNCell):
 class _Transparent(_Wrapper):
     """A wrapper without a variable scope of its own."""
 
-    variables = property(lambda self: self._cell.variables, lambda self, value: None)
+    # The setter does nothing: the base class sets an empty list.
+    variables = property(
+        lambda self: self._cell.variables, lambda self, value: None, doc="The variables of the inner cell."
+    )
 
-    def __call__(self, inputs: TensorLike, state: TensorLike | None = None, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: Any
+    ) -> Any:
         return self.wrapped(lambda x, s: self._cell(x, s, scope=scope, **kwargs), inputs, state)
 
-    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
-        """(output, new state), where `step` is the inner cell."""
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: TensorLike, state: TensorLike | None) -> Any:
+        """Returns (output, new state) of the wrapper; `step(inputs, state)` calls the inner cell."""
         return step(inputs, state)
 
 
 class ResidualWrapper(_Transparent):
-    """output = inputs + cell(inputs), or `residual_fn(inputs, outputs)`. Raises `ShapeError` if they do not fit."""
+    """output = inputs + cell(inputs), or `residual_fn(inputs, outputs)`.
 
-    def __init__(self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: Any) -> None:
+    Raises `ShapeError` if inputs and outputs do not have the same shape.
+    """
+
+    def __init__(self, cell: CellLike, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: object) -> None:
         super().__init__(cell, **kw)
         self._residual_fn = residual_fn
 
-    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: TensorLike, state: TensorLike | None) -> Any:
         outputs, new = step(inputs, state)
         if self._residual_fn is not None:
             return self._residual_fn(inputs, outputs), new
@@ -97,13 +107,13 @@ class ResidualWrapper(_Transparent):
 
 
 class DeviceWrapper(_Transparent):
-    """The cell on a device."""
+    """A cell whose operations are placed on a device."""
 
-    def __init__(self, cell: Any, device: Any, **kw: Any) -> None:
+    def __init__(self, cell: CellLike, device: DeviceLike, **kw: object) -> None:
         super().__init__(cell, **kw)
         self._device = device
 
-    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: TensorLike, state: TensorLike | None) -> Any:
         with get_default_graph().device(self._device):
             return step(inputs, state)
 
@@ -115,25 +125,25 @@ def _dropped(keep: Any) -> bool:
 class DropoutWrapper(_Transparent):
     """Dropout on inputs, outputs and state of a cell; each keep probability is a number or a scalar tensor.
 
-    The memory `c` of an LSTM is spared. `variational_recurrent` uses the same mask in every step and needs `dtype`,
-    and `input_size` if inputs are dropped. Raises `InvalidArgumentError` for probabilities outside (0, 1].
+    The memory `c` of an LSTM is not dropped. `variational_recurrent` uses the same mask in every step; it needs
+    `dtype`, and `input_size` where inputs are dropped. Raises `InvalidArgumentError` for probabilities outside (0, 1].
     """
 
     def __init__(
         self,
-        cell: Any,
-        input_keep_prob: Any = 1.0,
-        output_keep_prob: Any = 1.0,
-        state_keep_prob: Any = 1.0,
+        cell: CellLike,
+        input_keep_prob: TensorLike = 1.0,
+        output_keep_prob: TensorLike = 1.0,
+        state_keep_prob: TensorLike = 1.0,
         variational_recurrent: bool = False,
-        input_size: Any = None,
-        dtype: Any = None,
+        input_size: object = None,
+        dtype: DTypeLike | None = None,
         seed: int | None = None,
-        dropout_state_filter_visitor: Any = None,
-        **kw: Any,
+        dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
+        **kw: object,
     ) -> None:
         super().__init__(cell, **kw)
-        keeps = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
+        keeps: dict[str, Any] = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
         for what, keep in keeps.items():
             if not is_tensor_like(keep) and not 0.0 < float(keep) <= 1.0:
                 raise InvalidArgumentError(f"DropoutWrapper: {what}_keep_prob must be in (0, 1], got {keep}")
@@ -165,7 +175,7 @@ class DropoutWrapper(_Transparent):
             if size is not None
         ]
 
-    def _drop(self, what: str, values: Any, keep_flags: list[bool] | None = None) -> Any:
+    def _drop(self, what: str, values: TensorLike, keep_flags: list[bool] | None = None) -> Any:
         keep = self._keeps[what]
         if not _dropped(keep):
             return values
@@ -179,13 +189,13 @@ class DropoutWrapper(_Transparent):
                 found.append(dropout(x, keep, seed=self._seed_for(what, k)))
         return nest.pack(values, found)
 
-    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: TensorLike, state: TensorLike | None) -> Any:
         output, new = step(self._drop("input", inputs), state)
         return self._drop("output", output), self._drop("state", new, _flags(new, self._spare))
 
 
 def _spares_memory(state: Tensor) -> Any:
-    """Which parts of the state may be dropped: not the memory `c` of an LSTM."""
+    """Returns which parts of the state may be dropped: all but the memory `c` of an LSTM."""
     return LSTMStateTuple(False, True) if isinstance(state, LSTMStateTuple) else True
 
 
@@ -196,8 +206,8 @@ def _flags(state: Tensor, visitor: Callable[[Any], Any]) -> list[bool]:
     return [bool(flag) for flag in nest.flatten(found)]
 
 
-def linear(x: Any, size: int) -> Any:
-    """x @ kernel + bias with variables of the current scope."""
+def linear(x: Tensor, size: int) -> Any:
+    """Returns x @ kernel + bias, of `size` columns, with variables of the current scope."""
     n = x.shape.as_list()[-1]
     if n is None:
         raise ShapeError(f"a projection needs a known last dimension, got shape {x.shape}")
@@ -206,15 +216,21 @@ def linear(x: Any, size: int) -> Any:
 
 
 class InputProjectionWrapper(_Wrapper):
-    """The cell on inputs @ kernel + bias, of `num_proj` columns."""
+    """A cell that is applied to inputs @ kernel + bias, of `num_proj` columns."""
 
     def __init__(
-        self, cell: Any, num_proj: int, activation: Any = None, input_size: Any = None, reuse: Any = None
+        self,
+        cell: CellLike,
+        num_proj: int,
+        activation: Activation | None = None,
+        input_size: int | None = None,
+        reuse: Reuse | None = None,
     ) -> None:
         super().__init__(cell, _reuse=reuse)
         self._num_proj, self._activation = int(num_proj), activation
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
+        """Returns (output, new state) of the inner cell for the projected inputs [batch, n]."""
         projected = linear(inputs, self._num_proj)
         if self._activation is not None:
             projected = self._activation(projected)
@@ -222,25 +238,37 @@ class InputProjectionWrapper(_Wrapper):
 
 
 class OutputProjectionWrapper(_Wrapper):
-    """output @ kernel + bias, of `output_size` columns; the state is not projected."""
+    """A cell whose output is multiplied by a kernel: output @ kernel + bias, of `output_size` columns."""
 
-    def __init__(self, cell: Any, output_size: int, activation: Any = None, reuse: Any = None) -> None:
+    def __init__(
+        self, cell: CellLike, output_size: int, activation: Activation | None = None, reuse: Reuse | None = None
+    ) -> None:
         super().__init__(cell, _reuse=reuse)
         self._size, self._activation = int(output_size), activation
 
-    output_size = property(lambda self: self._size)
+    output_size = property(lambda self: self._size, doc="The number of columns of the projected output.")
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
+        """Returns (projected output, new state) for inputs [batch, n]; the state is not projected."""
         output, new = self._cell(inputs, state)
         projected = linear(output, self._size)
         return projected if self._activation is None else self._activation(projected), new
 
 
 class EmbeddingWrapper(_Wrapper):
-    """The cell on the embeddings of integer inputs [batch] or [batch, 1]."""
+    """A cell that is applied to the embeddings of integer inputs [batch] or [batch, 1].
+
+    The embeddings are a variable [embedding_classes, embedding_size]. Raises `InvalidArgumentError` for sizes that are
+    not positive.
+    """
 
     def __init__(
-        self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None, reuse: Any = None
+        self,
+        cell: CellLike,
+        embedding_classes: int,
+        embedding_size: int,
+        initializer: InitializerLike | None = None,
+        reuse: Reuse | None = None,
     ) -> None:
         if embedding_classes <= 0 or embedding_size <= 0:
             raise InvalidArgumentError(
@@ -249,8 +277,9 @@ class EmbeddingWrapper(_Wrapper):
         super().__init__(cell, _reuse=reuse)
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
-        # the default has variance one
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
+        # values of this initialiser have variance one
+        """Returns (output, new state) of the inner cell for the embeddings of the integers `inputs`."""
         default = get_variable_scope().initializer or RandomUniform(-math.sqrt(3), math.sqrt(3))
         parts = nest.flatten(state)
         dtype = parts[0].dtype if parts else float32

@@ -1,6 +1,6 @@
 """Recurrent cells: one step of a recurrent network, `(inputs, state) -> (output, state)` (`tf.nn.rnn_cell`).
 
-A cell is a layer, so its variables are made on the first call and shared by all later ones. Invariant: variables have
+A cell is a layer, so its first call creates its variables, and all later calls share them. Invariant: variables have
 TensorFlow 1.x's names, shapes and layouts (`basic_lstm_cell/kernel`: [inputs + units, 4 units], gates i, j, f, o).
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from tfnb.client.argument_types import Activation, InitializerLike
 from tfnb.client.graph import nest
 from tfnb.client.layers.dense_layers import Layer
 from tfnb.client.variables.initializers import Constant, Zeros
 from tfnb.client.variables.partitioners import fixed_size_partitioner
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -31,6 +32,7 @@ __all__ = [
     "API",
     "BasicLSTMCell",
     "BasicRNNCell",
+    "CellLike",
     "GRUCell",
     "LSTMCell",
     "LSTMStateTuple",
@@ -48,66 +50,93 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the state."""
         return self.c.dtype
 
 
-def like_cell(cell: Any) -> bool:
-    """Is it something to step with: callable, and it says how large state and output are?"""
+class CellLike(Protocol):
+    """The type of cells: an `RNNCell`, or another callable that has the sizes of its state and output."""
+
+    @property
+    def state_size(self) -> Any: ...
+
+    @property
+    def output_size(self) -> Any: ...
+
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any: ...
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any: ...
+
+
+def like_cell(cell: object) -> bool:
+    """Returns whether an object can be used as a cell: it is callable and has the sizes of its state and output."""
     return callable(cell) and hasattr(cell, "state_size") and hasattr(cell, "output_size")
 
 
 def snake_case(name: str) -> str:
-    """BasicLSTMCell -> basic_lstm_cell."""
+    """Converts a class name to a variable scope's: BasicLSTMCell becomes basic_lstm_cell."""
     words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
 
 
 class RNNCell(Layer):
-    """Base of the cells. A subclass has `state_size`, `output_size` and `call(inputs, state)`.
+    """Base class of the cells. A subclass has `state_size`, `output_size` and `call(inputs, state)`.
 
-    `cell(inputs [batch, n], state, scope=None)` gives (output [batch, output_size], new state of the same structure).
+    `cell(inputs [batch, n], state, scope=None)` returns (output [batch, output_size], new state of the same structure).
     `state_size` is an integer, a shape, or a nested tuple of them.
     """
 
-    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, _reuse: Any = None) -> None:
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        _reuse: Reuse | None = None,
+    ) -> None:
         super().__init__(name, trainable, dtype=dtype, _reuse=_reuse)
 
-    def __init_subclass__(cls, **kw: Any) -> None:
+    def __init_subclass__(cls, **kw: object) -> None:
         super().__init_subclass__(**kw)
         cls.default_name = cls.__dict__.get("default_name", snake_case(cls.__name__))
 
     @property
     def state_size(self) -> Any:
+        """The size of the state: an integer, a shape, or a nested tuple of them."""
         raise InvalidArgumentError(f"{type(self).__name__} does not say its state_size")
 
     @property
     def output_size(self) -> Any:
+        """The size of the output: an integer or a shape."""
         raise InvalidArgumentError(f"{type(self).__name__} does not say its output_size")
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-        """Zeros in the structure of `state_size`, each [batch_size, *size]; the batch size may be a tensor."""
+        """Returns zeros in the structure of `state_size`, each [batch_size, *size]; `batch_size` may be a scalar
+        tensor.
+        """
         with graph_of([batch_size]).as_default(), get_default_graph().name_scope(type(self).__name__ + "ZeroState"):
             made = [_batch_of_zeros(batch_size, size, dtype) for size in nest.flatten(self.state_size)]
             return nest.pack(self.state_size, made)
 
     def clone(self) -> RNNCell:
-        """The same cell with variables of its own."""
+        """Returns the same cell with variables of its own."""
         return copy.copy(self)
 
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """(output, new state) of one step."""
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Returns (output, new state) of one step for `inputs` [batch, n]. Subclasses implement it."""
         raise InvalidArgumentError(f"{type(self).__name__} has no call(inputs, state)")
 
-    def __call__(self, inputs: Any, state: Any = None, scope: Any = None, **kwargs: Any) -> Any:
-        inputs = graph_of(nest.flatten([inputs, state])).to_tensor(inputs)
-        with inputs.graph.as_default():
+    def __call__(
+        self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: Any
+    ) -> Any:
+        x: Tensor = graph_of(nest.flatten([inputs, state])).to_tensor(inputs)
+        with x.graph.as_default():
             if scope is None or self._scope is not None:
-                return self._step(inputs, state, **kwargs)
+                return self._step(x, state, **kwargs)
             with variable_scope(scope) as opened:
                 self._scope = opened
-                return self._step(inputs, state, **kwargs)
+                return self._step(x, state, **kwargs)
 
-    def _step(self, inputs: Tensor, state: Any, **kwargs: Any) -> Any:
+    def _step(self, inputs: Tensor, state: TensorLike | None, **kwargs: object) -> Any:
         with self._open() as opened:
             self._scope = self._scope or opened
             if self.dtype is None and inputs.dtype.is_floating:
@@ -118,7 +147,7 @@ class RNNCell(Layer):
             return self.call(inputs, state, **kwargs)
 
     def _columns(self, shape: Shape) -> int:
-        """The known size of the inputs' last dimension."""
+        """Returns the size of the last dimension of the inputs. Raises `ShapeError` if it is not known."""
         n = shape.dims[-1] if shape.dims else None
         if n is None:
             raise ShapeError(
@@ -127,16 +156,16 @@ class RNNCell(Layer):
         return n
 
 
-def _batch_of_zeros(batch_size: Any, size: TensorLike, dtype: Any) -> Tensor:
+def _batch_of_zeros(batch_size: TensorLike, size: TensorLike, dtype: DTypeLike) -> Tensor:
     dims = list(as_shape(size).known())
     if not isinstance(batch_size, Tensor):
-        return zeros([int(batch_size), *dims], dtype)
+        return zeros([int(batch_size), *dims], dtype)  # type: ignore[arg-type]
     made = zeros([batch_size, *dims], dtype)
     made.set_shape([None, *dims])
     return made
 
 
-def _activation(given: Any) -> Callable[[Any], Any]:
+def _activation(given: Activation | None) -> Callable[[Any], Any]:
     if given is None:
         return TANH
     if not callable(given):
@@ -144,7 +173,7 @@ def _activation(given: Any) -> Callable[[Any], Any]:
     return given
 
 
-def _units(num_units: Any) -> int:
+def _units(num_units: int) -> int:
     n = int(num_units)
     if n < 1:
         raise InvalidArgumentError(f"a cell needs at least one unit, got {num_units}")
@@ -152,59 +181,63 @@ def _units(num_units: Any) -> int:
 
 
 class BasicRNNCell(RNNCell):
-    """output = state = activation([inputs, state] @ kernel + bias)."""
+    """The simplest cell: output = state = activation([inputs, state] @ kernel + bias).
+
+    `activation` is tanh by default. `input_size` is deprecated and has no effect, as in TensorFlow.
+    """
 
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Activation | None = None,
+        reuse: Reuse | None = None,
         name: str | None = None,
-        dtype: Any = None,
-        input_size: Any = None,
+        dtype: DTypeLike | None = None,
+        input_size: int | None = None,
         **kw: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
         self._num_units, self._activation = _units(num_units), _activation(activation)
 
-    state_size = property(lambda self: self._num_units)
-    output_size = property(lambda self: self._num_units)
+    state_size = property(lambda self: self._num_units, doc="The number of units.")
+    output_size = property(lambda self: self._num_units, doc="The number of units.")
 
     def build(self, shape: Shape) -> None:
         n = self._num_units
         self._kernel = self.add_variable("kernel", [self._columns(shape) + n, n])
         self._bias = self.add_variable("bias", [n], initializer=Zeros())
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         gate = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(gate)
         return output, output
 
 
 class GRUCell(RNNCell):
-    """Cho et al.'s gated unit: state = u * state + (1 - u) * activation([inputs, r * state] @ candidate + bias).
+    """Cho et al.'s gated recurrent unit (2014).
 
-    r and u are sigmoids of [inputs, state] @ gates + bias; that bias begins at one, so that the state is kept.
+    state = u * state + (1 - u) * activation([inputs, r * state] @ candidate + bias), where r and u are sigmoids of
+    [inputs, state] @ gates + bias. The bias of the gates begins at one, so that the state changes slowly at first.
     """
 
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        activation: Activation | None = None,
+        reuse: Reuse | None = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
-        input_size: Any = None,
+        dtype: DTypeLike | None = None,
+        input_size: int | None = None,
         **kw: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
         self._num_units, self._activation = _units(num_units), _activation(activation)
         self._initializers = (kernel_initializer, bias_initializer)
 
-    state_size = property(lambda self: self._num_units)
-    output_size = property(lambda self: self._num_units)
+    state_size = property(lambda self: self._num_units, doc="The number of units.")
+    output_size = property(lambda self: self._num_units, doc="The number of units.")
 
     def build(self, shape: Shape) -> None:
         n, rows = self._num_units, self._columns(shape) + self._num_units
@@ -218,7 +251,7 @@ class GRUCell(RNNCell):
             self.add_variable("candidate/bias", [n], initializer=bias or Zeros()),
         )
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         kernel, bias = self._gates
         gates = SIGMOID(bias_add(matmul(concat([inputs, state], 1), kernel), bias))
         r, u = split(gates, 2, 1)
@@ -231,11 +264,11 @@ class GRUCell(RNNCell):
 class LSTMCell(RNNCell):
     """Hochreiter and Schmidhuber's cell with forget gate, peepholes, projection and clipping (Sak et al. 2014).
 
-    i, j, f, o = [inputs, h] @ kernel + bias; c = sigmoid(f + forget_bias) * c + sigmoid(i) * activation(j);
-    h = sigmoid(o) * activation(c). `use_peepholes` adds w * c to the gates, `num_proj` projects h to that size,
-    `cell_clip` and `proj_clip` bound c and h. With `state_is_tuple` the state is `LSTMStateTuple(c, h)`, otherwise
-    both side by side in one tensor. `num_unit_shards` and `num_proj_shards` cut the kernel and the projection into so
-    many parts. `input_size` is deprecated and has no effect, as in TensorFlow.
+    i, j, f, o = [inputs, h] @ kernel + bias; c = sigmoid(f + forget_bias) * c + sigmoid(i) * activation(j); h =
+    sigmoid(o) * activation(c). `use_peepholes` adds w * c to the gates, `num_proj` projects h to that size, `cell_clip`
+    and `proj_clip` bound c and h. With `state_is_tuple` the state is `LSTMStateTuple(c, h)`, otherwise one tensor with
+    both side by side. `num_unit_shards` and `num_proj_shards` are the numbers of parts of the kernel and of the
+    projection. `input_size` is deprecated and has no effect, as in TensorFlow.
     """
 
     def __init__(
@@ -243,18 +276,18 @@ class LSTMCell(RNNCell):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
-        num_unit_shards: Any = None,
-        num_proj_shards: Any = None,
+        num_unit_shards: int | None = None,
+        num_proj_shards: int | None = None,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Activation | None = None,
+        reuse: Reuse | None = None,
         name: str | None = None,
-        dtype: Any = None,
-        input_size: Any = None,
+        dtype: DTypeLike | None = None,
+        input_size: int | None = None,
         **kw: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
@@ -271,11 +304,13 @@ class LSTMCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
+        """The sizes of c and h as an `LSTMStateTuple`, or their sum without `state_is_tuple`."""
         c, h = self._num_units, self.output_size
         return LSTMStateTuple(c, h) if self._state_is_tuple else c + h
 
     @property
     def output_size(self) -> Any:
+        """The size of h: `num_proj`, or else `num_units`."""
         return self._num_proj or self._num_units
 
     def build(self, shape: Shape) -> None:
@@ -297,10 +332,10 @@ class LSTMCell(RNNCell):
                 partitioner=_shards(self._proj_shards),
             )
 
-    def _peep(self, gate: str, c: Any) -> Any:
+    def _peep(self, gate: str, c: TensorLike) -> Any:
         return self._peepholes[gate] * c if self._use_peepholes else 0.0
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         c, h = self._parts(state)
         i, j, f, o = split(bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias), 4, 1)
         if self._use_peepholes:
@@ -314,7 +349,7 @@ class LSTMCell(RNNCell):
         new = LSTMStateTuple(new_c, new_h)
         return new_h, new if self._state_is_tuple else concat(list(new), 1)
 
-    def _parts(self, state: Any) -> tuple[Any, Any]:
+    def _parts(self, state: TensorLike | None) -> tuple[Any, Any]:
         if self._state_is_tuple:
             if not isinstance(state, (tuple, list)) or len(state) != 2:
                 raise InvalidArgumentError(
@@ -338,11 +373,11 @@ class BasicLSTMCell(LSTMCell):
         num_units: int,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Activation | None = None,
+        reuse: Reuse | None = None,
         name: str | None = None,
-        dtype: Any = None,
-        input_size: Any = None,
+        dtype: DTypeLike | None = None,
+        input_size: int | None = None,
         **kw: Any,
     ) -> None:
         super().__init__(
@@ -358,10 +393,11 @@ class BasicLSTMCell(LSTMCell):
 
 
 class MultiRNNCell(RNNCell):
-    """Cells on top of each other: the output of one is the input of the next; the state is the tuple of theirs.
+    """Several cells as one: the output of each is the input of the next; the state is the tuple of their states.
 
-    With `state_is_tuple=False` the states, each one tensor, stand side by side. The same cell object given several
-    times (`[cell] * 3`) makes layers with variables of their own, as in TensorFlow up to 1.0.
+    With `state_is_tuple=False` the state is one tensor with the states side by side. A cell object that stands in the
+    list several times (`[cell] * 3`) makes layers with variables of their own, as in TensorFlow up to 1.0. Raises
+    `InvalidArgumentError` unless `cells` is a list of cells.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True, name: str | None = None, **kw: Any) -> None:
@@ -391,7 +427,9 @@ class MultiRNNCell(RNNCell):
         return self._cells[-1].output_size
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-        """As for every cell; cells may say how theirs is made."""
+        """Returns the zero states of the cells for `batch_size` rows; a cell's own `zero_state` is used where it has
+        one.
+        """
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)
         return tuple(
@@ -404,7 +442,7 @@ class MultiRNNCell(RNNCell):
             for c in self._cells
         )
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         if self._state_is_tuple:
             if not isinstance(state, (tuple, list)) or len(state) != len(self._cells):
                 raise InvalidArgumentError(
@@ -422,7 +460,7 @@ class MultiRNNCell(RNNCell):
 
 
 def _shards(count: int | None) -> Any:
-    """The partitioner that cuts a matrix into so many parts, or None."""
+    """Returns the partitioner that cuts a matrix into `count` parts, or None."""
     return None if count is None else fixed_size_partitioner(count)
 
 

@@ -1,20 +1,20 @@
 """Recurrent networks as loops: dynamic_rnn, bidirectional_dynamic_rnn, raw_rnn (white paper, section 4.4).
 
-One step of a cell is the body of a while loop; inputs and outputs are tensor arrays, so sequences of any length run in
-one graph. Invariant: beyond a row's `sequence_length` its output is zero and its state stays what it was.
+The body of a while loop is one step of a cell. Inputs and outputs are tensor arrays, so one graph runs sequences of any
+length. Invariant: after the end of a row, which `sequence_length` gives, its output is zero and its state is constant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.primitives import with_dependencies
 from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.nest import flatten, pack, same_structure
-from tfnb.client.rnn.cells import like_cell
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.rnn.cells import CellLike, like_cell
+from tfnb.client.variables.scope import ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
@@ -35,23 +35,24 @@ __all__ = ["API", "bidirectional_dynamic_rnn", "dynamic_rnn", "raw_rnn"]
 
 
 def dynamic_rnn(
-    cell: Any,
-    inputs: Any,
+    cell: CellLike,
+    inputs: TensorLike,
     sequence_length: TensorLike | None = None,
-    initial_state: Any = None,
-    dtype: Any = None,
+    initial_state: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[Any, Any]:
-    """Steps `cell` through `inputs`: (outputs, last state).
+    """Applies `cell` to each step of `inputs` and returns (outputs, last state).
 
-    inputs: a tensor (or a structure of them) of shape [batch, time, ...], with `time_major` [time, batch, ...]; outputs
-    alike, [batch, time, output size]. `sequence_length` [batch] integers: rows end there. `initial_state` in the
-    structure of the cell's state, or `dtype` for zeros. `swap_memory` keeps what gradients need in the host's memory.
-    Raises `InvalidArgumentError` for what is not a cell or neither state nor dtype, `ShapeError` for inputs of less
-    than three dimensions (less than two are not batch and time) or lengths that are not a vector.
+    `inputs` is a tensor (or a structure of them) of shape [batch, time, ...], or, with `time_major`, [time, batch,
+    ...]. The outputs are laid out alike: [batch, time, output size]. `sequence_length` are integers [batch], the
+    lengths of the rows. `initial_state` has the structure of the cell's state; without it, the state begins as zeros of
+    `dtype`. `swap_memory` keeps what gradients need in the host's memory. Raises `InvalidArgumentError` for an object
+    that is not a cell and when neither state nor dtype is given, `ShapeError` for inputs without batch and time and for
+    lengths that are not a vector.
     """
     if not like_cell(cell):
         raise InvalidArgumentError(f"dynamic_rnn: {cell!r} is not a cell")
@@ -78,7 +79,7 @@ def dynamic_rnn(
 
 
 def _swapped(x: Tensor) -> Tensor:
-    """Batch and time exchanged."""
+    """Returns the tensor with batch and time exchanged."""
     rank = x.shape.ndims
     if rank is None:
         raise ShapeError("dynamic_rnn: the rank of the inputs must be known", x.op)
@@ -97,7 +98,7 @@ def _dimension(xs: list[Tensor], axis: int) -> int | None:
     return found.dims[0] if found.dims else None
 
 
-def _lengths(graph: Any, sequence_length: Any, size: Any) -> Tensor:
+def _lengths(graph: GraphBuilder, sequence_length: TensorLike, size: TensorLike) -> Tensor:
     lengths: Tensor = cast(graph.to_tensor(sequence_length), int32)
     if lengths.shape.ndims not in (None, 1):
         raise ShapeError(
@@ -118,14 +119,14 @@ class _Steps:
 
     def __init__(
         self,
-        graph: Any,
-        cell: Any,
-        inputs: Any,
+        graph: GraphBuilder,
+        cell: CellLike,
+        inputs: TensorLike,
         xs: list[Tensor],
-        lengths: Any,
-        size: Any,
+        lengths: Tensor | None,
+        size: TensorLike,
         batch: int | None,
-        dtype: Any,
+        dtype: DTypeLike | None,
     ) -> None:
         self.graph = graph
         self.cell = cell
@@ -163,7 +164,7 @@ class _Steps:
             y.set_shape(Shape((self.n, self.batch, *s.as_list())))
         return outputs, last
 
-    def step(self, time: Any, targets: Any, state: TensorLike) -> Any:
+    def step(self, time: Tensor, targets: Sequence[TensorArray], state: TensorLike) -> Any:
         x = pack(self.structure, [a.read(time) for a in self.arrays])
         output, new = self.cell(x, state)
         if not same_structure(state, new):
@@ -182,44 +183,46 @@ class _Steps:
         return time + 1, targets, pack(new, news)
 
 
-def _kept(over: Tensor, old: Any, new: Any) -> Any:
-    """The old state of the rows that are over; scalar states and tensor arrays go on."""
+def _kept(over: Tensor, old: TensorLike, new: TensorLike) -> Any:
+    """Returns the old state for the rows that are over, else the new one; scalar states and tensor arrays are always
+    new.
+    """
     if isinstance(new, TensorArray) or (isinstance(new, Tensor) and new.shape.ndims == 0):
         return new
     return SELECT(over, old, new)
 
 
 def flatten_sizes(sizes: TensorLike) -> list[Any]:
-    """The leaves of a structure of sizes: integers or shapes."""
+    """Returns the leaves of a structure of sizes: integers or shapes."""
     return [sizes] if isinstance(sizes, Shape) else flatten(sizes)
 
 
-def _as_dims(size: Any) -> Any:
+def _as_dims(size: object) -> Any:
     return [int(size)] if hasattr(size, "__index__") else size
 
 
-def _zeros(batch: Any, size: Shape, dtype: DTypeLike) -> Tensor:
+def _zeros(batch: TensorLike, size: Shape, dtype: DTypeLike) -> Tensor:
     dims = size.known()
     found: Tensor = zeros([batch, *dims] if isinstance(batch, int) else stack([batch, *dims]), dtype)
     return found
 
 
 def bidirectional_dynamic_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
+    cell_fw: CellLike,
+    cell_bw: CellLike,
     inputs: TensorLike,
-    sequence_length: Any = None,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
+    sequence_length: TensorLike | None = None,
+    initial_state_fw: TensorLike | None = None,
+    initial_state_bw: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """A cell through the inputs and another through them backwards: ((outputs, outputs), (state, state)).
+    """Applies one cell forwards and one backwards, and returns ((outputs, outputs), (last state, last state)).
 
-    The outputs of the second are in the order of the inputs. Arguments and errors as of `dynamic_rnn`.
+    The outputs of `cell_bw` are in the order of the inputs. Arguments and errors are those of `dynamic_rnn`.
     """
     for cell in (cell_fw, cell_bw):
         if not like_cell(cell):
@@ -230,14 +233,16 @@ def bidirectional_dynamic_rnn(
         with variable_scope("fw") as fw:
             ahead, last_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, *rest, scope=fw)
         with variable_scope("bw") as bw:
-            turned = _turned(graph, inputs, sequence_length, time_major)
-            back, last_bw = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw, dtype, *rest, scope=bw)
-        back = _turned(graph, back, sequence_length, time_major)
+            reversed_inputs = _in_reverse(graph, inputs, sequence_length, time_major)
+            back, last_bw = dynamic_rnn(
+                cell_bw, reversed_inputs, sequence_length, initial_state_bw, dtype, *rest, scope=bw
+            )
+        back = _in_reverse(graph, back, sequence_length, time_major)
     return (ahead, back), (last_fw, last_bw)
 
 
-def _turned(graph: GraphBuilder, structure: Any, lengths: Any, time_major: bool) -> Any:
-    """The sequences backwards, each up to its length."""
+def _in_reverse(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike | None, time_major: bool) -> Any:
+    """Returns the sequences in reverse order; with `lengths`, each is reversed up to its length."""
     time, batch = (0, 1) if time_major else (1, 0)
     found = []
     for x in map(graph.to_tensor, flatten(structure)):
@@ -246,25 +251,26 @@ def _turned(graph: GraphBuilder, structure: Any, lengths: Any, time_major: bool)
             lengths_here = zeros(stack([n[batch]]), int32) + n[time]
         else:
             lengths_here = graph.to_tensor(lengths)
-        turned = reverse_sequence(x, lengths_here, seq_axis=time, batch_axis=batch)
-        turned.set_shape(x.shape)
-        found.append(turned)
+        flipped = reverse_sequence(x, lengths_here, seq_axis=time, batch_axis=batch)
+        flipped.set_shape(x.shape)
+        found.append(flipped)
     return pack(structure, found)
 
 
 def raw_rnn(
-    cell: Any,
+    cell: CellLike,
     loop_fn: Callable[..., Any],
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[Any, Any, Any]:
-    """A loop around `cell` that `loop_fn` steers: (tensor array(s) of what was emitted, last state, last loop state).
+    """Runs `cell` in a loop that `loop_fn` controls; returns (tensor arrays of emitted values, last state, loop state).
 
-    `loop_fn(time, cell_output, cell_state, loop_state)` returns (finished [batch] bool, next input, cell state, what to
-    emit, loop state). It is first called with time 0 and None for the rest: then what it would emit says shape and
-    dtype (None: as the cell's output), and the states are the first ones. Rows that are finished emit zeros and keep
-    their state; the loop ends when all are. Raises `InvalidArgumentError` for what is not a cell or a function.
+    `loop_fn(time, cell_output, cell_state, loop_state)` returns (finished [batch] bool, next input, cell state, value
+    to emit, loop state). Its first call, with time 0 and None for the other arguments, returns the initial states and
+    an example of the values to emit, for their shape and dtype (None: like the cell's output). Rows that are finished
+    emit zeros and keep their state; the loop ends when all rows are finished. Raises `InvalidArgumentError` for an
+    object that is not a cell, and for a `loop_fn` that is not a function.
     """
     if not like_cell(cell):
         raise InvalidArgumentError(f"raw_rnn: {cell!r} is not a cell")
@@ -287,7 +293,9 @@ def raw_rnn(
         has_state = loop_state is not None
         kept = loop_state if has_state else graph.to_tensor(0)
 
-        def body(time: Any, done: Any, x: Tensor, written: Any, state: Tensor, kept: Any) -> Any:
+        def body(
+            time: Tensor, done: Tensor, x: Tensor, written: Sequence[TensorArray], state: Tensor, kept: object
+        ) -> Any:
             output, new = cell(x, state)
             now = loop_fn(time + 1, output, new, kept if has_state else None)
             next_done, next_x, next_state, emit, next_kept = now
@@ -309,8 +317,10 @@ def raw_rnn(
         return pack(structure, found[3]), found[4], found[5] if has_state else None
 
 
-def _emission(cell: Any, emitted: Any, size: TensorLike, dtype: DTypeLike) -> tuple[Any, list[Tensor], list[Shape]]:
-    """Structure, zeros and shapes of what is emitted."""
+def _emission(
+    cell: CellLike, emitted: TensorLike, size: TensorLike, dtype: DTypeLike
+) -> tuple[Any, list[Tensor], list[Shape]]:
+    """Returns structure, zeros and shapes of the emitted values."""
     if emitted is None:
         structure, leaves = cell.output_size, flatten_sizes(cell.output_size)
         shapes = [as_shape(_as_dims(s)) for s in leaves]

@@ -1,7 +1,8 @@
-"""Sequence to sequence as lists of steps: `tf.nn.seq2seq`, `tf.contrib.legacy_seq2seq` (Sutskever 2014, Bahdanau 2014).
+"""Sequence to sequence over lists of steps: `tf.nn.seq2seq`, `tf.contrib.legacy_seq2seq` (Sutskever 2014, Bahdanau
+2014).
 
-An encoder reads a list of inputs, a decoder writes a list of outputs, step by step. Invariant: with a loop function a
-decoder's input after the first step is made of its own output.
+An encoder reads a list of inputs, a decoder writes a list of outputs, step by step. Invariant: with a loop function,
+each input of a decoder after the first is computed from its previous output.
 """
 
 from __future__ import annotations
@@ -13,41 +14,38 @@ from typing import Any
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.graph import nest
 from tfnb.client.rnn.cell_wrappers import EmbeddingWrapper, OutputProjectionWrapper
-from tfnb.client.rnn.cells import RNNCell
+from tfnb.client.rnn.cells import CellLike, RNNCell
+from tfnb.client.rnn.sequence_losses import Steps, sequence_loss, sequence_loss_by_example
 from tfnb.client.rnn.static_rnn import static_rnn
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.client.variables.initializers import Zeros
-from tfnb.client.variables.scope import get_variable, get_variable_scope, variable_scope
+from tfnb.client.variables.scope import ScopeLike, get_variable, get_variable_scope, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import zeros
 from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of
 from tfnb.ops.linalg.matmul import matmul
-from tfnb.ops.math.binary import add_n
-from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import argmax, reduce_sum
 from tfnb.ops.math.unary import TANH
 from tfnb.ops.nn.bias_dropout_moments import bias_add, xw_plus_b
-from tfnb.ops.nn.losses import softmax, sparse_softmax_cross_entropy_with_logits
+from tfnb.ops.nn.losses import softmax
 from tfnb.types import DTypeLike, float32
 
-__all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder", "sequence_loss"]
-
-Steps = Sequence[Any]
+__all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder"]
 
 
 def rnn_decoder(
     decoder_inputs: Steps,
-    initial_state: Any,
-    cell: Any,
+    initial_state: TensorLike,
+    cell: CellLike,
     loop_function: Callable[[Any, int], Any] | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """Steps `cell` through the inputs from a state: (outputs, last state).
+    """Applies `cell` to the list `decoder_inputs` of [batch, n] tensors; returns (list of outputs, last state).
 
-    `loop_function(previous output, step)` makes each input but the first.
+    `loop_function(previous output, step)` computes each input but the first.
     """
     with variable_scope(scope or "rnn_decoder"):
         state, outputs = initial_state, list[Any]()
@@ -62,15 +60,23 @@ def rnn_decoder(
     return outputs, state
 
 
-def _another(cell: Any) -> Any:
-    """The same kind of cell for the decoder, with variables of its own."""
+def _another(cell: CellLike) -> Any:
+    """Returns a copy of the cell for the decoder, with variables of its own."""
     return cell.clone() if isinstance(cell, RNNCell) else copy.copy(cell)
 
 
 def basic_rnn_seq2seq(
-    encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, dtype: DTypeLike = float32, scope: Any = None
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: CellLike,
+    dtype: DTypeLike = float32,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """A decoder that begins with the encoder's last state; both are cells of one kind."""
+    """Encodes `encoder_inputs` and decodes `decoder_inputs` (lists of [batch, n]); returns (list of outputs, last
+    state).
+
+    The decoder, a copy of `cell` with variables of its own, begins with the encoder's last state.
+    """
     with variable_scope(scope or "basic_rnn_seq2seq"):
         decoder = _another(cell)
         _, state = static_rnn(cell, encoder_inputs, dtype=dtype)
@@ -80,12 +86,12 @@ def basic_rnn_seq2seq(
 def tied_rnn_seq2seq(
     encoder_inputs: Steps,
     decoder_inputs: Steps,
-    cell: Any,
-    loop_function: Any = None,
+    cell: CellLike,
+    loop_function: Callable[[Any, int], Any] | None = None,
     dtype: DTypeLike = float32,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """As `basic_rnn_seq2seq` with the same variables in encoder and decoder."""
+    """Does what `basic_rnn_seq2seq` does, with the same variables in encoder and decoder."""
     with variable_scope(scope or "combined_tied_rnn_seq2seq"):
         where = scope or "tied_rnn_seq2seq"
         _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=where)
@@ -93,10 +99,12 @@ def tied_rnn_seq2seq(
         return rnn_decoder(decoder_inputs, state, cell, loop_function, where)
 
 
-def _own_symbols(embedding: Any, output_projection: Any, update_embedding: bool = True) -> Any:
-    """A loop function: the embedding of the most likely symbol of the output before."""
+def _own_symbols(
+    embedding: TensorLike, output_projection: tuple[TensorLike, TensorLike] | None, update_embedding: bool = True
+) -> Any:
+    """Returns a loop function: the embedding of the most likely symbol of the previous output."""
 
-    def loop(previous: Any, _: int) -> Any:
+    def loop(previous: Tensor, _: int) -> Any:
         if output_projection is not None:
             previous = xw_plus_b(previous, output_projection[0], output_projection[1])
         found = embedding_lookup(embedding, argmax(previous, 1))
@@ -107,16 +115,19 @@ def _own_symbols(embedding: Any, output_projection: Any, update_embedding: bool 
 
 def embedding_rnn_decoder(
     decoder_inputs: Steps,
-    initial_state: Any,
-    cell: Any,
+    initial_state: TensorLike,
+    cell: CellLike,
     num_symbols: int,
     embedding_size: int,
-    output_projection: Any = None,
+    output_projection: tuple[TensorLike, TensorLike] | None = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """`rnn_decoder` on embeddings of integer inputs [batch]; `feed_previous` feeds back its own symbols."""
+    """Applies `rnn_decoder` to the embeddings of `decoder_inputs`, a list of integers [batch].
+
+    With `feed_previous`, each input but the first is the most likely symbol of the previous output.
+    """
     with variable_scope(scope or "embedding_rnn_decoder"):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
@@ -125,8 +136,11 @@ def embedding_rnn_decoder(
         return rnn_decoder(inputs, initial_state, cell, loop)
 
 
-def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Any) -> tuple[list[Any], Any]:
-    """The decoder with or without feeding back; a bool tensor chooses in each step between both, which share."""
+def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: TensorLike) -> tuple[list[Any], Any]:
+    """Returns the decoder's results; where `feed_previous` is a bool tensor, each step chooses between two decoders.
+
+    The two share their variables; one of them feeds its own symbols back.
+    """
     if not is_tensor_like(feed_previous):
         return decode(bool(feed_previous))
     form: list[Any] = []
@@ -148,19 +162,19 @@ def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Any
 def embedding_rnn_seq2seq(
     encoder_inputs: Steps,
     decoder_inputs: Steps,
-    cell: Any,
+    cell: CellLike,
     num_encoder_symbols: int,
     num_decoder_symbols: int,
     embedding_size: int,
-    output_projection: Any = None,
+    output_projection: tuple[TensorLike, TensorLike] | None = None,
     feed_previous: bool = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """Encoder and decoder on embeddings of integers [batch]: (outputs, last state).
+    """Encodes and decodes the embeddings of lists of integers [batch]; returns (list of outputs, last state).
 
-    Outputs are logits [batch, num_decoder_symbols], or with `output_projection=(w, b)` what is to be projected.
-    `feed_previous`: a bool, or a bool tensor that chooses in each step.
+    The outputs are logits [batch, num_decoder_symbols], or with `output_projection=(w, b)` the values before that
+    projection. `feed_previous` is a bool, or a bool tensor that chooses in each step.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq"):
         decoder = _another(cell)
@@ -179,38 +193,42 @@ def embedding_rnn_seq2seq(
 def embedding_tied_rnn_seq2seq(
     encoder_inputs: Steps,
     decoder_inputs: Steps,
-    cell: Any,
+    cell: CellLike,
     num_symbols: int,
     embedding_size: int,
     num_decoder_symbols: int | None = None,
-    output_projection: Any = None,
+    output_projection: tuple[TensorLike, TensorLike] | None = None,
     feed_previous: bool = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """`embedding_rnn_seq2seq` with one embedding and one cell for both sides."""
+    """Does what `tf.nn.seq2seq.embedding_rnn_seq2seq` does, with one embedding and one cell for both sides.
+
+    The embedding is a variable [num_symbols, embedding_size]. The outputs have `num_decoder_symbols` columns, or else
+    `num_symbols`.
+    """
     with variable_scope(scope or "embedding_tied_rnn_seq2seq"):
         embedding = get_variable("embedding", [num_symbols, embedding_size], dtype or float32)
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols or num_symbols)
-        heard = [embedding_lookup(embedding, x) for x in encoder_inputs]
-        said = [embedding_lookup(embedding, x) for x in decoder_inputs]
+        encoder_rows = [embedding_lookup(embedding, x) for x in encoder_inputs]
+        decoder_rows = [embedding_lookup(embedding, x) for x in decoder_inputs]
         loop = _own_symbols(embedding, output_projection)
         return _decoded(
-            lambda feed: tied_rnn_seq2seq(heard, said, cell, loop if feed else None, dtype or float32),
+            lambda feed: tied_rnn_seq2seq(encoder_rows, decoder_rows, cell, loop if feed else None, dtype or float32),
             feed_previous,
         )
 
 
 def _linear(parts: Sequence[Any], size: int) -> Any:
-    """The parts side by side @ kernel + bias, with variables of the current scope."""
+    """Returns the parts side by side, times a kernel, plus a bias, with variables of the current scope."""
     x = parts[0] if len(parts) == 1 else concat(list(parts), 1)
     kernel = get_variable("kernel", [x.shape.as_list()[1], size], x.dtype)
     return bias_add(matmul(x, kernel), get_variable("bias", [size], x.dtype, Zeros()))
 
 
 class _Attention:
-    """Bahdanau's attention over [batch, length, size] states: what is read is a weighted sum of them."""
+    """Bahdanau's attention over states [batch, length, size]: each head reads a weighted sum of them."""
 
     def __init__(self, states: Tensor, heads: int) -> None:
         dims = states.shape.as_list()
@@ -228,8 +246,8 @@ class _Attention:
             self.keys.append(RESHAPE(keys, [-1, self.length, self.size]))
             self.scorers.append(get_variable(f"AttnV_{a}", [self.size], states.dtype))
 
-    def read(self, query: Any) -> list[Any]:
-        """What each head reads for a state."""
+    def read(self, query: TensorLike) -> list[Any]:
+        """Returns what each head reads for a query: a list of tensors [batch, size]."""
         parts = nest.flatten(query)
         found = []
         for a in range(self.heads):
@@ -239,7 +257,8 @@ class _Attention:
                 found.append(reduce_sum(RESHAPE(weights, [-1, self.length, 1]) * self.states, 1))
         return found
 
-    def nothing(self, batch: Any) -> list[Any]:
+    def nothing(self, batch: TensorLike) -> list[Any]:
+        """Returns what the heads read before the first step: zeros [batch, size] each."""
         made = []
         for _ in range(self.heads):
             made.append(zeros([batch, self.size], self.states.dtype))
@@ -249,19 +268,20 @@ class _Attention:
 
 def attention_decoder(
     decoder_inputs: Steps,
-    initial_state: Any,
-    attention_states: Any,
-    cell: Any,
+    initial_state: TensorLike,
+    attention_states: TensorLike,
+    cell: CellLike,
     output_size: int | None = None,
     num_heads: int = 1,
-    loop_function: Any = None,
+    loop_function: Callable[..., Any] | None = None,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
-    """`rnn_decoder` that reads `attention_states` [batch, length, size] by soft attention before each output.
+    """Does what `rnn_decoder` does, and reads `attention_states` [batch, length, size] by attention before each output.
 
-    Raises `InvalidArgumentError` without inputs or heads, `ShapeError` unless length and size are known.
+    Each of `num_heads` heads reads a weighted sum of the states. Raises `InvalidArgumentError` without inputs or heads,
+    and `ShapeError` unless length and size are known.
     """
     if not decoder_inputs or num_heads < 1:
         raise InvalidArgumentError("attention_decoder needs at least one input and one head")
@@ -292,21 +312,21 @@ def attention_decoder(
 
 def embedding_attention_decoder(
     decoder_inputs: Steps,
-    initial_state: Any,
-    attention_states: Any,
-    cell: Any,
+    initial_state: TensorLike,
+    attention_states: TensorLike,
+    cell: CellLike,
     num_symbols: int,
     embedding_size: int,
     num_heads: int = 1,
     output_size: int | None = None,
-    output_projection: Any = None,
+    output_projection: tuple[TensorLike, TensorLike] | None = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
-    """`attention_decoder` on embeddings of integer inputs [batch]."""
+    """Applies `attention_decoder` to the embeddings of `decoder_inputs`, a list of integers [batch]."""
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
@@ -327,18 +347,21 @@ def embedding_attention_decoder(
 def embedding_attention_seq2seq(
     encoder_inputs: Steps,
     decoder_inputs: Steps,
-    cell: Any,
+    cell: CellLike,
     num_encoder_symbols: int,
     num_decoder_symbols: int,
     embedding_size: int,
     num_heads: int = 1,
-    output_projection: Any = None,
+    output_projection: tuple[TensorLike, TensorLike] | None = None,
     feed_previous: bool = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
-    """`embedding_rnn_seq2seq` whose decoder reads the encoder's outputs by attention."""
+    """Does what `tf.nn.seq2seq.embedding_rnn_seq2seq` does; the decoder reads the encoder's outputs by attention.
+
+    The arguments are those of that function, with `num_heads` heads of attention.
+    """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype):
         decoder = _another(cell)
         encoder = EmbeddingWrapper(cell, num_encoder_symbols, embedding_size)
@@ -366,68 +389,6 @@ def embedding_attention_seq2seq(
         )
 
 
-def sequence_loss_by_example(
-    logits: Steps,
-    targets: Steps,
-    weights: Steps,
-    average_across_timesteps: bool = True,
-    softmax_loss_function: Any = None,
-    name: str | None = None,
-) -> Any:
-    """The weighted cross entropy of each sequence [batch], per step if averaged.
-
-    logits: list of [batch, symbols]; targets: list of int [batch]; weights: list of float [batch].
-    `softmax_loss_function(labels=..., logits=...)` replaces the cross entropy. Raises `InvalidArgumentError` unless
-    the lists are of one length.
-    """
-    if not len(logits) == len(targets) == len(weights):
-        raise InvalidArgumentError(
-            f"sequence_loss: {len(logits)} logits, {len(targets)} targets, {len(weights)} weights; needed equally many"
-        )
-    graph = graph_of([*logits, *targets, *weights])
-    with graph.as_default(), graph.name_scope(name or "sequence_loss_by_example"):
-        losses = []
-        for logit, target, weight in zip(logits, targets, weights, strict=True):
-            if softmax_loss_function is None:
-                flat = RESHAPE(graph.to_tensor(target), [-1])
-                loss = sparse_softmax_cross_entropy_with_logits(labels=flat, logits=logit)
-            else:
-                loss = _called(softmax_loss_function, logit, target)
-            losses.append(loss * weight)
-        total = add_n(losses)
-        if average_across_timesteps:
-            # a row whose weights are all zero has no loss
-            total = total / (add_n([graph.to_tensor(w) for w in weights]) + 1e-12)
-        return total
-
-
-def _called(function: Callable[..., Any], logits: Tensor, labels: Tensor) -> Any:
-    """1.x calls with keywords, 0.x with (inputs, labels)."""
-    try:
-        return function(labels=labels, logits=logits)
-    except TypeError as error:
-        if "argument" not in str(error):
-            raise
-        return function(logits, labels)
-
-
-def sequence_loss(
-    logits: Steps,
-    targets: Steps,
-    weights: Steps,
-    average_across_timesteps: bool = True,
-    average_across_batch: bool = True,
-    softmax_loss_function: Any = None,
-    name: str | None = None,
-) -> Any:
-    """The sum of `sequence_loss_by_example` over the batch, or its mean: a scalar."""
-    graph = graph_of([*logits, *targets, *weights])
-    with graph.as_default(), graph.name_scope(name or "sequence_loss"):
-        each = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
-        cost = reduce_sum(each)
-        return cost / cast(shape_of(graph.to_tensor(targets[0]))[0], cost.dtype) if average_across_batch else cost
-
-
 def model_with_buckets(
     encoder_inputs: Steps,
     decoder_inputs: Steps,
@@ -435,14 +396,14 @@ def model_with_buckets(
     weights: Steps,
     buckets: Sequence[tuple[int, int]],
     seq2seq: Callable[[Any, Any], tuple[Any, Any]],
-    softmax_loss_function: Any = None,
+    softmax_loss_function: Callable[..., Any] | None = None,
     per_example_loss: bool = False,
     name: str | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """One model per bucket (encoder length, decoder length), all with the same variables: (outputs, losses).
+    """Builds one model for each bucket (encoder length, decoder length), with the same variables: (outputs, losses).
 
-    `seq2seq(encoder inputs, decoder inputs)` builds the model. Raises `InvalidArgumentError` when there are fewer
-    inputs, targets or weights than the largest bucket takes.
+    `seq2seq(encoder inputs, decoder inputs)` builds a model. Raises `InvalidArgumentError` when there are fewer inputs,
+    targets or weights than the largest bucket needs.
     """
     longest = max(b[0] for b in buckets), max(b[1] for b in buckets)
     for what, given, needed in (
@@ -458,11 +419,18 @@ def model_with_buckets(
     graph = graph_of([*encoder_inputs, *decoder_inputs, *targets, *weights])
     loss = sequence_loss_by_example if per_example_loss else sequence_loss
     with graph.as_default(), graph.name_scope(name or "model_with_buckets"):
-        for j, (heard, said) in enumerate(buckets):
+        for j, (encoder_length, decoder_length) in enumerate(buckets):
             with variable_scope(get_variable_scope(), reuse=True if j else None):
-                found, _ = seq2seq(list(encoder_inputs[:heard]), list(decoder_inputs[:said]))
+                found, _ = seq2seq(list(encoder_inputs[:encoder_length]), list(decoder_inputs[:decoder_length]))
                 outputs.append(found)
-                losses.append(loss(found, targets[:said], weights[:said], softmax_loss_function=softmax_loss_function))
+                losses.append(
+                    loss(
+                        found,
+                        targets[:decoder_length],
+                        weights[:decoder_length],
+                        softmax_loss_function=softmax_loss_function,
+                    )
+                )
     return outputs, losses
 
 

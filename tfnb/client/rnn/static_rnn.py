@@ -1,6 +1,6 @@
-"""Unrolled recurrent networks: one step of a cell per input of a list (`tf.nn.static_rnn`, `tf.nn.rnn`).
+"""Unrolled recurrent networks: one step of a cell for each input of a list (`tf.nn.static_rnn`, `tf.nn.rnn`).
 
-Invariant: beyond a row's `sequence_length` its output is zero and its state stays what it was at its last step.
+Invariant: after the end of a row, which `sequence_length` gives, its output is zero and its state is constant.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.client.graph import nest
-from tfnb.client.rnn.cells import like_cell
-from tfnb.client.variables.scope import get_variable_scope, variable_scope
+from tfnb.client.rnn.cells import CellLike, like_cell
+from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
@@ -21,23 +21,24 @@ from tfnb.ops.array.gather_nd import GATHER_ND
 from tfnb.ops.array.shape_ops import IDENTITY, shape_of
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER, SELECT
-from tfnb.types import as_dtype, int32
+from tfnb.types import DTypeLike, as_dtype, int32
 
 __all__ = ["API", "static_bidirectional_rnn", "static_rnn", "state_saving_rnn"]
 
 
 def static_rnn(
-    cell: Any,
+    cell: CellLike,
     inputs: Sequence[Any],
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    initial_state: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """Steps `cell` through the list `inputs` of [batch, n] tensors: (list of outputs [batch, m], last state).
+    """Applies `cell` to each of the `inputs`, a list of [batch, n]; returns (list of outputs [batch, m], last state).
 
-    `initial_state` in the structure of the cell's state, or `dtype` for zeros. `sequence_length` [batch] integers.
-    Raises `InvalidArgumentError` for what is not a cell, no inputs, or neither state nor dtype.
+    `initial_state` has the structure of the cell's state; without it, the state begins as zeros of `dtype`.
+    `sequence_length` are integers [batch]. Raises `InvalidArgumentError` for an object that is not a cell, for an empty
+    list, and when neither state nor dtype is given.
     """
     xs = _checked(cell, inputs)
     graph = graph_of(xs)
@@ -59,7 +60,7 @@ def static_rnn(
         return outputs, state
 
 
-def _checked(cell: Any, inputs: Any) -> list[Any]:
+def _checked(cell: CellLike, inputs: TensorLike) -> list[Any]:
     if not like_cell(cell):
         raise InvalidArgumentError(f"rnn: {cell!r} is not a cell")
     if not isinstance(inputs, (list, tuple)) or not inputs:
@@ -69,7 +70,7 @@ def _checked(cell: Any, inputs: Any) -> list[Any]:
     return list(inputs)
 
 
-def _first_state(cell: Any, xs: Sequence[Tensor], dtype: Any) -> Any:
+def _first_state(cell: CellLike, xs: Sequence[Tensor], dtype: DTypeLike | None) -> Any:
     if dtype is None:
         raise InvalidArgumentError("rnn: without an initial_state the dtype must be given")
     for x in xs:
@@ -79,15 +80,17 @@ def _first_state(cell: Any, xs: Sequence[Tensor], dtype: Any) -> Any:
     return cell.zero_state(shape_of(xs[0])[0] if known is None else known, as_dtype(dtype))
 
 
-def _where(alive: Any, new: Any, old: Any) -> Any:
-    """`new` for the rows that are alive, `old` (or zeros) for the others."""
+def _where(alive: Tensor, new: object, old: object) -> Any:
+    """Returns `new` for the rows where `alive` is true, and `old` (or zeros) for the others."""
     news = nest.flatten(new)
     olds = [zeros_like(x) for x in news] if old is None else nest.flatten(old)
     return nest.pack(new, [SELECT(alive, a, b) for a, b in zip(news, olds, strict=True)])
 
 
-def _reversed(xs: Sequence[Any], lengths: Any) -> list[Any]:
-    """The list backwards; with lengths, each row's first `length` inputs backwards."""
+def _reversed(xs: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
+    """Returns the list in reverse order; with `lengths`, the first inputs of each row, up to its length, are
+    reversed.
+    """
     if lengths is None:
         return list(reversed(xs))
     ends = cast(lengths, int32)
@@ -100,19 +103,18 @@ def _reversed(xs: Sequence[Any], lengths: Any) -> list[Any]:
 
 
 def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
+    cell_fw: CellLike,
+    cell_bw: CellLike,
     inputs: Sequence[Any],
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    initial_state_fw: TensorLike | None = None,
+    initial_state_bw: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any, Any]:
-    """A cell through the inputs and another through them backwards.
+    """Applies one cell forwards and one backwards: (outputs, last forward state, last backward state).
 
-    Gives the outputs of both side by side ([batch, forward + backward], in the order of the inputs), the last state
-    forwards and the last state backwards. Raises as `static_rnn`.
+    Each output is [batch, forward + backward], in the order of the `inputs`. Raises the errors of `static_rnn`.
     """
     xs = _checked(cell_fw, inputs)
     _checked(cell_bw, inputs)
@@ -136,17 +138,17 @@ def _side_by_side(a: Tensor, b: Tensor) -> Any:
 
 
 def state_saving_rnn(
-    cell: Any,
+    cell: CellLike,
     inputs: Sequence[Any],
     state_saver: Any,
-    state_name: Any,
+    state_name: str | Sequence[Any],
     sequence_length: TensorLike | None = None,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[list[Any], Any]:
-    """`static_rnn` from the state that `state_saver.state(name)` gives; the last is kept by `save_state(name, state)`.
+    """Runs `static_rnn` from the state `state_saver.state(name)` and saves the last state: `save_state(name, state)`.
 
-    `state_name`: one name, or a tuple of names in the structure of the cell's state. The outputs come after the state
-    has been saved. Raises `InvalidArgumentError` when names and state do not have the same structure.
+    `state_name` is one name, or a tuple of names in the structure of the cell's state. The outputs are available after
+    the state has been saved. Raises `InvalidArgumentError` when names and state do not have the same structure.
     """
     names = nest.flatten(state_name)
     if len(names) != len(nest.flatten(cell.state_size)):

@@ -1,7 +1,7 @@
 """`tf.ConditionalAccumulator`, `tf.SparseConditionalAccumulator`, and `CriticalSection` (OSDI'16, section 4.4).
 
-What synchronous training collects gradients with, and what keeps steps from running one part of a graph at the same
-time. Invariant: an accumulator averages only gradients of its step or later ones.
+Accumulators collect the gradients of synchronous training; a critical section keeps two steps from running the same
+part of a graph at once. Invariant: an accumulator averages only gradients of its own step or later ones.
 """
 
 from __future__ import annotations
@@ -11,27 +11,37 @@ from typing import Any
 
 from tfnb.client.graph.nest import flatten, pack
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.cast import cast
 from tfnb.ops.sync import accumulators as ops
-from tfnb.types import Shape, as_dtype, as_shape, int32, int64
+from tfnb.types import DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, int64
 
 __all__ = ["API", "ConditionalAccumulator", "CriticalSection", "SparseConditionalAccumulator"]
 
 
-def _int64(value: Any, graph: Any) -> Tensor:
+def _int64(value: TensorLike, graph: GraphBuilder) -> Tensor:
     t: Tensor = graph.to_tensor(value, None if hasattr(value, "dtype") else int64)
     return t if t.dtype is int64 else cast(t, int64)
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds do."""
+    """What dense and sparse accumulators have in common."""
 
-    def __init__(self, op: Any, dtype: Any, shape: Any, shared_name: Any, name: str, reduction_type: str) -> None:
+    def __init__(
+        self,
+        op: OpDef,
+        dtype: DTypeLike | None,
+        shape: ShapeLike | None,
+        shared_name: str | None,
+        name: str,
+        reduction_type: str,
+    ) -> None:
         self._dtype = as_dtype(dtype)
         self._shape = as_shape(shape) if shape is not None else Shape(None)
         self._handle = op(
@@ -45,35 +55,39 @@ class ConditionalAccumulatorBase:
 
     @property
     def accumulator_ref(self) -> Tensor:
-        """The handle."""
+        """The tensor that is the handle of the accumulator."""
         return self._handle
 
     @property
     def name(self) -> str:
+        """The name of the operation that creates the accumulator."""
         return str(self._handle.op.name)
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the gradients."""
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Any:
-        """How many gradients are in it, an int32 scalar."""
+        """Returns the number of gradients in the accumulator, an int32 scalar."""
         return ops.NUM_ACCUMULATED(self._handle, name=name)
 
-    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """An operation that sets the step; gradients with a smaller `local_step` are dropped from then on."""
+    def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> Operation:
+        """Returns an operation that sets the accumulator's step; gradients with a smaller `local_step` are then
+        dropped.
+        """
         step = _int64(new_global_step, self._handle.graph)
         op: Operation = ops.SET_STEP(self._handle, step, name=name)
         return op
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """Sums gradients of `dtype` and `shape`; `take_grad(n)` waits for n and gives their mean (or the sum)."""
+    """Sums gradients of `dtype` and `shape`; `take_grad(n)` waits for n of them and returns their mean (or sum)."""
 
     def __init__(
         self,
-        dtype: Any,
-        shape: Any = None,
+        dtype: DTypeLike,
+        shape: ShapeLike = None,
         shared_name: str | None = None,
         name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
@@ -81,15 +95,15 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(ops.DENSE, dtype, shape, shared_name, name, reduction_type)
 
     def apply_grad(self, grad: TensorLike, local_step: int = 0, name: str | None = None) -> Operation:
-        """An operation that adds `grad`, unless `local_step` is smaller than the accumulator's step."""
+        """Returns an operation that adds `grad`, unless `local_step` is smaller than the accumulator's step."""
         graph = self._handle.graph
         t = graph.to_tensor(grad, None if hasattr(grad, "dtype") else self._dtype)
         t.shape.merge_with(self._shape)
         op: Operation = ops.APPLY(self._handle, _int64(local_step, graph), t, name=name)
         return op
 
-    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
-        """The average of the gradients once at least `num_required` are there; empties the accumulator."""
+    def take_grad(self, num_required: TensorLike, name: str | None = None) -> Tensor:
+        """Returns the average of the gradients and empties the accumulator; waits for `num_required` gradients."""
         found: Tensor = ops.TAKE(
             self._handle, self._handle.graph.to_tensor(num_required, int32), dtype=self._dtype, name=name
         )
@@ -98,26 +112,38 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """As ConditionalAccumulator, of row-sparse gradients; each row is averaged over the gradients that had it."""
+    """Accumulates sparse gradients; each row is averaged over those gradients that contain it."""
 
     def __init__(
         self,
-        dtype: Any,
-        shape: Any = None,
+        dtype: DTypeLike,
+        shape: ShapeLike = None,
         shared_name: str | None = None,
         name: str = "sparse_conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:
         super().__init__(ops.SPARSE, dtype, shape, shared_name, name, reduction_type)
 
-    def apply_indexed_slices_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """An operation that adds IndexedSlices, unless `local_step` is stale."""
+    def apply_indexed_slices_grad(
+        self, grad: IndexedSlices, local_step: TensorLike = 0, name: str | None = None
+    ) -> Operation:
+        """Returns an operation that adds `grad`, IndexedSlices, unless `local_step` is smaller than the
+        accumulator's step.
+        """
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
-        self, grad_indices: Any, grad_values: Any, grad_shape: Any = None, local_step: Any = 0, name: str | None = None
+        self,
+        grad_indices: TensorLike,
+        grad_values: TensorLike,
+        grad_shape: ShapeLike | Tensor | None = None,
+        local_step: TensorLike = 0,
+        name: str | None = None,
     ) -> Operation:
-        """An operation that adds the rows `grad_values` at `grad_indices`, unless `local_step` is stale."""
+        """Returns an operation that adds rows, unless `local_step` is smaller than the accumulator's step.
+
+        `grad_values` [n, ...] are the rows, `grad_indices` [n] their numbers, and `grad_shape` is the dense shape.
+        """
         graph = self._handle.graph
         values = graph.to_tensor(grad_values, None if hasattr(grad_values, "dtype") else self._dtype)
         shape = _int64([] if grad_shape is None else grad_shape, graph)
@@ -132,19 +158,19 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
         return op
 
-    def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """(indices, values, shape) of the average once at least `num_required` gradients are there."""
+    def take_grad(self, num_required: TensorLike, name: str | None = None) -> Any:
+        """Returns (indices, values, shape) of the average; waits for `num_required` gradients."""
         n = self._handle.graph.to_tensor(num_required, int32)
         return tuple(ops.SPARSE_TAKE(self._handle, n, dtype=self._dtype, name=name))
 
-    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
-        """As `take_grad`, as IndexedSlices."""
+    def take_indexed_slices_grad(self, num_required: TensorLike, name: str | None = None) -> IndexedSlices:
+        """Returns the average as IndexedSlices; waits for `num_required` gradients."""
         indices, values, shape = self.take_grad(num_required, name)
         return IndexedSlices(values, indices, shape)
 
 
 class CriticalSection:
-    """A part of a graph that one step at a time runs, in this process.
+    """A part of a graph that only one step at a time runs, in this process.
 
     shared_name: sections of one name and container exclude each other.
     """
@@ -156,12 +182,13 @@ class CriticalSection:
 
     @property
     def name(self) -> str:
+        """The name of the operation that creates the lock."""
         return str(self._handle.op.name)
 
-    def execute(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        """What `fn(*args, **kwargs)` gives; its operations run while the lock is held.
+    def execute(self, fn: Callable[..., Any], *args: object, name: str | None = None, **kwargs: object) -> Any:
+        """Returns what `fn(*args, **kwargs)` returns; the operations of `fn` run while the section is locked.
 
-        Raises `InvalidArgumentError` when it returns nothing.
+        Raises `InvalidArgumentError` when `fn` returns None.
         """
         graph = self._handle.graph
         with graph.as_default(), graph.name_scope(name or "critical_section_execute"):

@@ -1,10 +1,11 @@
-"""`Barrier`: elements whose components come one by one, under a key (white paper, section 4.6).
+"""`Barrier`: elements whose components arrive one by one, under a key (white paper, section 4.6).
 
-Invariant: what is taken has the dtypes and shapes that were declared for the components.
+Invariant: the components that leave a barrier have the dtypes and shapes that were declared for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfnb.client.sync.queues import shape_list, type_list
@@ -12,18 +13,25 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.sync import barriers as ops
-from tfnb.types import DType, Shape, int32, string
+from tfnb.types import DType, Shape, ShapeLike, int32, string
 
 __all__ = ["API", "Barrier"]
 
 
 class Barrier:
-    """A barrier: `insert_many` brings components of elements under keys, `take_many` gives complete elements.
+    """A barrier: `insert_many` adds components of elements under keys, `take_many` returns complete elements.
 
-    types, shapes (fully known, or None): of the components. shared_name: barriers of one name and container are one.
+    types, shapes: the dtypes and the fully known shapes (or None) of the components. shared_name: barriers with the
+    same name and container are the same.
     """
 
-    def __init__(self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier") -> None:
+    def __init__(
+        self,
+        types: Sequence[Any],
+        shapes: Sequence[ShapeLike] | None = None,
+        shared_name: str | None = None,
+        name: str = "barrier",
+    ) -> None:
         self._types = type_list(types)
         self._shapes = shape_list(shapes, self._types)
         self._ref: Tensor = ops.BARRIER(
@@ -36,19 +44,25 @@ class Barrier:
 
     @property
     def barrier_ref(self) -> Tensor:
-        """The handle."""
+        """The tensor that is the handle of the barrier."""
         return self._ref
 
     @property
     def name(self) -> str:
+        """The name of the operation that creates the barrier."""
         return str(self._ref.op.name)
 
     @property
     def types(self) -> list[DType]:
+        """The dtypes of the components."""
         return list(self._types)
 
-    def insert_many(self, component_index: int, keys: Any, values: TensorLike, name: str | None = None) -> Operation:
-        """An operation that gives the elements with `keys` [n] their component, a row of `values` [n, ...] each."""
+    def insert_many(
+        self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> Operation:
+        """Returns an operation that adds one component of the elements with `keys` [n]: a row of `values` [n, ...]
+        each.
+        """
         graph = self._ref.graph
         rows = graph.to_tensor(values, None if hasattr(values, "dtype") else self._types[component_index])
         op: Operation = ops.INSERT_MANY(
@@ -57,13 +71,17 @@ class Barrier:
         return op
 
     def take_many(
-        self, num_elements: Any, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None
+        self,
+        num_elements: TensorLike,
+        allow_small_batch: bool = False,
+        timeout: int | None = None,
+        name: str | None = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """(indices [n], keys [n], components, each [n, ...]) of complete elements; waits for `num_elements`.
+        """Returns (indices [n], keys [n], components, each [n, ...]) of complete elements; waits for `num_elements`.
 
-        allow_small_batch: give what is left, at least one, once the barrier is closed. Running it raises
-        `OutOfRangeError` when the barrier is closed and too few can come. Raises `InvalidArgumentError` for a timeout:
-        steps have them (`tf.RunOptions`).
+        allow_small_batch: return what is left, at least one element, once the barrier is closed. The step raises
+        `OutOfRangeError` when the barrier is closed and too few elements can still become complete. Raises
+        `InvalidArgumentError` for a timeout, which steps have (`tf.RunOptions`).
         """
         n = self._ref.graph.to_tensor(num_elements, int32)
         found = ops.TAKE_MANY(
@@ -80,17 +98,19 @@ class Barrier:
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """An operation that ends the coming of new keys; it drops incomplete elements if `cancel_pending_enqueues`."""
+        """Returns an operation after which no new keys can come; `cancel_pending_enqueues` also drops incomplete
+        elements.
+        """
         op: Operation = ops.CLOSE(self._ref, cancel_pending_enqueues=bool(cancel_pending_enqueues), name=name)
         return op
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """How many elements are complete, an int32 scalar."""
+        """Returns the number of complete elements, an int32 scalar."""
         size: Tensor = ops.READY_SIZE(self._ref, name=name)
         return size
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many elements lack components, an int32 scalar."""
+        """Returns the number of elements that lack components, an int32 scalar."""
         size: Tensor = ops.INCOMPLETE_SIZE(self._ref, name=name)
         return size
 

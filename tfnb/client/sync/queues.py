@@ -1,12 +1,12 @@
-"""Queues as users know them: `tf.FIFOQueue` and its kin (white paper, section 4.6).
+"""Queues: `tf.FIFOQueue` and its relatives (white paper, section 4.6).
 
-A queue object names a resource of the session's; its methods add operations. Invariant: tensors that come out of a
+A queue object names a resource of the session; its methods add operations to the graph. Invariant: tensors that leave a
 queue have the dtypes and shapes that were declared for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,22 +15,29 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import stack
 from tfnb.ops.array.gather import gather
 from tfnb.ops.random.functions import seeds_for
 from tfnb.ops.sync import queues as ops
-from tfnb.types import DType, Shape, as_dtype, as_shape, int32, int64
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, int64
 
 __all__ = ["API", "FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQueue"]
 
 
-def type_list(dtypes: Sequence[Any]) -> tuple[DType, ...]:
-    listed = isinstance(dtypes, (list, tuple))
-    return tuple(as_dtype(d) for d in (dtypes if listed else [dtypes]))
+def type_list(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[DType, ...]:
+    """Returns one dtype or a list of them as a tuple."""
+    listed: Sequence[Any] = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
+    return tuple(as_dtype(d) for d in listed)
 
 
 def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> tuple[Shape, ...]:
+    """Returns one shape or a list of them as a tuple with a shape for each of `dtypes`; empty for None.
+
+    Raises `InvalidArgumentError` for another number of shapes, and `ShapeError` for one that is not fully known, or,
+    with `partial`, not of known rank.
+    """
     if shapes is None:
         if partial:
             raise InvalidArgumentError("a list of shapes must be provided: this queue pads to them")
@@ -49,9 +56,15 @@ def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> t
 
 
 class QueueBase:
-    """A queue: its handle, and the dtypes, shapes and names of its components. Kinds add how it is ordered."""
+    """A queue: its handle, and the dtypes, shapes and names of its components. Subclasses differ in the order."""
 
-    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
+    def __init__(
+        self,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Sequence[Shape],
+        names: str | Sequence[str] | None,
+        queue_ref: Tensor,
+    ) -> None:
         self._dtypes = list(type_list(dtypes))
         self._shapes: list[Shape] = list(shapes) if shapes else [Shape(None) for _ in self._dtypes]
         if names is not None and len(names) != len(self._dtypes):
@@ -61,10 +74,11 @@ class QueueBase:
         self._name = queue_ref.op.name
 
     @staticmethod
-    def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """The queue that the int scalar tensor `index` chooses when a step runs; all must have the same dtypes.
+    def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
+        """Returns the queue that the integer scalar tensor `index` selects in each step, out of the list `queues`.
 
-        Raises `InvalidArgumentError` for an empty list, other things than queues, or differing dtypes or names.
+        Raises `InvalidArgumentError` for an empty list, for members that are not queues, and for differing dtypes or
+        names.
         """
         if not queues or not all(isinstance(q, QueueBase) for q in queues):
             raise InvalidArgumentError("from_list needed a list of queues")
@@ -77,37 +91,41 @@ class QueueBase:
 
     @property
     def queue_ref(self) -> Tensor:
-        """The handle."""
+        """The tensor that is the handle of the queue."""
         return self._queue_ref
 
     @property
     def name(self) -> str:
+        """The name of the operation that creates the queue."""
         return self._name
 
     @property
     def dtypes(self) -> list[DType]:
+        """The dtypes of the components."""
         return self._dtypes
 
     @property
     def shapes(self) -> list[Shape]:
+        """The static shapes of the components."""
         return self._shapes
 
     @property
     def names(self) -> list[str] | None:
+        """The names of the components, or None."""
         return self._names
 
-    def enqueue(self, vals: Any, name: str | None = None) -> Any:
-        """An operation that puts one element in: a tensor, a list of them, or a dict if the queue has names.
+    def enqueue(self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None) -> Any:
+        """Returns an operation that adds one element: a tensor, a list of them, or a dict if the queue has names.
 
-        It waits while the queue is full. Running it raises `CancelledError` when the queue is closed.
+        It waits while the queue is full. The step raises `CancelledError` when the queue is closed.
         """
         components = self._components(vals)
         for c, shape in zip(components, self._shapes, strict=True):
             c.shape.merge_with(shape)
         return ops.ENQUEUE(self._queue_ref, components, name=name or f"{self._short}_enqueue")
 
-    def enqueue_many(self, vals: Any, name: str | None = None) -> Any:
-        """An operation that puts in an element for each row of the tensors in `vals`."""
+    def enqueue_many(self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None) -> Any:
+        """Returns an operation that adds an element for each row of the tensors in `vals`."""
         components = self._components(vals)
         for c, shape in zip(components, self._shapes, strict=True):
             if shape.dims is not None:
@@ -118,42 +136,42 @@ class QueueBase:
         return ops.ENQUEUE_MANY(self._queue_ref, components, name=name or f"{self._short}_EnqueueMany")
 
     def dequeue(self, name: str | None = None) -> Any:
-        """An element: a tensor, a list of tensors, or a dict if the queue has names.
+        """Returns an element: a tensor, a list of tensors, or a dict if the queue has names.
 
-        It waits while the queue is empty. Running it raises `OutOfRangeError` when the queue is closed and empty.
+        It waits while the queue is empty. The step raises `OutOfRangeError` when the queue is closed and empty.
         """
         found = ops.DEQUEUE(self._queue_ref, component_types=self._dtypes, name=name or f"{self._short}_Dequeue")
         return self._result(found, lambda s: s)
 
-    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
-        """`n` elements stacked along a new first dimension, with the structure of `dequeue`; waits for all of them."""
+    def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
+        """Returns `n` elements stacked along a new first dimension, in the form of `dequeue`; waits for all of them."""
         return self._many(ops.DEQUEUE_MANY, n, name or f"{self._short}_DequeueMany", exact=True)
 
-    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """As `dequeue_many`, but gives fewer, at least one, when the queue is closed and holds fewer."""
+    def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
+        """Does what `dequeue_many` does, but returns fewer elements when the queue is closed and holds at least one."""
         return self._many(ops.DEQUEUE_UP_TO, n, name or f"{self._short}_DequeueUpTo", exact=False)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
-        """An operation that closes the queue: dequeuing goes on until it is empty.
+        """Returns an operation that closes the queue; elements can be dequeued until it is empty.
 
-        What waits to enqueue is let in before, or fails with `CancelledError` if `cancel_pending_enqueues`.
+        An enqueue that waits can still finish, or fails with `CancelledError` if `cancel_pending_enqueues`.
         """
         cancel = bool(cancel_pending_enqueues)
         return ops.CLOSE(self._queue_ref, cancel_pending_enqueues=cancel, name=name or f"{self._short}_Close")
 
     def size(self, name: str | None = None) -> Any:
-        """The number of elements, an int32 scalar."""
+        """Returns the number of elements, an int32 scalar."""
         return ops.SIZE(self._queue_ref, name=name or f"{self._short}_Size")
 
     def is_closed(self, name: str | None = None) -> Any:
-        """Is the queue closed? A bool scalar."""
+        """Returns whether the queue is closed, a bool scalar."""
         return ops.IS_CLOSED(self._queue_ref, name=name or f"{self._short}_is_closed")
 
     @property
     def _short(self) -> str:
         return self._name.rpartition("/")[2]
 
-    def _components(self, vals: Any) -> list[Tensor]:
+    def _components(self, vals: TensorLike | Mapping[str, TensorLike]) -> list[Tensor]:
         if isinstance(vals, Mapping):
             if self._names is None:
                 raise InvalidArgumentError("Queue must have names to enqueue a dictionary")
@@ -167,20 +185,20 @@ class QueueBase:
         elif not isinstance(vals, (list, tuple)):
             vals = [vals]
         if len(vals) != len(self._dtypes) and len(self._dtypes) == 1:
-            vals = [vals]  # a list that is the value of the only component
+            vals = [vals]  # the list is the value of the only component
         if len(vals) != len(self._dtypes):
             raise InvalidArgumentError(f"an element has {len(self._dtypes)} components, got {len(vals)}")
         graph = self._queue_ref.graph
         return [_value(graph, v, d) for v, d in zip(vals, self._dtypes, strict=True)]
 
-    def _many(self, op: Any, n: Any, name: str, exact: bool) -> Any:
+    def _many(self, op: OpDef, n: TensorLike, name: str, exact: bool) -> Any:
         rows = self._queue_ref.graph.to_tensor(n, int32)
         found = op(self._queue_ref, rows, component_types=self._dtypes, name=name)
         count = constant_value(rows) if exact else None
         first = None if count is None else int(count)
         return self._result(found, lambda s: s if s.dims is None else Shape((first, *s.dims)))
 
-    def _result(self, found: list[Tensor], shape: Any) -> Any:
+    def _result(self, found: list[Tensor], shape: Callable[[Shape], Shape]) -> Any:
         for t, s in zip(found, self._shapes, strict=True):
             t.set_shape(shape(s))
         if self._names is not None:
@@ -197,18 +215,18 @@ def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:
 
 
 class FIFOQueue(QueueBase):
-    """First in, first out.
+    """A queue that returns elements in the order in which they were added.
 
-    capacity: how many elements it holds. dtypes, shapes (fully known, or None), names: of the components of an
-    element. shared_name: queues of one name and container are one, also between graphs.
+    capacity: the largest number of elements. dtypes, shapes (fully known, or None) and names: those of the components
+    of an element. shared_name: queues with the same name and container are the same, also between graphs.
     """
 
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: ShapeLike | Sequence[ShapeLike] = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
@@ -218,14 +236,16 @@ class FIFOQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """First in, first out; where `shapes` leaves a dimension None, `dequeue_many` pads with zeros to the largest."""
+    """A `FIFOQueue` with dimensions None in `shapes`, in which `dequeue_many` pads with zeros to the largest
+    element.
+    """
 
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
-        shapes: Any,
-        names: Any = None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: ShapeLike | Sequence[ShapeLike],
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
@@ -236,7 +256,7 @@ class PaddingFIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    """Gives a random one of its elements; while it is open `min_after_dequeue` elements stay in it.
+    """A queue that returns a random element; `min_after_dequeue` elements stay in it while it is open.
 
     seed: makes the order repeatable (`tf.set_random_seed`).
     """
@@ -245,9 +265,9 @@ class RandomShuffleQueue(QueueBase):
         self,
         capacity: int,
         min_after_dequeue: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: ShapeLike | Sequence[ShapeLike] = None,
+        names: str | Sequence[str] | None = None,
         seed: int | None = None,
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
@@ -269,17 +289,17 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PriorityQueue(QueueBase):
-    """Gives the element with the smallest priority first.
+    """A queue that returns the element with the smallest priority first.
 
-    An element is an int64 priority and then a component per dtype in `types`.
+    An element is an int64 priority followed by one component for each dtype in `types`.
     """
 
     def __init__(
         self,
         capacity: int,
-        types: Any,
-        shapes: Any = None,
-        names: Any = None,
+        types: Sequence[Any],
+        shapes: ShapeLike | Sequence[ShapeLike] = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
@@ -290,7 +310,15 @@ class PriorityQueue(QueueBase):
         super().__init__((int64, *kinds), scalar_first, names, handle)
 
 
-def _make(op: Any, types: Any, shapes: Any, capacity: int, shared: str | None, name: str, **attrs: Any) -> Tensor:
+def _make(
+    op: OpDef,
+    types: DTypeLike | Sequence[DTypeLike],
+    shapes: ShapeLike | Sequence[ShapeLike],
+    capacity: int,
+    shared: str | None,
+    name: str,
+    **attrs: object,
+) -> Tensor:
     made: Tensor = op(
         component_types=types,
         shapes=shapes,

@@ -1,7 +1,7 @@
-"""Embedding lookups: rows of one table, or of a table cut into shards (OSDI'16, section 4.2, Figure 3).
+"""Embedding lookups: rows of one table, or of a table that is cut into shards (OSDI'16, section 4.2, Figure 3).
 
-Invariant: only the rows looked up are read, each where its shard lives, and their gradient is sparse, so an optimizer
-touches only them.
+Invariant: a lookup reads only the rows that it needs, each on the device of its shard. The gradient is sparse, so an
+optimizer updates only those rows.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: float | None = None,
 ) -> Tensor:
-    """The rows `ids` of `params`: shape of ids, then the shape of a row.
+    """Returns the rows `ids` of the table `params`, with the shape of `ids` followed by the shape of a row.
 
-    `params`: a tensor or variable, or a list of shards or a partitioned variable, over which rows are dealt out in turn
-    ("mod") or in blocks ("div", as a partitioned variable has them). `ids`: int32 or int64, any shape. `max_norm` clips
-    each row. Raises `InvalidArgumentError` for an empty list or an unknown strategy.
+    `params` is a tensor, a variable, a list of shards or a partitioned variable. With several shards, strategy "mod"
+    puts row i into shard i % n; "div" gives each shard a block of consecutive rows, as a partitioned variable does.
+    `ids` is an int32 or int64 tensor of any shape. `max_norm` clips the norm of each row. Raises `InvalidArgumentError`
+    for an empty list or an unknown strategy.
     """
     shards = list(params) if isinstance(params, (list, tuple, PartitionedVariable)) else [params]
     if not shards:
@@ -64,8 +65,8 @@ def embedding_lookup(
         return _sharded(graph, shards, wanted, partition_strategy, max_norm)
 
 
-def _rows(graph: GraphBuilder, shard: Any, ids: Tensor) -> Tensor:
-    """The rows of one shard, read on its device: they travel, not the shard."""
+def _rows(graph: GraphBuilder, shard: TensorLike, ids: Tensor) -> Tensor:
+    """Returns rows of one shard. They are gathered on the shard's device, so that only the rows are transferred."""
     if not hasattr(shard, "op"):
         return gather(shard, ids)
     with graph.colocate_with(shard.op):
@@ -92,7 +93,7 @@ def _sharded(graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: 
 
 
 def _in_blocks(graph: GraphBuilder, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
-    """Shard and row when the first shards hold one row more than the others, if the rows do not divide evenly."""
+    """Returns shard and row numbers for "div": where n does not divide the rows, the first shards hold one row more."""
     n = len(shards)
     sizes = [cast(shape(graph.to_tensor(s))[0], flat.dtype) for s in shards]
     total = sizes[0]
@@ -121,19 +122,19 @@ _COMBINED: dict[str, Any] = {
 
 def embedding_lookup_sparse(
     params: TensorLike,
-    sp_ids: Any,
-    sp_weights: Any,
+    sp_ids: SparseTensor,
+    sp_weights: SparseTensor | None,
     partition_strategy: str = "mod",
     name: str | None = None,
     combiner: str | None = None,
     max_norm: float | None = None,
 ) -> Any:
-    """One row per example: the rows of `params` that its ids name, combined.
+    """Returns one row per example: a combination of the rows of `params` that the ids of the example select.
 
-    `sp_ids`: a SparseTensor (examples, any), without empty examples between. `sp_weights`: None, or a
-    SparseTensor of float weights at the same places. `combiner`: "sum", "mean" (the default) or "sqrtn" (the
-    sum over the root of the sum of squared weights). Only the rows named are read. Raises `DTypeError` for what
-    is not sparse, `InvalidArgumentError` for another combiner.
+    `sp_ids` is a SparseTensor of shape (examples, any) in which no example before the last is empty. `sp_weights` is
+    None, or a SparseTensor of float weights with the same indices. `combiner` is "sum", "mean" (the default), or
+    "sqrtn": the sum divided by the root of the sum of the squared weights. Only the selected rows are read. Raises
+    `DTypeError` for arguments that are not sparse, and `InvalidArgumentError` for another combiner.
     """
     kind = combiner or "mean"
     if kind not in _COMBINED:
@@ -150,7 +151,7 @@ def embedding_lookup_sparse(
         return _weighted(gather(rows, place), weights, examples, kind)
 
 
-def _weighted(rows: Any, weights: Any, examples: Tensor, kind: str) -> Any:
+def _weighted(rows: Tensor, weights: Tensor, examples: Tensor, kind: str) -> Any:
     if rows.shape.ndims is None:
         raise InvalidArgumentError("embedding_lookup_sparse: weights need rows of known rank")
     weights = RESHAPE(weights, [-1] + [1] * (rows.shape.ndims - 1))
@@ -163,19 +164,19 @@ def _weighted(rows: Any, weights: Any, examples: Tensor, kind: str) -> Any:
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any,
-    sparse_ids: Any,
-    sparse_weights: Any = None,
+    embedding_weights: TensorLike,
+    sparse_ids: SparseTensor,
+    sparse_weights: SparseTensor | None = None,
     combiner: str = "mean",
-    default_id: Any = None,
+    default_id: TensorLike | None = None,
     name: str | None = None,
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Any:
-    """As `embedding_lookup_sparse`, for ids that may be missing or invalid.
+    """Does what `embedding_lookup_sparse` does, for ids that may be missing or invalid.
 
-    Negative ids, and those with a weight that is not positive, are dropped; an example without ids gets the row
-    `default_id`, or zeros. `sparse_ids` (examples, any).
+    Negative ids, and ids whose weight is not positive, are dropped. An example without ids gets the row `default_id` of
+    `embedding_weights`, or zeros. `sparse_ids` has shape (examples, any).
     """
     ids = SparseTensor.from_value(sparse_ids)
     with ids.graph.as_default(), ids.graph.name_scope(name or "embedding_lookup"):

@@ -1,6 +1,6 @@
-"""Initialisers: callables `(shape, dtype, partition_info)` that make a variable's initial value.
+"""Initialisers: callables `(shape, dtype, partition_info)` that return the initial value of a variable.
 
-Invariant: with a seed an initialiser gives the same values on every device; shapes are static.
+Invariant: shapes are static, and an initialiser with a seed gives the same values on every device.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.variables.partitioned import PartitionInfo
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, ones, zeros
 from tfnb.ops.array.shape_ops import RESHAPE
 from tfnb.ops.linalg.band_part import matrix_transpose
@@ -27,28 +28,33 @@ __all__ = ["API", "Constant", "VarianceScaling", "default_initializer"]
 
 
 class Initializer:
-    """Base of the initialisers: `init(shape, dtype=None, partition_info=None)` makes a tensor."""
+    """Base class of the initialisers: `init(shape, dtype=None, partition_info=None)` returns a tensor."""
 
     dtype: DType = float32
 
-    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: PartitionInfo | None = None
+    ) -> Tensor:
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         dims = list(as_shape(shape).known())
         return self.make(dims, wanted) if partition_info is None else self.make_part(dims, wanted, partition_info)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
-        """The initial value."""
+        """Returns the initial value of a variable, of this shape and dtype. Subclasses implement it."""
         raise InvalidArgumentError(f"{type(self).__name__} does not say how to make a value")
 
-    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
-        """The initial value of a part of a partitioned variable, of which `whole` tells shape and offset."""
+    def make_part(self, shape: list[int], dtype: DType, whole: PartitionInfo) -> Tensor:
+        """Returns the initial value of one part of a partitioned variable.
+
+        `shape` is that of the part; `whole` is a `PartitionInfo` with the shape of the whole and the part's offset.
+        """
         return self.make(shape, dtype)
 
 
 class Zeros(Initializer):
-    """All zeros."""
+    """Fills the variable with zeros."""
 
-    def __init__(self, dtype: Any = float32) -> None:
+    def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype = as_dtype(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -56,16 +62,19 @@ class Zeros(Initializer):
 
 
 class Ones(Zeros):
-    """All ones."""
+    """Fills the variable with ones."""
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return ones(shape, dtype)
 
 
 class Constant(Initializer):
-    """A constant: one number for every element, or as many values as the shape has elements."""
+    """A constant: one number for every element, or as many values as the shape has elements.
 
-    def __init__(self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False) -> None:
+    With `verify_shape`, a value of another shape than the variable's raises `ShapeError`.
+    """
+
+    def __init__(self, value: TensorLike = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> None:
         self.value = value
         self.dtype = as_dtype(dtype)
         self.verify_shape = verify_shape
@@ -78,10 +87,10 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniform in [minval, maxval)."""
+    """Random numbers, uniform in [minval, maxval); `maxval` is 1 by default."""
 
     def __init__(
-        self, minval: float = 0, maxval: float | None = None, seed: int | None = None, dtype: Any = float32
+        self, minval: float = 0, maxval: float | None = None, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, as_dtype(dtype)
 
@@ -91,7 +100,7 @@ class RandomUniform(Initializer):
 
 
 def _float(dtype: DTypeLike) -> DType:
-    """The dtype of normal numbers. Raises `DTypeError` unless it is a float."""
+    """Returns the dtype of normal random numbers. Raises `DTypeError` unless it is a float."""
     found = as_dtype(dtype)
     if not found.is_floating:
         raise DTypeError(f"the initializer makes floats, not {found.name}")
@@ -99,11 +108,13 @@ def _float(dtype: DTypeLike) -> DType:
 
 
 class RandomNormal(Initializer):
-    """Normal with a mean and a standard deviation."""
+    """Normal random numbers with a mean and a standard deviation. Raises `DTypeError` unless the dtype is a float."""
 
     sample = staticmethod(random_normal)
 
-    def __init__(self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
+    ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -111,15 +122,17 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normal, drawn again beyond two standard deviations."""
+    """Normal random numbers; those beyond two standard deviations are drawn again."""
 
     sample = staticmethod(truncated_normal)
 
 
 class VarianceScaling(Initializer):
-    """Random values whose variance fits the size of the layer: scale / n.
+    """Random numbers of variance scale / n, where n fits the size of the layer.
 
-    `mode` says what n is: fan_in, fan_out or fan_avg; `distribution`: normal (truncated) or uniform.
+    `mode` says what n is: the number of inputs ("fan_in"), of outputs ("fan_out"), or their mean ("fan_avg").
+    `distribution` is "normal" (truncated), "untruncated_normal" or "uniform". Raises `InvalidArgumentError` for a scale
+    that is not positive and for other names.
     """
 
     def __init__(
@@ -128,7 +141,7 @@ class VarianceScaling(Initializer):
         mode: str = "fan_in",
         distribution: str = "normal",
         seed: int | None = None,
-        dtype: Any = float32,
+        dtype: DTypeLike = float32,
         exact: bool = True,
     ) -> None:
         if scale <= 0:
@@ -148,7 +161,7 @@ class VarianceScaling(Initializer):
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return self._drawn(shape, dtype, shape)
 
-    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+    def make_part(self, shape: list[int], dtype: DType, whole: PartitionInfo) -> Tensor:
         return self._drawn(shape, dtype, whole.full_shape)
 
     def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
@@ -161,13 +174,15 @@ class VarianceScaling(Initializer):
         stddev = math.sqrt(variance)
         if self.distribution == "untruncated_normal":
             return random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
-        # cutting a normal at two deviations leaves this share of its deviation
+        # a normal distribution that is cut at two standard deviations keeps this share of its deviation
         stddev = stddev / 0.87962566103423978 if self.exact else stddev
         return truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
 
 
 def fans(shape: Sequence[int]) -> tuple[float, float]:
-    """How many inputs and outputs a weight of this shape connects (kernels: times the receptive field)."""
+    """Returns the numbers of inputs and outputs of a weight of this shape; a kernel's receptive field multiplies
+    both.
+    """
     if not shape:
         return 1, 1
     if len(shape) == 1:
@@ -177,15 +192,17 @@ def fans(shape: Sequence[int]) -> tuple[float, float]:
 
 
 class UniformUnitScaling(Initializer):
-    """Uniform in +-sqrt(3 / fan_in) * factor, which keeps the scale of the signal."""
+    """Random numbers, uniform in +-sqrt(3 / fan_in) * factor, which keeps the scale of the signal from layer to
+    layer.
+    """
 
-    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return self._drawn(shape, dtype, shape)
 
-    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+    def make_part(self, shape: list[int], dtype: DType, whole: PartitionInfo) -> Tensor:
         return self._drawn(shape, dtype, whole.full_shape)
 
     def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
@@ -196,7 +213,7 @@ class UniformUnitScaling(Initializer):
 class Identity(Initializer):
     """The identity matrix, times `gain`. Raises `ShapeError` unless the shape has rank 2."""
 
-    def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
+    def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         self.gain, self.dtype = gain, as_dtype(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -213,9 +230,12 @@ class Identity(Initializer):
 
 
 class Orthogonal(Initializer):
-    """A matrix with orthonormal rows or columns: the QR factor of a normal matrix, drawn at each run."""
+    """A matrix with orthonormal rows or columns: the Q of the QR decomposition of a random normal matrix.
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    Dimensions before the last are taken together as rows. Raises `ShapeError` for rank 0 and 1.
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         self.gain, self.seed, self.dtype = gain, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -230,37 +250,37 @@ class Orthogonal(Initializer):
 
 
 def glorot_uniform(seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
-    """Glorot and Bengio's uniform: +-sqrt(6 / (fan_in + fan_out))."""
+    """Returns Glorot and Bengio's uniform initialiser: +-sqrt(6 / (fan_in + fan_out))."""
     return VarianceScaling(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 def glorot_normal(seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
-    """Glorot and Bengio's normal, of variance 2 / (fan_in + fan_out)."""
+    """Returns Glorot and Bengio's normal initialiser, of variance 2 / (fan_in + fan_out)."""
     return VarianceScaling(1.0, "fan_avg", "normal", seed, dtype)
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """He et al.'s normal, of variance 2 / fan_in."""
+    """Returns He et al.'s normal initialiser, of variance 2 / fan_in."""
     return VarianceScaling(2.0, "fan_in", "normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """He et al.'s uniform: +-sqrt(6 / fan_in)."""
+    """Returns He et al.'s uniform initialiser: +-sqrt(6 / fan_in)."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Normal with variance 1 / fan_in (LeCun 1998)."""
+    """Returns a normal initialiser of variance 1 / fan_in (LeCun 1998)."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform with variance 1 / fan_in (LeCun 1998)."""
+    """Returns a uniform initialiser of variance 1 / fan_in (LeCun 1998)."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
-    """Glorot's initialiser by its other name; `uniform` False draws from a truncated normal."""
+    """Returns Glorot's initialiser, which is also called Xavier's: uniform, or else a truncated normal."""
     return glorot_uniform(seed, dtype) if uniform else glorot_normal(seed, dtype)
 
 
@@ -271,12 +291,12 @@ def variance_scaling_initializer(
     seed: int | None = None,
     dtype: DTypeLike = float32,
 ) -> VarianceScaling:
-    """`tf.contrib.layers`' form of `VarianceScaling`."""
+    """Returns a `VarianceScaling` from the arguments that it has in `tf.contrib.layers`."""
     return VarianceScaling(factor, mode, "uniform" if uniform else "normal", seed, dtype)
 
 
 def default_initializer(dtype: DType) -> Initializer:
-    """What `get_variable` uses when nothing is said: Glorot uniform for floats, zeros for the rest."""
+    """Returns the initialiser that `get_variable` uses without another: Glorot's uniform for floats, else zeros."""
     return glorot_uniform(dtype=dtype) if dtype.is_floating else Zeros(dtype)
 
 

@@ -1,7 +1,7 @@
-"""Variables cut into parts along one dimension, so that each can live on another device (OSDI'16, section 4.2).
+"""Variables cut into parts along one dimension, so that each part can live on another device (OSDI'16, section 4.2).
 
-Every part is a variable of its own that knows which slice of the whole it is; a checkpoint holds the whole, so it can
-be restored into another number of parts. Invariant: the parts cover the whole, in order, without gaps or overlaps.
+Each part is a variable that knows its slice of the whole. A checkpoint holds the whole, so it can be restored into
+another number of parts. Invariant: the parts cover the whole, in order, without gaps or overlaps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from tfnb.client.argument_types import InitializerLike
 from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.save_slices import SaveSliceInfo
 from tfnb.client.variables.variable import Variable
@@ -21,24 +22,26 @@ from tfnb.ops.array.concat import concat
 from tfnb.ops.array.concat import split as split_tensor
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.transpose_pad_tile import SLICE
-from tfnb.types import DType, Shape, as_dtype, as_shape
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape
 
 __all__ = ["API", "PartitionInfo", "PartitionedVariable", "create_parts", "partitions_of"]
 
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """What an initialiser is told of the part that it fills: the whole's shape, and where the part begins."""
+    """What an initialiser needs to know of the part that it fills: the shape of the whole and the offset of the
+    part.
+    """
 
     full_shape: list[int]
     var_offset: list[int]
 
 
 def partitions_of(partitioner: Callable[..., Any] | None, shape: Shape, dtype: DType, name: str) -> list[int]:
-    """What a partitioner says: how many parts along each dimension.
+    """Calls a partitioner and checks its result: the number of parts along each dimension.
 
-    Raises `ShapeError` for a shape that is not known or has no dimension, `DTypeError` for what is no partitioner,
-    `InvalidArgumentError` for an answer that does not fit.
+    Raises `ShapeError` for a shape that is not fully known or has no dimensions, `DTypeError` for a partitioner that is
+    not callable, and `InvalidArgumentError` for a result that does not fit the shape.
     """
     if not callable(partitioner):
         raise DTypeError(f"the partitioner of {name!r} must be callable, got {partitioner!r}")
@@ -56,12 +59,12 @@ def partitions_of(partitioner: Callable[..., Any] | None, shape: Shape, dtype: D
 
 
 def axis_of(partitions: Sequence[int]) -> int:
-    """The dimension that is cut."""
+    """Returns the dimension that is cut; 0 if none is."""
     return next((k for k, p in enumerate(partitions) if p > 1), 0)
 
 
 def slices(shape: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """(offset, shape) of each part; the first ones are longer by one where it does not divide evenly."""
+    """Yields (offset, shape) of each part; the first parts are longer by one where the size does not divide evenly."""
     axis = axis_of(partitions)
     each, extra = divmod(shape[axis], partitions[axis])
     begin = 0
@@ -76,11 +79,17 @@ Make = Callable[[str, Any, Any, PartitionInfo], Variable]
 
 
 def create_parts(
-    graph: GraphBuilder, name: str, shape: Shape, dtype: DType, partitions: list[int], initializer: Any, make: Make
+    graph: GraphBuilder,
+    name: str,
+    shape: Shape,
+    dtype: DType,
+    partitions: list[int],
+    initializer: InitializerLike | None,
+    make: Make,
 ) -> PartitionedVariable:
-    """A partitioned variable. `make(name, shape or None, initializer, info)` makes the variable of a part.
+    """Creates a partitioned variable. `make(name, shape or None, initializer, info)` creates the variable of one part.
 
-    `initializer`: None or a callable, which fills one part after the other, or a value of the whole shape.
+    `initializer` is None, a callable that fills one part after the other, or a value of the whole shape.
     """
     parts = []
     whole = list(shape.known())
@@ -98,15 +107,15 @@ def create_parts(
 
 
 class PartitionedVariable:
-    """Variables that are together one of shape `shape`; used as a tensor, it is their concatenation.
+    """Several variables that together are one variable of shape `shape`; as a tensor it is their concatenation.
 
-    variable_list: the parts, each with a `save_slice_info`; partitions: how many there are along each dimension.
-    Iterating gives the parts in order, for `embedding_lookup` and the like. Raises `DTypeError` for what is no list,
-    `InvalidArgumentError` for parts that do not belong together.
+    variable_list: the parts, each with a `save_slice_info`. partitions: the number of parts along each dimension.
+    Iterating gives the parts in order, for `embedding_lookup` and the like. Raises `DTypeError` when `variable_list` is
+    not a list, and `InvalidArgumentError` for parts that do not belong together.
     """
 
     def __init__(
-        self, name: str, shape: Any, dtype: Any, variable_list: Sequence[Any], partitions: Sequence[int]
+        self, name: str, shape: ShapeLike, dtype: DTypeLike, variable_list: Sequence[Any], partitions: Sequence[int]
     ) -> None:
         for what, given in (("variable_list", variable_list), ("partitions", partitions)):
             if not isinstance(given, (list, tuple)):
@@ -126,27 +135,31 @@ class PartitionedVariable:
 
     @property
     def name(self) -> str:
-        """The name without ":0", unlike that of a `Variable`."""
+        """The name, without the ":0" that the name of a `Variable` has."""
         return self._name
 
     @property
     def dtype(self) -> DType:
+        """The dtype of all parts."""
         return self._dtype
 
     @property
     def shape(self) -> Shape:
+        """The static shape of the whole."""
         return self._shape
 
     def get_shape(self) -> Shape:
+        """Returns the static shape of the whole."""
         return self._shape
 
     @property
     def graph(self) -> Any:
+        """The graph that holds the parts."""
         return self._parts[0].graph
 
     @property
     def partitions(self) -> list[int]:
-        """How many parts there are along each dimension."""
+        """The number of parts along each dimension."""
         return list(self._partitions)
 
     def _get_variable_list(self) -> list[Any]:
@@ -168,7 +181,7 @@ class PartitionedVariable:
         return axis_of(self._partitions)
 
     def as_tensor(self) -> Tensor:
-        """The parts concatenated, as they are where this is called; see `Variable.value`."""
+        """Returns the concatenation of the parts' values at the place of this call; see `Variable.value`."""
         with self.graph.as_default(), self.graph.control_dependencies(None), self.graph.name_scope(None):
             whole = self._concatenated([v.value() for v in self._parts], f"{self._name}/ConcatPartitions/")
 
@@ -197,22 +210,22 @@ class PartitionedVariable:
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Sets the parts to those of `value`: a tensor of the whole shape, a list, or a partitioned variable.
+        """Assigns `value`, a tensor of the whole shape, a list or a partitioned variable, to the parts.
 
-        Gives a list of the parts' new values (operations with `read_value=False`), made in the name scope `name`.
+        Returns a list of the parts' new values, or of operations with `read_value=False`, in the name scope `name`.
         """
         return self._each("assign", value, use_locking, name, read_value)
 
     def assign_add(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Adds to the parts; see `assign`."""
+        """Adds the parts of `value` to the parts; see `assign`."""
         return self._each("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtracts from the parts; see `assign`."""
+        """Subtracts the parts of `value` from the parts; see `assign`."""
         return self._each("assign_sub", value, use_locking, name, read_value)
 
     def _each(self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> list[Any]:

@@ -1,7 +1,7 @@
-"""How many parts a variable is cut into: partitioners for `get_variable` and variable scopes (OSDI'16, section 4.2).
+"""Partitioners, which decide how many parts a variable has, for `get_variable` and scopes (OSDI'16, section 4.2).
 
-A partitioner is a function of shape and dtype that gives a number of parts for each dimension. Invariant: at most one
-of the numbers is more than 1.
+A partitioner is a function of shape and dtype that returns a number of parts for each dimension. Invariant: at most one
+of these numbers is greater than 1.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfnb.client.argument_types import InitializerLike
 from tfnb.client.variables.scope import get_variable_scope, variable_scope
 from tfnb.errors import InvalidArgumentError
 from tfnb.types import DTypeLike, ShapeLike, as_dtype, as_shape, float32
@@ -20,9 +21,9 @@ Partitioner = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """`num_shards` parts along `axis`, or as many as that dimension has elements where these are fewer."""
+    """Returns a partitioner for `num_shards` parts along `axis`, or fewer where the dimension has fewer elements."""
 
-    def partition(shape: ShapeLike, **_: Any) -> list[int]:
+    def partition(shape: ShapeLike, **_: object) -> list[int]:
         dims = as_shape(shape).known()
         return _along(axis, min(num_shards, dims[_checked(axis, dims)]), len(dims))
 
@@ -32,9 +33,10 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
 def variable_axis_size_partitioner(
     max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
-    """As few parts along `axis` as have at most `max_shard_bytes` each, but no more than `max_shards`.
+    """Returns a partitioner for as few parts along `axis` as keep each part within `max_shard_bytes` bytes.
 
-    Strings count as `bytes_per_string_element`. Raises `InvalidArgumentError` for sizes that are not positive.
+    There are at most `max_shards` parts. A string counts as `bytes_per_string_element` bytes. Raises
+    `InvalidArgumentError` for sizes that are not positive.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1 or (max_shards is not None and max_shards < 1):
         raise InvalidArgumentError(
@@ -56,7 +58,11 @@ def variable_axis_size_partitioner(
 def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
-    """As many parts along `axis` as have at least `min_slice_size` bytes each, but no more than `max_partitions`."""
+    """Returns a partitioner for as many parts along `axis`, up to `max_partitions`, as have `min_slice_size` bytes
+    each.
+
+    A string counts as `bytes_per_string_element` bytes.
+    """
 
     def partition(shape: ShapeLike, dtype: DTypeLike) -> list[int]:
         dims = as_shape(shape).known()
@@ -87,17 +93,18 @@ def _along(axis: int, parts: int, rank: int) -> list[int]:
 def create_partitioned_variables(
     shape: Sequence[int],
     slicing: Sequence[int],
-    initializer: Any,
+    initializer: InitializerLike | None,
     dtype: DTypeLike = float32,
     trainable: bool = True,
     collections: Sequence[str] | str | None = None,
     name: str | None = None,
     reuse: bool | None = None,
 ) -> list[Any]:
-    """The parts of a variable of `shape`, cut as `slicing` says; `get_variable` with a partitioner came later.
+    """Returns the list of parts of a variable of `shape`, which `slicing` cuts: the number of parts per dimension.
 
-    initializer: a value of the whole shape, or a callable that is called for each part. Raises `InvalidArgumentError`
-    for a slicing that does not fit the shape, or inside a scope with a custom getter.
+    `get_variable` with a partitioner replaces this older function. `initializer` is a value of the whole shape, or a
+    callable that is called for each part. Raises `InvalidArgumentError` for a slicing that does not fit the shape, and
+    inside a scope with a custom getter.
     """
     if len(shape) != len(slicing) or not shape:
         raise InvalidArgumentError(f"shape and slicing must have one length, 1 or more; got {shape} and {slicing}")

@@ -1,9 +1,9 @@
-"""When a variable is read: where its name is used as a tensor (OSDI'16, section 3.1: state and its readers).
+"""Reads of variables: a variable is read where a program uses it as a tensor (OSDI'16, section 3.1).
 
-A variable that is used as a tensor is read after the control dependencies that hold at that place, in the branch or
-loop iteration of that place, as TensorFlow's resource variables are. One read outside of all contexts serves every
-place at which nothing before it can have changed the variable. Invariant: a loop that changes a variable reads it in
-each iteration; weights that a loop does not change enter it once.
+The read comes after the control dependencies that hold at that place, in the conditional branch or loop iteration of
+that place, like reads of TensorFlow's resource variables. One read outside of all contexts serves every place before
+which nothing can have changed the variable. Invariant: a loop that changes a variable reads it in each iteration; a
+weight that the loop does not change enters it once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfnb.client.control_flow.control_context import LOOP, READ, root_variable
+from tfnb.client.control_flow.control_context import LOOP, READ, Context, root_variable
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import Kind
@@ -27,9 +27,9 @@ _CHANGED = "changed"  # key in Operation.extra: the variables that may have chan
 
 @dataclass(frozen=True, eq=False)
 class ImplicitRead:
-    """The value of `variables` (VariableV2 operations) as `again()` reads it in the place where it is called.
+    """The value of `variables` (VariableV2 operations); `again()` adds a node that reads it at the place of the call.
 
-    `first` is the value that is read outside of all contexts; `made` holds the other reads by their context and
+    `first` is the value that is read outside of all contexts. `made` holds the other reads by their context and their
     control dependencies.
     """
 
@@ -40,18 +40,18 @@ class ImplicitRead:
 
 
 def implicit_read(first: Tensor, variables: frozenset[Operation], again: Callable[[], Tensor]) -> Tensor:
-    """Declares that `first` is the value of `variables` wherever it is used; gives it back."""
+    """Declares that `first` is the value of `variables` wherever `first` is used, and returns `first`."""
     first.op.extra[READ] = ImplicitRead(variables, again, first)
     return first
 
 
 def read_here(first: Tensor) -> Tensor:
-    """The value at the place that the graph's scopes describe now. `first` was given to `implicit_read`."""
+    """Returns the value at the place that the graph's scopes describe now. `first` was declared by `implicit_read`."""
     graph = first.graph
     scopes = graph.scopes
     default = get_default_graph()
     if default is not graph and default.captures:
-        return first  # the body of a function; each call of the function reads anew
+        return first  # in the body of a function, whose calls each read the variable again
     context, control = scopes.control_flow, tuple(scopes.control_inputs())
     if context is None and not control:
         return first
@@ -59,13 +59,13 @@ def read_here(first: Tensor) -> Tensor:
 
 
 def read_again(t: Tensor) -> Tensor:
-    """The tensor, or for an implicit read of variables their value at this place."""
+    """Returns the tensor, or, for an implicit read of variables, their value at this place."""
     read = t.op.extra.get(READ)
     return t if read is None else read_here(read.first)
 
 
 def _read(read: ImplicitRead, context: Any, control: tuple[Operation, ...]) -> Tensor:
-    """The value in a context, after the operations `control`."""
+    """Returns the value in a context, read after the operations `control`."""
     branches = []
     loop = context
     while loop is not None and not loop.is_loop:
@@ -85,7 +85,7 @@ def _read(read: ImplicitRead, context: Any, control: tuple[Operation, ...]) -> T
 
 
 def _outside(ops: list[Operation]) -> Iterator[Operation]:
-    """The operations, with what an Enter waits for in place of the Enter."""
+    """Yields the operations, and for each Enter the operations that the Enter waits for instead of the Enter."""
     for op in ops:
         if op.opdef.kind is Kind.ENTER:
             yield from (op.inputs[0].op, *op.control_inputs)
@@ -93,8 +93,8 @@ def _outside(ops: list[Operation]) -> Iterator[Operation]:
             yield op
 
 
-def read_in(read: ImplicitRead, context: Any, control: tuple[Operation, ...]) -> Tensor:
-    """The read in exactly this context and after exactly these operations, made when it is first wanted."""
+def read_in(read: ImplicitRead, context: Context, control: tuple[Operation, ...]) -> Tensor:
+    """Returns the read in exactly this context and after exactly these operations; it is created on first use."""
     key = (context, control)
     found = read.made.get(key)
     if found is None:
@@ -105,8 +105,8 @@ def read_in(read: ImplicitRead, context: Any, control: tuple[Operation, ...]) ->
 
 
 @contextmanager
-def _at(graph: GraphBuilder, context: Any, control: tuple[Operation, ...]) -> Iterator[None]:
-    """Operations made inside belong to `context`, and wait for `control` alone."""
+def _at(graph: GraphBuilder, context: Context, control: tuple[Operation, ...]) -> Iterator[None]:
+    """Within the block, new operations belong to `context` and wait for the operations `control` alone."""
     scopes = graph.scopes
     before = scopes.control_flow, scopes.recompute
     with graph.as_default(), scopes.pushed(scopes.control, None), scopes.pushed(scopes.control, control):
@@ -118,12 +118,12 @@ def _at(graph: GraphBuilder, context: Any, control: tuple[Operation, ...]) -> It
 
 
 def _may_change(read: ImplicitRead, ops: list[Operation]) -> bool:
-    """Can one of the variables have another value when the operations have run than it had before the step?"""
+    """Returns whether running the operations can change the value that one of the variables had before the step."""
     return any(not read.variables.isdisjoint(changed_by(op)) for op in ops)
 
 
 def changed_by(op: Operation) -> frozenset[Operation]:
-    """The variables that the operation changes, or one that it waits for within its iteration."""
+    """Returns the variables that are changed by the operation or by one that it waits for in its iteration."""
     stack = [op]
     while stack:
         at = stack[-1]
@@ -147,6 +147,6 @@ def changed_by(op: Operation) -> frozenset[Operation]:
 
 
 def _waited_for(op: Operation) -> list[Operation]:
-    """What the operation waits for, without the edges that close loops."""
+    """Returns the operations that the operation waits for, without the edges that close loops."""
     data = [t.op for t in op.inputs if t.op.opdef.kind is not Kind.NEXT_ITERATION]
     return [*data, *op.control_inputs]

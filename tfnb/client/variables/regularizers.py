@@ -1,11 +1,11 @@
-"""Regularisers: penalties on weights, as functions of a tensor.
+"""Regularisers: functions from a weight to a penalty on it, a scalar tensor.
 
 Invariant: a regulariser adds nothing to the loss by itself; its results are in REGULARIZATION_LOSSES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -22,14 +22,14 @@ __all__ = ["API", "apply_regularization", "l1_l2_regularizer", "l1_regularizer",
 Regularizer = Callable[[Any], Any]
 
 
-def _checked(scale: Any, name: str) -> float:
+def _checked(scale: object, name: str) -> float:
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or scale < 0:
         raise InvalidArgumentError(f"{name}: the scale must be a number >= 0, got {scale!r}")
     return float(scale)
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """scale * sum(|w|). Raises `InvalidArgumentError` for a negative scale."""
+    """Returns the regulariser scale * sum(|w|). Raises `InvalidArgumentError` for a negative scale."""
     scale = _checked(scale, "l1_regularizer")
 
     def l1(weights: Tensor, name: str | None = None) -> Any:
@@ -42,7 +42,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """scale * sum(w^2) / 2. Raises `InvalidArgumentError` for a negative scale."""
+    """Returns the regulariser scale * sum(w^2) / 2. Raises `InvalidArgumentError` for a negative scale."""
     scale = _checked(scale, "l2_regularizer")
 
     def l2(weights: Tensor, name: str | None = None) -> Any:
@@ -55,12 +55,12 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
 
 
 def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None) -> Regularizer:
-    """The sum of both penalties."""
+    """Returns the sum of `l1_regularizer(scale_l1)` and `l2_regularizer(scale_l2)`."""
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope or "l1_l2_regularizer")
 
 
 def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str | None = None) -> Regularizer:
-    """The sum of several regularisers."""
+    """Returns the regulariser that adds the penalties of all regularisers in `regularizer_list`; None is left out."""
     found = [r for r in regularizer_list if r is not None]
 
     def total(weights: Tensor) -> Any:
@@ -71,8 +71,11 @@ def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str |
     return total
 
 
-def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Any:
-    """The summed penalty of `weights_list` (default: the collection WEIGHTS), added to REGULARIZATION_LOSSES."""
+def apply_regularization(regularizer: Regularizer, weights_list: Iterable[Any] | None = None) -> Any:
+    """Applies `regularizer` to `weights_list`, returns the sum, and adds it to REGULARIZATION_LOSSES.
+
+    The default of `weights_list` is the collection WEIGHTS. Raises `InvalidArgumentError` when there are no weights.
+    """
     graph = get_default_graph()
     weights = graph.get_collection(GraphKeys.WEIGHTS) if weights_list is None else list(weights_list)
     if not weights:

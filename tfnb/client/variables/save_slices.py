@@ -1,4 +1,4 @@
-"""Where a variable belongs in a larger tensor of a checkpoint (white paper, section 3.3; OSDI'16, section 4.2).
+"""The place of a variable in a larger tensor of a checkpoint (white paper, section 3.3; OSDI'16, section 4.2).
 
 Invariant: the slice lies inside the tensor.
 """
@@ -14,10 +14,10 @@ __all__ = ["SaveSliceInfo"]
 
 
 class SaveSliceInfo:
-    """Which slice of the tensor `full_name` in a checkpoint a variable is.
+    """The slice of the tensor `full_name` of a checkpoint that a variable holds.
 
-    full_shape: of that tensor; var_offset, var_shape: where the slice begins and how large it is.
-    `save_slice_info_def` alone is the same as a message.
+    full_shape: the shape of that tensor. var_offset, var_shape: the offset and the shape of the slice. Instead of all
+    these, `save_slice_info_def` is a message with the same fields.
     """
 
     def __init__(
@@ -29,10 +29,10 @@ class SaveSliceInfo:
         save_slice_info_def: Any = None,
         import_scope: str | None = None,
     ) -> None:
-        told = save_slice_info_def
-        if told is not None:
-            full_name = f"{import_scope}/{told.full_name}" if import_scope else told.full_name
-            full_shape, var_offset, var_shape = told.full_shape, told.var_offset, told.var_shape
+        message = save_slice_info_def
+        if message is not None:
+            full_name = f"{import_scope}/{message.full_name}" if import_scope else message.full_name
+            full_shape, var_offset, var_shape = message.full_shape, message.var_offset, message.var_shape
         self.full_name = full_name or ""
         self.full_shape = [int(n) for n in full_shape or ()]
         self.var_offset = [int(n) for n in var_offset or ()]
@@ -40,17 +40,17 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """The slice as Save and Restore take it: "10 4 0,5:0,4"."""
+        """The slice in the notation of the ops Save and Restore, such as "10 4 0,5:0,4"."""
         places = (f"{a},{n}" for a, n in zip(self.var_offset, self.var_shape, strict=True))
         return " ".join(map(str, self.full_shape)) + " " + ":".join(places)
 
     def of_slot(self, name: str, rank: int) -> SaveSliceInfo:
-        """The slice that a slot `name` of a part is; slots may have fewer dimensions, the first ones."""
+        """Returns the slice of the slot `name` of this part; a slot may have only the first `rank` dimensions."""
         full_name = f"{self.full_name}/{name}"
         return SaveSliceInfo(full_name, self.full_shape[:rank], self.var_offset[:rank], self.var_shape[:rank])
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaveSliceInfoDef message, without the prefix `export_scope` of the name."""
+        """Returns the SaveSliceInfoDef message; the name is without the prefix `export_scope`."""
         scope = f"{export_scope}/" if export_scope else ""
         return proto("variable").SaveSliceInfoDef(
             full_name=self.full_name.removeprefix(scope),

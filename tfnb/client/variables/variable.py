@@ -1,72 +1,70 @@
 """Variables: mutable state in the graph (white paper, section 2; OSDI'16, section 3.1).
 
-A variable is three nodes: the `VariableV2` that owns the buffer and hands out a reference, the Assign that
-initialises it, and an Identity that reads it. Invariant: a variable's value lives in a session, never here.
+A variable is three nodes: the `VariableV2` that owns the buffer and returns a reference to it, the Assign that
+initialises it, and an Identity that reads it. Invariant: the value of a variable lives in a session, never here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.argument_types import DeviceLike
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.control_flow.control_context import root_variable
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.save_slices import SaveSliceInfo
+from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import Tensor, TensorLike, call_operator
+from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.where_partition import boolean_mask
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.math.compare import LOGICAL_NOT
-from tfnb.ops.state.scatter import SCATTER_SUB
 from tfnb.ops.state.slice_assign import variable_slice
 from tfnb.ops.state.variables import (
     ASSIGN,
-    ASSIGN_ADD,
-    ASSIGN_SUB,
-    COUNT_UP_TO,
     IS_VARIABLE_INITIALIZED,
     VARIABLE_V2,
 )
-from tfnb.types import DType, Shape, ShapeLike, as_dtype, as_shape, unknown_shape
+from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "Variable"]
 
 
-class Variable:
-    """State that survives between steps of a session.
+class Variable(VariableReference):
+    """State that survives from step to step of a session.
 
-    `initial_value`: a tensor, a Python or NumPy value, or a callable that makes one (then `dtype` is wanted).
-    `trainable` adds it to the trainable variables; `collections` names the collections (default: the global
-    variables); `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked.
-    `variable_def`, alone, names the nodes of a variable that is in the graph already.
-    `caching_device`: where the value is read to; the tensors that use it read it there, once in a step.
-    Raises `InvalidArgumentError` without an initial value, `ShapeError` when its shape is not known.
+    `initial_value` is a tensor, a Python or NumPy value, or a callable that returns one. `trainable` adds the variable
+    to the trainable variables; `collections` are the names of its collections (by default GLOBAL_VARIABLES).
+    `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked. `caching_device` is a
+    device to which the value is read once in a step, for the tensors that use it. `variable_def`, alone, names the
+    nodes of a variable that is in the graph already. Raises `InvalidArgumentError` without an initial value, and
+    `ShapeError` when its shape is not known.
     """
 
     SaveSliceInfo = SaveSliceInfo
 
     def __init__(
         self,
-        initial_value: Any = None,
+        initial_value: TensorLike | Callable[[], Any] | None = None,
         trainable: bool = True,
         collections: Iterable[str] | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: DeviceLike | None = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
-        expected_shape: Any = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: ShapeLike = None,
         import_scope: str | None = None,
         constraint: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -88,10 +86,11 @@ class Variable:
         wanted = None if dtype is None else as_dtype(dtype)
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(name or "Variable") as scope:
-                if callable(initial_value):
+                value: Any = initial_value
+                if callable(value):
                     with graph.name_scope("Initializer"):
-                        initial_value = initial_value()
-                self._initial = _initial_tensor(graph, initial_value, wanted)
+                        value = value()
+                self._initial = _initial_tensor(graph, value, wanted)
                 shape = self._initial.shape if validate_shape else unknown_shape
                 if validate_shape and not shape.is_fully_defined():
                     raise ShapeError(
@@ -117,7 +116,7 @@ class Variable:
     # messages
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message: names of the variable's nodes, without the prefix `export_scope`."""
+        """Returns the VariableDef message: the names of the variable's nodes, without the prefix `export_scope`."""
         scope = f"{export_scope}/" if export_scope else ""
         info = self.save_slice_info
         return proto("variable").VariableDef(
@@ -131,11 +130,13 @@ class Variable:
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
-        """The variable whose nodes, in the default graph below `import_scope`, a VariableDef names."""
+        """Returns the variable whose nodes, in the default graph below `import_scope`, a VariableDef message names."""
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
     def _from_def(self, message: Any, scope: str) -> None:
-        """Raises `NotFoundError` for a node that is not in the graph, `DTypeError` for one that is no variable."""
+        """Raises `NotFoundError` for a node that is not in the graph, and `DTypeError` for one that is not a
+        variable.
+        """
         graph = get_default_graph()
         self._graph, self.constraint, self.save_slice_info = graph, None, None
         if message.HasField("save_slice_info_def"):
@@ -151,36 +152,13 @@ class Variable:
         trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
         self.trainable = message.trainable or any(v._ref == self._ref for v in trainable)
 
-    # identity
-
-    @property
-    def name(self) -> str:
-        return self._ref.name
-
-    @property
-    def op(self) -> Operation:
-        return self._ref.op
-
     @property
     def graph(self) -> Any:
+        """The graph that holds the variable."""
         return self._graph
 
-    @property
-    def device(self) -> str:
-        return self._ref.device
-
-    @property
-    def dtype(self) -> DType:
-        return self._ref.dtype
-
-    @property
-    def shape(self) -> Shape:
-        return self._ref.shape
-
-    def get_shape(self) -> Shape:
-        return self._ref.shape
-
     def set_shape(self, shape: ShapeLike) -> None:
+        """Adds to what is known of the static shape. Raises `ShapeError` for a shape that does not fit."""
         self._ref.set_shape(shape)
         self._snapshot.set_shape(shape)
 
@@ -192,7 +170,7 @@ class Variable:
         return self._ref if as_ref else self.value()
 
     def _first_read(self, snapshot: Tensor) -> Tensor:
-        """Declares that `snapshot`, which is read outside of all contexts, is the variable's value."""
+        """Declares that `snapshot`, which is read outside of all contexts, is the value of the variable."""
         reference, name = self._ref, self._ref.op.name
 
         def again() -> Tensor:
@@ -203,18 +181,18 @@ class Variable:
         return implicit_read(snapshot, frozenset([root_variable(reference)]), again)
 
     def value(self) -> Tensor:
-        """The value that the variable has where this is called, after the control dependencies of now.
+        """Returns the variable's value at the place of this call, after the control dependencies in force.
 
-        In the body of a loop that changes the variable it is read in each iteration.
+        In the body of a loop that changes the variable, the value is read in each iteration.
         """
         return read_here(self._snapshot)
 
     def read_value(self) -> Tensor:
-        """A new read of the variable; under control dependencies it reads after them."""
+        """Returns a new read of the variable, which comes after the control dependencies in force."""
         return IDENTITY(self._ref, name="read_value")
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial value while there is none: for the initial values of other variables."""
+        """Returns the value, or the initial value while there is none: for the initial values of other variables."""
         with self._graph.control_dependencies(None):
             return cond(
                 IS_VARIABLE_INITIALIZED(self._ref),
@@ -225,44 +203,31 @@ class Variable:
 
     @property
     def initial_value(self) -> Tensor:
+        """The tensor with which the variable is initialised."""
         return self._initial
 
     @property
     def initializer(self) -> Operation:
+        """The operation that initialises the variable."""
         return self._initializer
 
     def begin_with(self, value: Tensor) -> None:
-        """Makes `value`, a tensor of the variable's dtype and shape, the initial value; for what is run from now on."""
+        """Makes `value`, a tensor of the variable's dtype and shape, the initial value from now on."""
         with self._graph.colocate_with(self._ref.op):
             self._initializer = ASSIGN(self._ref, value).op
         self._initial = value
 
-    def eval(self, session: Any = None) -> Any:
-        """The value in `session` or the default session."""
+    def eval(self, session: Runner | None = None) -> Any:
+        """Returns the value in `session` or in the default session, as a NumPy array."""
         return self._snapshot.eval(session=session)
 
-    def load(self, value: TensorLike, session: Any = None) -> None:
-        """Sets the value in `session` or the default session, without adding a node to the graph."""
+    def load(self, value: TensorLike, session: object = None) -> None:
+        """Sets the variable to `value` in `session` or in the default session, without adding a node to the graph."""
         call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
 
-    # updates
+    # operators
 
-    def assign(self, value: TensorLike, use_locking: bool = False) -> Tensor:
-        return ASSIGN(self._ref, value, use_locking=use_locking)
-
-    def assign_add(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
-        return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)
-
-    def assign_sub(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
-        return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)
-
-    def count_up_to(self, limit: int) -> Tensor:
-        return COUNT_UP_TO(self._ref, limit=limit)
-
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False) -> Tensor:
-        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
-
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: object) -> Tensor:
         return variable_slice(self.value(), self._ref, key)
 
     def __iter__(self) -> Any:
@@ -272,7 +237,7 @@ class Variable:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
 
-def _graph_for(initial_value: Any) -> Any:
+def _graph_for(initial_value: object) -> Any:
     return getattr(initial_value, "graph", None) or get_default_graph()
 
 
@@ -287,10 +252,10 @@ def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> 
 
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
-    def forward(self: Variable, other: Any) -> Any:
+    def forward(self: Variable, other: TensorLike) -> Any:
         return call_operator(name, self, other)
 
-    def backward(self: Variable, other: Any) -> Any:
+    def backward(self: Variable, other: TensorLike) -> Any:
         return call_operator(name, other, self)
 
     return backward if swap else forward
@@ -319,57 +284,66 @@ Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables shared by all steps (collection GLOBAL_VARIABLES)."""
+    """Returns the variables that all steps and tasks share (the collection GLOBAL_VARIABLES).
+
+    `scope` is a regular expression with which the names must begin.
+    """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """Variables of this process only: counters, metrics."""
+    """Returns the variables of this process alone, such as counters of metrics (the collection LOCAL_VARIABLES)."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables of models that layers create (the collection MODEL_VARIABLES)."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables that an optimizer changes by default."""
+    """Returns the variables that an optimizer changes by default (the collection TRAINABLE_VARIABLES)."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables of which moving averages are kept (the collection MOVING_AVERAGE_VARIABLES)."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: Any, name: str = "init") -> Operation:
-    """An operation that runs the initialisers of `var_list`."""
+def variables_initializer(var_list: Iterable[Any], name: str = "init") -> Operation:
+    """Returns an operation that runs the initialisers of the variables in `var_list`."""
     return group(*[v.initializer for v in var_list], name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that initialises all global variables made so far."""
+    """Returns an operation that initialises all global variables created so far."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
+    """Returns an operation that initialises all local variables created so far."""
     return variables_initializer(local_variables())
 
 
 def initialize_all_variables() -> Operation:
-    """As `global_variables_initializer`, of the local variables too: TensorFlow 0.x programs had one initialiser."""
+    """Returns an operation that initialises all global and all local variables created so far.
+
+    TensorFlow 0.x programs had this one initialiser for both kinds.
+    """
     return variables_initializer(list(dict.fromkeys([*global_variables(), *local_variables()])))
 
 
-def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
+def group(*inputs: object, name: str | None = None) -> Operation:
+    """Returns an operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
     flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
     graph = graph_of(flat)
     with graph.as_default(), graph.control_dependencies(flat):
         return NO_OP(name=name or "group_deps")
 
 
-def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """The tensors, none of which is available before all are computed."""
+def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] | None = None) -> list[Any]:
+    """Returns the tensors, none of which is available before all of them and `control_inputs` are computed."""
     given = [t for t in tensors if t is not None]
     graph = given[0].graph
     with graph.as_default(), graph.name_scope(name or "tuple"):
@@ -379,14 +353,19 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
 
 
 def _passed(t: Tensor) -> Any:
-    """The same value behind the control dependencies of now."""
+    """Returns the same value after the control dependencies in force; None stays None."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(IDENTITY(t.values), t.indices, t.dense_shape)
     return None if t is None else IDENTITY(t)
 
 
-def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
-    """The names of the variables without a value, as a string vector."""
+def report_uninitialized_variables(
+    var_list: Iterable[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """Returns a string vector: the names of those variables in `var_list` that have no value.
+
+    `var_list` is by default all global and local variables.
+    """
     found = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):
@@ -397,8 +376,12 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
         return boolean_mask(names, graph.to_tensor(missing))
 
 
-def assert_variables_initialized(var_list: Any = None) -> Any:
-    """Reads all variables, so that a step fails with `FailedPreconditionError` if one has no value."""
+def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
+    """Returns an operation that reads all variables, so that a step fails if one of them has no value.
+
+    `var_list` is by default all global and local variables; without any the result is None. The step raises
+    `FailedPreconditionError`.
+    """
     found = global_variables() + local_variables() if var_list is None else list(var_list)
     return group(*[v.value() for v in found]) if found else None
 

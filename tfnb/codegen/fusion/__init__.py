@@ -1,1 +1,1 @@
-"""From nodes to groups: definitions of values over loop variables, and which of them become one kernel."""
+"""Fusion: nodes become definitions of values over loop variables, and definitions become groups, a kernel each."""

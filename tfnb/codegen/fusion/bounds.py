@@ -1,8 +1,8 @@
-"""Which inputs of a cluster hold numbers that must lie in bounds (white paper, section 3: kernels check their inputs).
+"""Bounds of a cluster's inputs: the range in which their numbers must lie (white paper, section 3: checks of inputs).
 
-A bound is followed from the op that has it to the cluster's input, through ops that pass numbers on as they are, and
-through the `where(i < 0, i + size, i)` of an index that counts from the end. Invariant: a number that breaks the bound
-of an input breaks that of the op, and the other way round.
+An op declares the bounds of its inputs. They are followed back to the inputs of the cluster, through ops that pass
+numbers on unchanged, and through `where(i < 0, i + size, i)`, by which an index counts from the end. Invariant: a
+number is out of the bounds of the cluster's input exactly if it makes a number out of the bounds of the op.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound, Check, outside
 from tfnb.ir.opdef import LowerSite
 from tfnb.ir.scalar import Expr, arg, const, substitute
-from tfnb.ir.scalar_host import scalar_exprs
+from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
 
 __all__ = ["checks_of"]
 
-_DEPTH = 6  # nodes between an op and the input; more are not followed
+_DEPTH = 6  # the largest number of nodes between an op and the input through which a bound is followed
 
 
 def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
@@ -46,7 +46,7 @@ def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
 
 
 class _Unknown(Exception):
-    """The numbers are computed in a way that no bound can be followed through."""
+    """No bound can be followed through the way in which the numbers are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class _Search:
     places: dict[Edge, int]
 
     def source(self, edge: Edge, bound: Bound) -> tuple[Edge, Bound]:
-        """Where the numbers of `edge` come from, and the bound that they have there."""
+        """The edge from which the numbers of `edge` come unchanged, and their bound there."""
         for _ in range(_DEPTH):
             node = self.nodes.get(edge.id)
             if node is None or edge in self.places or edge in self.found.values:
@@ -76,7 +76,7 @@ class _Search:
         return edge, bound
 
     def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
-        """An element of `edge` as a formula of elements of the edges in `leaves` at the same place."""
+        """An element of `edge` as a formula over the elements of the edges in `leaves` at the same position."""
         info, value, node = self.found.infos.get(edge), self.found.values.get(edge), self.nodes.get(edge.id)
         if info is None or len(info.shape) not in (0, len(idx)):
             raise _Unknown
@@ -114,7 +114,7 @@ def _no_random(word: int) -> Expr:
 
 
 def _before(formula: Expr, bound: Bound) -> Bound | None:
-    """The bound of x where `bound` is that of `formula`, an expression of x = arg(0); None where it is not known."""
+    """The bound of x = arg(0) that follows from the bound of `formula`, an expression of x; None if it is not known."""
     x = next((e for e in s.walk(formula) if e.op == "arg"), None)
     if x is None or not x.dtype.is_integer:
         return None

@@ -1,6 +1,6 @@
-"""Epilogues: a bias and an activation that follow a library kernel are done at its store.
+"""Epilogues: a library kernel adds a bias and applies an activation when it stores its result.
 
-Matched by what the operations compute, not by their names: `result + vector` along the last dimension, then
+The pattern is matched by the expressions, not by the names of ops: `result + vector` along the last dimension, then
 max(x, 0), tanh or sigmoid. Invariant: the values in between have no other reader.
 """
 
@@ -29,7 +29,7 @@ __all__ = ["fuse_epilogues"]
 
 
 def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
-    """The definitions with what can be done at a library kernel's store moved there."""
+    """The definitions, in which library kernels do at their stores as much as they can of the work that follows."""
     readers = _readers(lowered.definitions)
     outputs = {v.value for v in lowered.outputs}
     moved: dict[Definition, CallDef] = {}
@@ -53,7 +53,7 @@ def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
         if last is None:
             reasons.append(WhyNot("epilogue", call.label, why))
         else:
-            moved[last] = fused  # the call stands where its last input is known
+            moved[last] = fused  # the call moves to the position of the definition of its last input
     definitions = [moved.get(d, d) for d in lowered.definitions if d not in gone]
     return replace(lowered, definitions=definitions), reasons
 
@@ -73,7 +73,7 @@ def _readers(roots: Sequence[Definition]) -> dict[Value, list[Definition]]:
 
 
 def _fused(call: CallDef, reader: Definition) -> CallDef | str:
-    """The call with the reader's work at its store, or why not."""
+    """The call that does the reader's work at its store, or the reason why it cannot."""
     if not isinstance(reader, PointwiseDef) or len(reader.values) != 1:
         return "what follows is not elementwise"
     value = reader.values[0]
@@ -119,7 +119,7 @@ def _is_zero(e: Expr) -> bool:
 
 
 def _bias(e: Expr, result: Value, domain: tuple[int, ...]) -> View | None | str:
-    """The vector that is added to the result along its last dimension; None if it is the bare result."""
+    """The vector that is added to the result along its last dimension; None if nothing is added."""
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
     idx = index_vars(len(domain))
     here = ix.linear(idx, domain)

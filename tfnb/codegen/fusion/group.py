@@ -1,4 +1,4 @@
-"""Grouping: which definitions become one kernel.
+"""Grouping: it decides which definitions become one kernel.
 
 Definitions over one domain that share data are computed in one loop nest: the outputs of an optimizer step, a
 reduction with the work on its rows. Invariant: the groups form an acyclic graph under data flow and the order of
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tfnb.codegen.fusion.indexing import Indexing, index_vars
-from tfnb.codegen.fusion.inline import squeeze
+from tfnb.codegen.fusion.inline import MAX_DEPTH, squeeze
 from tfnb.codegen.fusion.nest import make_nest
 from tfnb.codegen.fusion.values import (
     LONG_FROM,
@@ -43,7 +43,7 @@ LARGE = 1 << 17  # bytes
 
 
 class Cyclic(InternalError):
-    """Reads and writes of several variables wait for each other."""
+    """The reads and writes of several variables wait for each other, so no order of the groups exists."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,10 +60,12 @@ class Member:
 
     @property
     def values(self) -> tuple[Value, ...]:
+        """The values that the member computes."""
         return self.definition.values
 
     @property
     def reduces(self) -> bool:
+        """Whether the member is a reduction."""
         return isinstance(self.definition, ReduceDef)
 
 
@@ -72,10 +74,10 @@ class Group:
     """`kind`: pointwise, row (the last dimension is reduced), column, call, copy, or product: a call whose result
     the other members take over tile by tile.
 
-    `exprs[k]` are the bodies of `members[k]` over the group's loop variables, with the values that the group itself
-    computes substituted; results of its reductions stand as `local(value number)`. `full[k]`: the member ranges over
-    the whole domain, not over the dimensions that are kept. `levels[k]`: how many reductions one after another
-    it waits for.
+    `exprs[k]` are the bodies of `members[k]` over the group's loop variables. Values that the group itself computes are
+    substituted, and results of its reductions are `local(value number)`. `full[k]` says that the member ranges over the
+    whole domain, not only over the dimensions that are kept. `levels[k]` is the number of reductions, one after
+    another, for which the member waits.
     """
 
     number: int
@@ -92,10 +94,12 @@ class Group:
 
     @property
     def kept(self) -> tuple[int, ...]:
+        """The dimensions of the domain that are not reduced."""
         return tuple(d for d in range(len(self.domain)) if d not in (self.axes or ()))
 
     @property
     def label(self) -> str:
+        """The name of the group in traces and reasons: that of its first member."""
         return self.members[0].definition.label
 
 
@@ -123,7 +127,7 @@ def _member(index: int, d: Definition) -> Member:
 
 
 def _constrain(members: list[Member]) -> None:
-    """Data flow; a version of a variable is read after its write and before the next."""
+    """Adds the constraints of data flow: a version of a variable is read after its write and before the next write."""
     maker = {v: m.index for m in members for v in m.values}
     writes: dict[tuple[int, int], int] = {}
     for m in members:
@@ -166,7 +170,7 @@ def _sorted(members: list[Member]) -> list[int]:
 
 
 def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -> int:
-    """Into how many parts the reduction of one row is split so that all compute units have work."""
+    """The number of parts into which the reduction of one row is split so that all compute units have work."""
     rows = inner = 1
     for d, n in enumerate(domain):
         rows, inner = (rows, inner * n) if d in axes else (rows * n, inner)
@@ -203,15 +207,16 @@ class _Grouping:
             self.readers.setdefault(v, []).append(target)
 
     def _found(self, m: Member) -> Group | None:
-        """A group that `m` can join: of a value it reads, else of a reader of the same value."""
+        """A group that `m` can join: one that computes a value that `m` reads, else one that reads the same value."""
         candidates: dict[Group, None] = {}
         for p in sorted(m.preds, reverse=True):
             if any(v in m.reads for v in self.members[p].values):
                 candidates[self.home[p]] = None
-        for v in sorted(m.reads, key=lambda v: v.number):  # the same kernels every time
+        # In order of their numbers, not of hashes, so that the kernels are the same in every process.
+        for v in sorted(m.reads, key=lambda v: v.number):
             if v.info.size > 1:
                 candidates.update(dict.fromkeys(reversed(self.readers.get(v, [])[-8:])))
-        if not m.domain:  # scalars: any launch costs more than the work
+        if not m.domain:  # for scalars a launch costs more than the work
             candidates.update(dict.fromkeys(g for g in reversed(self.groups) if not g.domain and g.kind == "pointwise"))
         for g in candidates:
             if g.kind == "copy" or g.kind == "call" and not _is_product(g):
@@ -240,7 +245,7 @@ class _Grouping:
         return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
 
     def _reaches(self, g: Group, m: Member) -> bool:
-        """Does a path lead from `g` over another group to `m`?"""
+        """Whether a path leads from `g` through another group to `m`."""
         goals = {self.home[p].number for p in m.preds} - {g.number}
         stack, seen = list(g.succs), set(g.succs)
         while stack:
@@ -285,15 +290,16 @@ def _is_product(g: Group) -> bool:
 
 
 def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
-    """The results of a call's group once its kernel keeps the product's tiles at hand."""
+    """The results of a call's group whose kernel works on the tiles of a product."""
     product = g.members[0].values[0]
     return {product: (local(product.number, product.info.dtype), 0, True), **g.results}
 
 
 def _unfit(product: Member, m: Member) -> str | None:
-    """Why `m` cannot go on with the tiles of a product.
+    """The reason why `m` cannot continue with the tiles of a product.
 
-    Only updates of variables do: there are as many kinds of these as optimizers, and each kind is a kernel to compile.
+    Only updates of variables may: each kind of work is a kernel to compile, and updates are of few kinds, one for each
+    optimizer.
     """
     result = product.values[0]
     if m.reduces or any(v.kind != "variable" or v.info.dtype is not result.info.dtype for v in m.values):
@@ -307,7 +313,7 @@ def _unfit(product: Member, m: Member) -> str | None:
 
 
 def is_large(g: Group) -> bool:
-    """Do several cores share its work? Going from such a kernel to one of a single core, and back, takes time."""
+    """Whether several cores share its work. Changing between such a kernel and one for a single core takes time."""
     return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
 
 
@@ -323,7 +329,7 @@ def _kind(m: Member) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """What a member becomes inside a group."""
+    """A member as it is computed inside a group."""
 
     exprs: tuple[Expr, ...]
     full: bool
@@ -333,7 +339,7 @@ class _Joined:
 
 
 def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
-    """How `m` can be computed by `g`'s loop nest, or why not."""
+    """How the loop nest of `g` can compute `m`, or the reason why it cannot."""
     if not m.bodies:
         return _Joined((), True, 0, None, g.kind)
     axes, kind = g.axes, g.kind
@@ -365,7 +371,7 @@ def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
 def _resolve(
     g: Group, bodies: tuple[Expr, ...], ix: Indexing, mine: tuple[Expr, ...], row: tuple[Expr, ...], full: bool
 ) -> tuple[tuple[Expr, ...], int] | str:
-    """The bodies with loads of the group's own values replaced, and the level they wait for."""
+    """The bodies with the group's own values in place of loads, and the level of reductions for which they wait."""
     table: dict[Expr, Expr] = {}
     level = 0
     for load in dict.fromkeys(x for b in bodies for x in loads_of(b)):
@@ -406,6 +412,8 @@ def _limits(
         return "the kernel would have too many pointers"
     if sum(size_of(*e) for e in g.exprs) + size_of(*exprs) > MAX_NODES:
         return "the kernel would be too long"
+    if any(e.depth > MAX_DEPTH for e in exprs):
+        return "the kernel's expressions would be too deep"
     whole = full or m.reduces
     if level and whole and kind == "column":
         return "a column is known only after all rows were read"

@@ -1,7 +1,7 @@
 """Index arithmetic: affine normal forms and bounds of integer expressions over loop variables.
 
-Inlining a reshape or a slice into its consumer composes index maps; here the composition is made simple again,
-so that loads stay contiguous. Invariant: a simplified expression has the same value for every point of the
+Inlining a reshape or a slice into its consumer composes index maps. This module simplifies the composition, so that
+loads stay contiguous. Invariant: a simplified expression has the same value for every point of the
 domain given by `extents`.
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfnb.ir import scalar as s
-from tfnb.ir.scalar import COMPARE, Expr, const, rebuild, walk
+from tfnb.ir.scalar import Expr, const, rebuild, walk
 from tfnb.types import DType, bool_, int32, int64
 
 __all__ = ["Affine", "Index", "Indexing", "index_vars", "row_major"]
 
 INTS = (int32, int64)
+_COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 Bounds = tuple[int, int] | None
-Index = Expr | int  # one number of an index tuple
+Index = Expr | int  # an element of an index tuple
 
 
 class Affine:
@@ -30,12 +31,14 @@ class Affine:
         self.const = const
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
+        """The sum of this form and `factor` times the other."""
         terms = dict(self.terms)
         for atom, c in other.terms.items():
             terms[atom] = terms.get(atom, 0) + factor * c
         return Affine({a: c for a, c in terms.items() if c}, self.const + factor * other.const)
 
     def times(self, factor: int) -> Affine:
+        """This form times an integer."""
         return Affine().plus(self, factor) if factor else Affine()
 
     def single(self) -> Expr | None:
@@ -60,8 +63,9 @@ def index_vars(rank: int, dtype: DType = int32) -> tuple[Expr, ...]:
 
 
 class Indexing:
-    """Simplifies expressions over loop variables whose ranges are 0 .. extents[name] - 1, or what
-    `ranges` says."""
+    """Simplifies expressions over loop variables.
+
+    The range of a variable is 0 .. extents[name] - 1, unless `ranges` gives another one."""
 
     def __init__(
         self,
@@ -92,7 +96,7 @@ class Indexing:
         return tuple(out)
 
     def simplify(self, root: Expr) -> Expr:
-        """`root` with its index arithmetic in normal form and what bounds decide, decided."""
+        """`root` with its index arithmetic in normal form; what the bounds decide is replaced by its outcome."""
         done: dict[Expr, Expr] = {}
         for e in walk(root):
             args = tuple(done[a] for a in e.args)
@@ -109,7 +113,7 @@ class Indexing:
         return s.cast(e, dtype)
 
     def pure(self, e: Expr) -> bool:
-        """Is it made of loop variables and constants only?"""
+        """Whether the expression is made of loop variables and constants only."""
         found = self._pure.get(e)
         if found is None:
             if e.op in ("const", "index"):
@@ -154,7 +158,7 @@ class Indexing:
         return self._opaque(e)
 
     def _stays_within(self, a: Affine, dtype: DType) -> bool:
-        """Sums and products may be rearranged though they wrap, not what is divided then."""
+        """Whether the form stays within its type. Sums that wrap may be rearranged, but not be divided afterwards."""
         single = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
         return single or _within(self._range(a), dtype) is not None
 
@@ -181,8 +185,8 @@ class Indexing:
         inner, inner_divisor = e, c
         if e.op == "floordiv" and e.args[1].op == "const":
             inner, inner_divisor = e.args[0], c * e.args[1].value
-        quotient = s.binary("floordiv", inner, s.const(inner_divisor, inner.dtype))
-        remainder = s.binary("floormod", e, s.const(c, e.dtype))
+        quotient = s.floordiv(inner, s.const(inner_divisor, inner.dtype))
+        remainder = s.floormod(e, s.const(c, e.dtype))
         return whole.plus(Affine({quotient: 1})), Affine({remainder: 1})
 
     def _paired(self, a: Affine) -> Affine:
@@ -202,21 +206,21 @@ class Indexing:
         return a
 
     def build(self, a: Affine, dtype: DType | None = None) -> Expr:
-        """The expression of an affine form; loop variables first, by name. `dtype`: of a constant."""
+        """The expression of an affine form; loop variables come first. `dtype` is for a form without variables."""
         atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
         atoms += [t for t in a.terms if t.op != "index"]
         total: Expr | None = None
         for atom in atoms:
-            term = s.binary("mul", atom, s.wrapped(a.terms[atom], atom.dtype))
-            total = term if total is None else s.binary("add", total, term)
+            term = s.mul(atom, s.wrapped(a.terms[atom], atom.dtype))
+            total = term if total is None else s.add(total, term)
         if total is None:
             return s.wrapped(a.const, dtype or self.dtype)
-        return s.binary("add", total, s.wrapped(a.const, total.dtype))
+        return s.add(total, s.wrapped(a.const, total.dtype))
 
     # bounds
 
     def bounds(self, e: Expr) -> Bounds:
-        """The least and greatest value over the domain, or None when data decide, or it wraps."""
+        """The least and the greatest value over the domain; None if the value depends on data, or may wrap."""
         if e not in self._bounds:
             self._bounds[e] = _within(self._find_bounds(e), e.dtype)
         return self._bounds[e]
@@ -255,7 +259,7 @@ class Indexing:
         return _combined(e.op, args)  # type: ignore[arg-type]
 
     def _clamped(self, e: Expr) -> Bounds:
-        """max and min bound even what is not bounded itself, once both are there: max(min(x, n), 0)."""
+        """The bounds of max or min. Those of max(min(x, n), 0) exist even if those of x are not known."""
         a, b = (self.bounds(x) for x in e.args)
         if a is not None and b is not None:
             pick = max if e.op == "max" else min
@@ -269,7 +273,7 @@ class Indexing:
         return None
 
     def _decided(self, e: Expr) -> Expr:
-        """`e`, or what it must be given the bounds of its operands."""
+        """`e`, or a simpler expression with the same value if the bounds of the operands decide it."""
         if e.op == "where" and e.args[0].op == "const":
             return e.args[1] if e.args[0].value else e.args[2]
         if e.op == "where" and e.args[1] is e.args[2]:
@@ -278,7 +282,7 @@ class Indexing:
             return _logic(e)
         if e.op == "not" and e.args[0].op == "const":
             return const(not e.args[0].value, bool_)
-        if e.op in COMPARE or e.op in ("max", "min"):
+        if e.op in _COMPARISONS or e.op in ("max", "min"):
             a, b = (self.bounds(x) for x in e.args)
             if a is not None and b is not None:
                 return _compared(e, a, b)
@@ -286,12 +290,12 @@ class Indexing:
 
 
 def _within(bounds: Bounds, dtype: DType) -> Bounds:
-    """`bounds`, or None where the type does not reach so far."""
+    """`bounds`, or None if they exceed those of the type."""
     return bounds if bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max else None
 
 
 def rebuild_any(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """`rebuild`, with int32 and int64 operands brought together for `where`."""
+    """As `rebuild`; for `where`, operands of int32 and int64 are both made int64."""
     if args == e.args:
         return e
     if e.op == "where" and args[1].dtype is not args[2].dtype:

@@ -1,7 +1,8 @@
-"""Inlining: pointwise definitions are substituted into their consumers, or given memory.
+"""Inlining: each pointwise definition is either substituted into its consumers or given memory.
 
 A value is inlined when that costs no more than storing it: one use, or few cheap operations. Invariant: an inlined
-expression is evaluated before any write to a variable it reads; what is left loads only values with memory.
+expression is evaluated before any write to a variable it reads; the remaining definitions load only values that
+have memory.
 """
 
 from __future__ import annotations
@@ -27,43 +28,30 @@ from tfnb.codegen.fusion.values import (
 )
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.scalar import Expr, const, substitute, walk
+from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, substitute, walk
 
 __all__ = ["cost", "inline", "squeeze"]
 
-CHEAP = 6  # operations that are cheaper to do again than to store and load
-MAX_NODES = 400  # of an expression: larger ones compile slowly and spill
+CHEAP = 6  # the cost up to which computing a value again is cheaper than storing and loading it
+MAX_NODES = 400  # in one expression: larger ones compile slowly and do not fit the registers
+# Deeper expressions exceed the depth of calls that Python and compilers allow where they are printed and parsed.
+MAX_DEPTH = 100
 MAX_LOADS = 16
-MAX_OPERANDS = 32  # of one kernel: devices promise room for 128 pointers
-_SLOW = frozenset(
-    "exp expm1 log log1p tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc"
-    " erfinv lgamma digamma pow atan2 philox".split()
-)
-_WEIGHTS = {
-    "div": 4,
-    "sqrt": 4,
-    "rsqrt": 5,
-    "floordiv": 4,
-    "floormod": 4,
-    "truncmod": 4,
-    "recip": 4,
-    "const": 0,
-    "index": 0,
-    "local": 0,
-    "arg": 0,
-}
+MAX_OPERANDS = 32  # of one kernel: every device has room for 128 pointers
+# The costs of what is not a primitive; the others cost 1.
+_COSTS = {"const": 0, "index": 0, "local": 0, "arg": 0, "philox": SLOW}
 
 
 @remembered("costs of expressions", 8192)
 def cost(e: Expr) -> int:
-    """About how many cheap operations an expression takes."""
-    return sum(12 if x.op in _SLOW else _WEIGHTS.get(x.op, 1) for x in walk(e))
+    """The approximate cost of an expression, in cheap operations."""
+    return sum(p.cost if (p := PRIMITIVES.get(x.op)) else _COSTS.get(x.op, 1) for x in walk(e))
 
 
 def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[WhyNot]]:
-    """The definitions that get memory, with the others substituted into them, over squeezed domains.
+    """The definitions that get memory, with the others substituted into them, and the reasons for giving memory.
 
-    Without `fuse` all of them get memory: a compiler may round an expression otherwise than its parts.
+    Without `fuse` all of them get memory, because a compiler may round a whole expression differently from its parts.
     """
     inliner = _Inliner(lowered, fuse)
     for d in lowered.definitions:
@@ -72,6 +60,7 @@ def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[
 
 
 def bodies_of(d: Definition) -> tuple[Expr, ...]:
+    """The expressions of a definition; none for calls of library kernels and copies."""
     if isinstance(d, PointwiseDef):
         return d.bodies
     return (d.body,) if isinstance(d, ReduceDef) else ()
@@ -86,7 +75,7 @@ class _Inliner:
         self.parts = 0
         self.uses: dict[Value, list[tuple[Definition, list[Expr]]]] = {}
         self.needed: set[Value] = {v.value for v in lowered.outputs}
-        for d in reversed(lowered.definitions):  # what only the unused read is unused too
+        for d in reversed(lowered.definitions):  # a value that only unused definitions read is unused, too
             if isinstance(d, (CallDef, CopyDef)) or self._is_used(d):
                 self._count(d)
 
@@ -125,10 +114,10 @@ class _Inliner:
         self.roots.append(d)
 
     def _narrowed(self, d: PointwiseDef | ReduceDef, body: Expr) -> Expr:
-        """The body, with parts computed before where it reads more operands than a kernel takes."""
+        """The body; if it reads more operands than a kernel may have, parts of it become definitions before it."""
         while len({x.value.value for x in loads_of(body)}) > MAX_OPERANDS:
             if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
-                break  # each piece reads few
+                break  # the domain is cut into pieces that read few operands each
             part = _part(body)
             if part is None:
                 break
@@ -141,7 +130,7 @@ class _Inliner:
 
     def _expanded(self, body: Expr, ix: Indexing) -> Expr:
         table: dict[Expr, Expr] = {}
-        for load in loads_of(body):  # operands first: an index may itself be inlined
+        for load in loads_of(body):  # operands first, because an index may itself load an inlined value
             args = tuple(substitute(a, table) for a in load.args)
             inner = self.inlined.get(load.value.value)
             if inner is not None:
@@ -151,7 +140,7 @@ class _Inliner:
         return substitute(body, table)
 
     def _why_not(self, d: PointwiseDef, ix: Indexing) -> str | None:
-        """Why the definition gets memory; None if it is inlined."""
+        """The reason why the definition gets memory; None if it is inlined."""
         value, body = d.values[0], d.bodies[0]
         if d.pinned or len(d.values) > 1 or value.kind == "variable" or value in self.needed:
             return "its value is needed in memory"
@@ -161,6 +150,8 @@ class _Inliner:
         nodes, loads = size_of(body), len(loads_of(body))
         if nodes > MAX_NODES or loads > MAX_LOADS:
             return f"its expression has {nodes} nodes and {loads} loads"
+        if body.depth > MAX_DEPTH:
+            return f"its expression is {body.depth} operations deep"
         for consumer, _ in uses:
             late = self._too_late(d, consumer, ix)
             if late is not None:
@@ -180,7 +171,7 @@ class _Inliner:
         return None
 
     def _too_late(self, d: PointwiseDef, consumer: Definition, ix: Indexing) -> str | None:
-        """A variable it reads may have been written when the consumer runs."""
+        """The reason if a variable that is read may already be written when the consumer runs; else None."""
         idx = index_vars(len(d.domain))
         for load in loads_of(d.bodies[0]):
             v = load.value.value
@@ -219,7 +210,7 @@ def _canonical(load: Expr, consumer: Definition) -> bool:
 
 
 def _hoistable(load: Expr, consumer: Definition) -> bool:
-    """Does the loaded element not change along the innermost loop?"""
+    """Whether the loaded element is the same for all iterations of the innermost loop."""
     rank = len(consumer.domain)  # type: ignore[union-attr]
     last = f"i{rank - 1}"
     return not any(x.op == "load" or x.op == "index" and x.value == last for a in load.args for x in walk(a))
@@ -234,7 +225,7 @@ def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr
 
 
 def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, ...], tuple[int, ...]]:
-    """Domain, bodies and reduced axes without the dimensions of extent 1."""
+    """The domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
     kept = [k for k, n in enumerate(d.domain) if n != 1]
     fresh = index_vars(len(kept))
     old = index_vars(len(d.domain))

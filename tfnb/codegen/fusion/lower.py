@@ -2,7 +2,7 @@
 
 Elementwise ops, index functions and reductions become expressions; library ops keep their recipe; reshapes are
 views. Variables have versions: a node sees the writes that are ordered before it, and no other. Invariant: a
-definition's expressions name only values that an earlier definition, or nobody, writes.
+definition's expressions name only values that an earlier definition writes, or no definition at all.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelSite, TensorInfo
 from tfnb.ir.opdef import Kind, LowerSite, ReduceSpec
 from tfnb.ir.scalar import Expr, arg, substitute
-from tfnb.ir.scalar_host import scalar_exprs
+from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
-from tfnb.types import DType, int32
+from tfnb.types import DType, float32, int32
 
 __all__ = ["lower"]
 
@@ -51,9 +51,9 @@ def lower(
 ) -> Lowered:
     """The definitions of a specialised cluster.
 
-    `snapshots` makes every read of a variable that the cluster also writes go through a copy; needed only
-    when unordered reads and writes of several variables wait for each other. Without `optimize` a node's kernels
-    do not depend on what else is in the cluster.
+    `snapshots` makes every read of a variable that the cluster also writes go through a copy. This is needed only
+    when unordered reads and writes of several variables wait for each other. Without `optimize` the kernels of a node
+    do not depend on the other nodes of the cluster.
     """
     lowering = _Lowering(cluster, found, facts, snapshots, optimize)
     for position, node in enumerate(cluster.nodes):
@@ -127,7 +127,7 @@ class _Lowering:
                 before |= self.behind[p] | 1 << p
         self.behind.append(before)
 
-    # what a node reads
+    # the inputs of a node
 
     def _view(self, position: int, node: Node, i: int) -> View:
         """Input i as memory."""
@@ -161,7 +161,7 @@ class _Lowering:
         return seen
 
     def _unwritten(self, position: int, node: Node, i: int, view: View) -> View:
-        """The view, or one of a snapshot when the variable has been written in between."""
+        """The view, or a view of a snapshot if the variable has been written in between."""
         value = view.value
         if value.kind != "variable" or i in node.opdef.writes:
             return view
@@ -198,16 +198,16 @@ class _Lowering:
             same = uniform_value(array)
             if same is not None:
                 dtype = self.found.inputs[node.id][i].dtype
-                derived = node.inputs[i] not in self.constants and dtype is s.float32 and same != 0
+                derived = node.inputs[i] not in self.constants and dtype is float32 and same != 0
                 fixed = param(float(same), dtype) if derived else literal(same, dtype)
                 return lambda idx: fixed
         view = self._view(position, node, i)
         return lambda idx: element(view, tuple(_as_index(x) for x in idx))
 
-    # what a node defines
+    # the definitions of a node
 
     def _define(self, position: int, node: Node, k: int, body: Expr) -> None:
-        if Edge(node.id, k) in self.views:  # it is fed
+        if Edge(node.id, k) in self.views:  # the value is fed
             return
         info = self.found.outputs[node.id][k]
         value = self.value(info)
@@ -256,7 +256,7 @@ class _Lowering:
         return value
 
     def _passed_on(self, node: Node, values: tuple[Value, ...]) -> None:
-        """An output that is not a reference (TensorFlow calls some so) is the value just written."""
+        """The output of an op that writes a variable, if it is not a reference: the value that was just written."""
         if node.specs and not node.specs[0].ref:
             self.views[Edge(node.id, 0)] = View(values[0], values[0].info.shape)
 
@@ -301,7 +301,7 @@ class _Lowering:
         accumulated = accumulator(spec.combine, body.dtype, prod(domain[a] for a in spec.axes))
         result = arg(0, accumulated)
         finish = _stored(spec.finish(result) if spec.finish is not None else result, out.dtype)
-        counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is s.float32 and x.value != 0]
+        counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is float32 and x.value != 0]
         finish = substitute(finish, {x: param(x.value, x.dtype) for x in counts})
         if all(domain[a] == 1 for a in spec.axes):
             one = s.const(0, int32) if spec.combine.startswith("arg") else body
@@ -357,7 +357,7 @@ class _Lowering:
             for k, value in enumerate(outs):
                 self.views.setdefault(Edge(node.id, k), View(value, value.info.shape))
 
-    # the end
+    # the outputs of the cluster
 
     def result(self) -> Lowered:
         outputs: list[View] = []
@@ -389,13 +389,13 @@ def _stored(e: Expr, dtype: DType) -> Expr:
 
 
 def _broadcast(idx: Sequence[Expr], shape: tuple[int, ...], domain: tuple[int, ...]) -> list[Expr]:
-    """The index into an array of `shape` that is broadcast to `domain`."""
+    """The index tuple into an array of `shape` that is broadcast to `domain`."""
     inner = idx[len(domain) - len(shape) :]
     return [s.const(0, int32) if n == 1 else i for i, n in zip(inner, shape, strict=True)]
 
 
 def _squeezed(body: Expr, domain: tuple[int, ...], spec: ReduceSpec, rank: int) -> Expr:
-    """A body over a domain whose reduced axes have one element, over the output's loop variables instead."""
+    """A body in the loop variables of the output, instead of those of a domain whose reduced axes have one element."""
     out = index_vars(rank)
     source = index_vars(len(domain))
     table: dict[Expr, Expr] = {}

@@ -1,7 +1,7 @@
-"""Loop nests: the loops of a kernel with neighbouring dimensions merged.
+"""Loop nests: the loops of a kernel, in which neighbouring dimensions are merged.
 
-Two dimensions are one loop when every access walks them as one. Loads become linear positions here. Invariant: the
-merged nest visits the same elements in the same row-major order.
+Two dimensions become one loop if every access steps through them evenly. Index tuples of loads become linear positions.
+Invariant: the merged nest visits the same elements in the same row-major order.
 """
 
 from __future__ import annotations
@@ -32,14 +32,17 @@ class Loop:
         return f"n{self.name[1:]}"
 
     def var(self, dtype: DType) -> Expr:
+        """The loop variable as an expression."""
         return s.index(self.name, dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """`loops` from the outermost to the innermost; `exprs` over them, with loads at linear positions; `at`
-    the linear position of the current element, `kept_at` of the current element of the kept dimensions. `dense`: the
-    elements lie in row-major order, one after the other."""
+    """Loops from the outermost to the innermost, and the expressions over them, whose loads are at linear positions.
+
+    `at` is the linear position of the current element, `kept_at` its position in an array of the dimensions that are
+    not reduced. `dense` says that the elements lie in row-major order without gaps.
+    """
 
     loops: tuple[Loop, ...]
     exprs: tuple[Expr, ...]
@@ -49,14 +52,14 @@ class Nest:
     dense: bool = True
 
     def strides(self) -> dict[str, str]:
-        """What the steps of `at` along the loops are called: s0 along i0, or what the extent of the next loop is."""
+        """The names of the strides of `at` by loop: s0 for i0, or the name of the next loop's extent if that is it."""
         names = {n.name: f"s{n.name[1:]}" for n in self.loops}
         if self.dense and len(self.loops) > 1:
             names[self.loops[-2].name] = self.loops[-1].size
         return names
 
     def kept_strides(self) -> dict[str, str]:
-        """The same of `kept_at`."""
+        """The names of the strides of `kept_at` by loop."""
         kept = [n for n in self.loops if not n.reduced]
         names = {n.name: f"kept_s{n.name[1:]}" for n in kept}
         if len(kept) > 1:
@@ -65,6 +68,7 @@ class Nest:
 
     @property
     def indexing(self) -> Indexing:
+        """Index arithmetic with the extents of these loops."""
         return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
 
 
@@ -73,8 +77,8 @@ def make_nest(
 ) -> Nest:
     """The nest over `domain`, whose dimensions `axes` are reduced.
 
-    `at` is where the current element lies, if not in row-major order from the start. `limit` is the largest
-    number of elements any array has: indices are long from 2**31 on.
+    `at` is the position of the current element, if it is not that of row-major order. `limit` is the number of elements
+    of the largest array: from 2**31 - 64 on indices are long.
     """
     axes = frozenset(axes)
     dtype = int64 if limit >= LONG_FROM else int32
@@ -126,7 +130,7 @@ def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
 
 
 def _merge(domain: Sequence[int], axes: frozenset[int], forms: list[Affine], idx: Sequence[Expr]) -> list[list[int]]:
-    """Runs of dimensions that are one loop."""
+    """Runs of dimensions, each of which becomes one loop."""
     pinned = {v for f in forms for t in f.terms if t.op != "index" for v in walk(t) if v.op == "index"}
     runs: list[list[int]] = []
     for d in range(len(domain)):

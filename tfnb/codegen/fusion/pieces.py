@@ -1,7 +1,8 @@
 """Pieces: a domain cut along one dimension into parts that read different operands.
 
-A concatenation of twenty tensors, or the sum of twenty padded ones, would look at twenty operands per element; cut
-where its conditions change, each part reads its own. Invariant: the regions cover the domain, each element once.
+In a concatenation of twenty tensors, or a sum of twenty padded ones, every element would test twenty operands. If
+the domain is cut where the conditions change, each part reads only its own operand. Invariant: the regions cover the
+domain, each element once.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from tfnb.ir.scalar import Expr, substitute
 __all__ = ["Region", "regions_of"]
 
 MAX_PIECES = 512
-BIG = 32 * 1024  # elements from which a launch costs less than reading a second operand in vain
+BIG = 32 * 1024  # elements from which on another launch costs less than testing a second operand for each element
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """`stores` over loop variables of `domain`; the element goes to position `at` (None: row-major)."""
+    """Stores over the loop variables of `domain`. An element goes to position `at`; None stands for row-major order."""
 
     domain: tuple[int, ...]
     stores: list[tuple[Value, Expr]]
@@ -32,7 +33,7 @@ class Region:
 
 
 def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int) -> list[Region]:
-    """The whole domain, or the pieces that are cheaper."""
+    """The pieces of the domain if they are cheaper, else the whole domain as one region."""
     whole = [Region(domain, list(stores), limit)]
     size = 1
     for n in domain:

@@ -1,7 +1,7 @@
 """Segments: the innermost loop cut where a condition on its variable changes.
 
-The pieces of a concatenation or the margins of a padding become loops of their own, in which conditions are decided
-and clamped indices plain. Invariant: the segments cover the dimension, each element once.
+The pieces of a concatenation and the margins of a padding become loops of their own, in which the conditions are
+decided and indices need no clamping. Invariant: the segments cover the dimension, each element once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tfnb.ir.scalar import Expr, walk
 
 __all__ = ["MAX_SEGMENTS", "Segment", "cuts_along", "split_segments"]
 
-MAX_SEGMENTS = 5  # more make long kernels
-# where `variable + k OP 0` and `-variable + k OP 0` change, past -k and k
+MAX_SEGMENTS = 5  # more segments would make the kernel long
+# how far past -k and k the outcomes of `variable + k OP 0` and `-variable + k OP 0` change
 _SWITCH = {"lt": (0, 1), "ge": (0, 1), "le": (1, 0), "gt": (1, 0)}
 
 
@@ -32,7 +32,7 @@ class Segment:
 
 
 def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) -> list[Segment]:
-    """One segment, or as many as make the expressions simpler."""
+    """The segments that make the expressions simpler, or one for the whole dimension."""
     ix = nest.indexing
     cuts = sorted(cuts_along([e for _, e in stores], inner, ix))
     if not cuts or len(cuts) >= MAX_SEGMENTS:
@@ -46,9 +46,9 @@ def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) ->
 
 
 def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
-    """Where conditions on the variable of `inner` change."""
+    """The values of the variable of `inner` at which conditions on it change."""
     cuts: set[int] = set()
-    either: list[int] = []  # max and min may change at either side of where their operands are equal
+    either: list[int] = []  # max and min may change on either side of the value at which their operands are equal
     for e in walk(*exprs):
         if e.op in ("floordiv", "floormod"):
             cuts |= _multiples(e, inner, ix)
@@ -74,7 +74,7 @@ def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
 
 
 def _multiples(e: Expr, inner: Loop, ix: Indexing) -> set[int]:
-    """Where the quotient of the variable by a constant changes, if that is seldom."""
+    """The values at which the quotient of the variable by a constant changes, if there are few."""
     if not ix.pure(e) or e.args[1].op != "const":
         return set()
     form, divisor = ix.affine(e.args[0]), int(e.args[1].value)

@@ -1,7 +1,8 @@
 """Specialisation: a cluster's shape functions run with concrete shapes (OSDI'16, section 3.3).
 
-What depends only on shapes, constants and the given `shape_values` is computed here by host kernels and never
-becomes a kernel; without folding, only what shapes need and what both compute to the same bit. Invariant: afterwards
+Values that depend only on shapes, constants and the given `shape_values` are computed here by host kernels and never
+become kernels. Without folding, these are only the values that shapes need, and those that the host and the device
+compute to the same bit. Invariant: afterwards
 every input and output of every node has a dtype and a concrete shape.
 """
 
@@ -23,14 +24,14 @@ from tfnb.errors import (
 from tfnb.ir.const import MAX_RANK, foldable, vector_length
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, Infer, Kind
-from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, unknown_shape
 
 __all__ = ["Specialized", "infer_context", "specialize"]
 
-_MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to carry in the program
+_MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to store in the program
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +65,8 @@ def specialize(
 ) -> Specialized:
     """Concrete shapes for all nodes of `cluster`.
 
-    Without `fold` a node's value does not depend on who else is in the cluster: no device's sine is the host's.
+    Without `fold` the value of a node does not depend on the other nodes of the cluster: for instance, the host and the
+    devices compute different sines.
     Raises `ShapeError` naming the node whose shapes do not fit, `UnimplementedError` for an op or
     dtype that no kernel serves, `FailedPreconditionError` for a variable read before it has a shape.
     """
@@ -144,7 +146,7 @@ def _variable(found: Specialized, node: Node, info: TensorInfo | None) -> None:
 
 
 def _input_spec(found: Specialized, e: Edge) -> TensorSpec:
-    """What is known of an input: all, except for a variable that has no value yet."""
+    """The dtype and shape of an input, which are known except for a variable without a value."""
     variable = found.variable_of.get(e)
     if variable is not None and variable not in found.variables:
         return found.specs[variable]
@@ -180,14 +182,14 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
 
 
 def infer_context(found: Specialized, node: Node) -> Infer:
-    """What a shape function may look at, once all is known."""
+    """The argument of a shape function when all shapes are known."""
     return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
 
 
 def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
-    """What the node's shape function sees of its inputs; with `partial`, what its `partial` sees.
+    """The argument of the node's shape function, or with `partial` that of its function `partial`.
 
-    A vector that is too long for a shape is an error in a shape function, and mere data in a `partial`.
+    A vector that is too long for a shape is an error in a shape function, and ordinary data in `partial`.
     """
 
     def value(i: int) -> np.ndarray | None:
@@ -214,7 +216,7 @@ def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], part
 
 
 def _note_reads(found: Specialized, node: Node) -> None:
-    """Notes the variables without a value that the node reads, even where the value will change nothing."""
+    """Notes the variables without a value that the node reads, even if the value has no effect."""
     if node.opdef.shape_only:
         return
     passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
@@ -225,7 +227,7 @@ def _note_reads(found: Specialized, node: Node) -> None:
 
 
 def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]) -> None:
-    """Follows written and passed-on references, and gives variables the shape they are assigned."""
+    """Follows references through the node, and gives variables the shape of the value that is assigned."""
     opdef = node.opdef
     for i in opdef.writes:
         variable = found.variable_of.get(node.inputs[i])
@@ -244,7 +246,7 @@ def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], o
 
 
 def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
-    """Computes the node's outputs now if all they depend on is known; says whether it did."""
+    """Computes the outputs of the node now if all they depend on is known. Returns whether it did."""
     opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
     if opdef.kind is not Kind.COMPUTE or not outputs or any(e in found.variable_of for e in edges):
         return opdef.kind is not Kind.COMPUTE or not outputs and not opdef.writes
@@ -265,7 +267,7 @@ def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], f
 
 
 def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
-    """Without folding, only what shapes need, and whole numbers: the host and every device give the same of these."""
+    """Whether the node is computed here: without folding, only if shapes need its value, or it has exact integers."""
     if found.shaping is None or node.id in found.shaping or node.opdef.shape_only:
         return True
     return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))

@@ -1,8 +1,8 @@
 """Values and definitions: a specialised cluster in the form that fusion works on.
 
-A `Value` is a dense array that may get memory; a `Definition` says how it comes to be, as an expression of the
-element at the loop variables i0, i1, ... Invariant: each computed value has one definition; each version of a
-variable after the first is written by one.
+A `Value` is a dense array that may get memory. A `Definition` says how it is computed, as an expression of the element
+at the loop variables i0, i1, ... Invariant: each computed value has one definition, and so has each version of a
+variable after the first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfnb.caches import remembered
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.scalar import Expr, make
-from tfnb.types import DType, bool_, int32, int64, uint8
+from tfnb.types import DType, bool_, float32, int32, int64, uint8
 
 __all__ = [
     "LONG_FROM",
@@ -41,12 +41,15 @@ __all__ = [
 ]
 
 Number = bool | int | float | np.generic
-LONG_FROM = 2**31 - 64  # from so many elements on, sizes and indices are long
+LONG_FROM = 2**31 - 64  # the number of elements from which on sizes and indices are long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """`kind`: input, const or variable (number `index`), or computed; `version` counts a variable's writes."""
+    """A dense array.
+
+    `kind` is input, const or variable (number `index`), or computed; `version` counts the writes of a variable.
+    """
 
     number: int
     info: TensorInfo
@@ -56,7 +59,7 @@ class Value:
 
     @property
     def memory(self) -> object:
-        """What tells the memory of the value apart: all versions of a variable have the same."""
+        """The identity of the value's memory, which all versions of a variable share."""
         return ("variable", self.index) if self.kind == "variable" else self
 
     def __repr__(self) -> str:
@@ -73,6 +76,7 @@ class View:
 
     @property
     def info(self) -> TensorInfo:
+        """The dtype and the shape of the view."""
         return TensorInfo(self.value.info.dtype, self.shape)
 
 
@@ -85,10 +89,11 @@ class PointwiseDef:
     label: str
     values: tuple[Value, ...]
     bodies: tuple[Expr, ...]
-    pinned: bool = False  # must have memory of its own (a snapshot)
+    pinned: bool = False  # it must have memory of its own, because it is a snapshot
 
     @property
     def domain(self) -> tuple[int, ...]:
+        """The shape over which the bodies are computed."""
         return self.values[0].info.shape
 
 
@@ -141,7 +146,7 @@ class CallDef:
 
     @property
     def reads(self) -> tuple[Value, ...]:
-        """What must be in memory before: the inputs, and the bias that is added at the store."""
+        """The values that must be in memory before: the inputs, and the bias that is added at the store."""
         return tuple(v.value for v in (*self.ins, *([] if self.bias is None else [self.bias])))
 
 
@@ -162,7 +167,7 @@ Definition = PointwiseDef | ReduceDef | CallDef | CopyDef
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """`definitions` in an order of data flow; `outputs[i]` the view that is cluster output i.
+    """A lowered cluster: `definitions` in an order of data flow; `outputs[i]` is the view that is cluster output i.
 
     `behind[p]` is the bit set of positions whose nodes are ordered before the node at position p; `writers`
     maps (variable, version) to the position of the node that writes it.
@@ -177,8 +182,8 @@ class Lowered:
 
 
 def compute_dtype(dtype: DType) -> DType:
-    """What arithmetic on elements of a dtype is done in: 16-bit floats are storage only."""
-    return s.float32 if dtype.is_floating and dtype.size == 2 else dtype
+    """The dtype in which elements of a dtype are computed: 16-bit floats are for storage only."""
+    return float32 if dtype.is_floating and dtype.size == 2 else dtype
 
 
 def element(view: View, idx: Sequence[Expr]) -> Expr:
@@ -187,7 +192,7 @@ def element(view: View, idx: Sequence[Expr]) -> Expr:
 
 
 def local(name: object, dtype: DType) -> Expr:
-    """A value that the kernel holds at this place (the result of a reduction of the same row)."""
+    """A value that the kernel holds in a local, such as the result of a reduction of the same row."""
     return make("local", (), dtype, name)
 
 
@@ -202,7 +207,7 @@ def literal(value: Number, dtype: DType) -> Expr:
         return (
             s.const(value, dtype)
             if dtype.size != 2 or not dtype.is_floating
-            else s.cast(s.const(float(value), s.float32), dtype)
+            else s.cast(s.const(float(value), float32), dtype)
         )
     return s.const(bool(value), bool_)
 

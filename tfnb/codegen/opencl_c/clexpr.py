@@ -1,4 +1,4 @@
-"""Scalar expressions printed as OpenCL C: the text of an expression, and the declarations of what it is made of.
+"""Printer of scalar expressions: the text of an expression in OpenCL C, and declarations of the locals in it.
 
 Every expression is computed once, at the outermost loop level where its operands are known; at the innermost
 level it is a vector over the innermost loop. Invariant: a printed name is defined in a scope that encloses its use.
@@ -9,41 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tfnb.codegen.fusion.nest import Nest
-from tfnb.codegen.opencl_c.ctypes import constant, mask_like, register_type, wrapped
+from tfnb.codegen.opencl_c.ctypes import constant, mask_like, register_type
 from tfnb.codegen.opencl_c.kerneltext import KernelText
+from tfnb.codegen.opencl_c.primitives import PrimitiveWriter
 from tfnb.codegen.opencl_c.tree import Block, Call, Declare
-from tfnb.errors import InternalError, UnimplementedError
-from tfnb.ir.scalar import COMPARE, PREDICATE, Expr, walk
+from tfnb.errors import InternalError
+from tfnb.ir.scalar import PRIMITIVES, Expr, Primitive, walk
 from tfnb.types import DType, float32, float64, int32
 
 __all__ = ["Printer"]
 
 INNER = 9  # the level of the innermost, vectorised loop
-_SYMBOLS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "bitand": "&",
-    "bitor": "|",
-    "bitxor": "^",
-}
-_BUILTIN = frozenset("sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split())
-_SPECIAL = frozenset("erfinv digamma".split())
-# Integers in these are mostly shapes, with this role.
+# Integer constants in these operations are mostly sizes, which get names with this role.
 _SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fromkeys(("add", "sub"), "n_offset")
 _SIZED["mul"] = "n_factor"
-_WRAPPING = frozenset("add sub mul neg".split())
-_TWICE = frozenset(("max", "min", "isnan", "pow"))  # their text names the operand twice
-# What locals are called that are not called as their operation is.
+# The names of locals whose names are not those of their operations.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
 
@@ -52,14 +32,15 @@ class Printer:
     """Prints the expressions of one kernel.
 
     `levels` gives the loop level of each index variable and local (0: outside all loops); `lanes` is 1 for scalar
-    code. `open_inner` starts a new body of the innermost loop.
+    code. `Body.open_inner` begins a new body of the innermost loop.
     """
 
     def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int) -> None:
         self.kernel, self.indexing, self.levels, self.lanes = kernel, nest.indexing, dict(levels), lanes
+        self.writer = PrimitiveWriter(kernel, nest.indexing, lanes)
         self.strides = {nest.kept_at: nest.kept_strides(), nest.at: nest.strides()}
         self.scopes: dict[int, Block] = {}
-        # By expression; four random words by what they are made of.
+        # The names by level and expression; those of four random words by their operands.
         self.names: dict[int, dict[object, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
@@ -67,13 +48,15 @@ class Printer:
         self.inner = ""
 
     def count(self, roots: Iterable[Expr]) -> None:
-        """Notes how often each expression is used, so that what is used once can stand inside its user."""
+        """Counts the uses of each expression, so that one that is used once can be written inside its user."""
         roots = list(roots)
         for e in roots:
             self.counts[e] = self.counts.get(e, 0) + 1
         for e in walk(*roots):
+            primitive = PRIMITIVES.get(e.op)
+            uses = 2 if primitive is not None and primitive.repeats else 1
             for a in e.args:
-                self.counts[a] = self.counts.get(a, 0) + (2 if e.op in _TWICE else 1)
+                self.counts[a] = self.counts.get(a, 0) + uses
 
     def open(self, level: int, block: Block) -> None:
         """Declarations of `level` go to `block` from now on."""
@@ -81,24 +64,26 @@ class Printer:
         self.names[level] = {}
 
     def level(self, e: Expr) -> int:
-        found = self._level.get(e)
-        if found is None:
-            if e.op in ("index", "local"):
-                found = self.levels[e.value]
-            else:
-                found = max((self.level(a) for a in e.args), default=0)
-            self._level[e] = found
-        return found
+        """The innermost loop level at which one of the variables and locals in `e` is set."""
+        found = self._level
+        if e not in found:
+            for x in walk(e):
+                if x not in found:
+                    known = x.op in ("index", "local")
+                    found[x] = self.levels[x.value] if known else max((found[a] for a in x.args), default=0)
+        return found[e]
 
     def forget(self, name: object, level: int) -> None:
-        """A local becomes known at `level`; expressions seen before are looked at again."""
+        """Makes a local known at `level`; the levels of expressions are computed anew."""
         self.levels[name] = level
         self._level.clear()
 
     def vector(self, e: Expr) -> bool:
+        """Whether the expression is a vector over the innermost loop."""
         return self.lanes > 1 and self.level(e) == INNER
 
     def typename(self, dtype: DType, vector: bool) -> str:
+        """The C type of an element in a register, or of a vector of this kernel's width."""
         return register_type(dtype) + (str(self.lanes) if vector else "")
 
     def term(self, e: Expr, user: int | None = None) -> str:
@@ -151,123 +136,21 @@ class Printer:
             return self._convert(e, level, vector)
         if e.op == "where":
             return self._where(e, level, vector)
-        args = [self._operand(k, e, level, vector) for k in range(len(e.args))]
-        if e.op in COMPARE:
-            return self._compare(e, args, vector)
-        return self._arithmetic(e, args, vector)
+        primitive = PRIMITIVES[e.op]
+        args = [self._operand(k, primitive, e, level, vector) for k in range(len(e.args))]
+        return self.writer.text(primitive, e, args, vector)
 
-    def _operand(self, k: int, e: Expr, level: int, vector: bool) -> str:
+    def _operand(self, k: int, primitive: Primitive, e: Expr, level: int, vector: bool) -> str:
+        """C text of an operand. A scalar among vectors becomes a vector, unless C's operator accepts a scalar."""
         a = e.args[k]
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
             text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
             return f"(int{self.lanes})({text})" if vector else text
         mixed = vector and not self.vector(a)
-        plain = e.op in _SYMBOLS and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
+        plain = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
         if mixed and not (plain and (a.op != "const" or a.dtype in (float32, float64))):
             return self.broadcast(a, level)
         return self.term(a, level)
-
-    def _arithmetic(self, e: Expr, args: list[str], vector: bool) -> str:
-        op, dtype = e.op, e.args[0].dtype
-        if op in _WRAPPING and not vector and self._may_overflow(e):
-            return wrapped(_SYMBOLS["sub" if op == "neg" else op], ["0", *args][-2:], dtype)
-        if op in _SYMBOLS:
-            return self._narrow(e, f"({args[0]} {_SYMBOLS[op]} {args[1]})", vector)
-        if op == "neg":
-            return self._narrow(e, f"(-{args[0]})", vector)
-        if op == "not":
-            return f"(~{args[0]})" if vector else f"(!{args[0]})"
-        if op == "bitnot":
-            return self._narrow(e, f"(~{args[0]})", vector)
-        if op in PREDICATE:
-            return self._predicate(op, args[0], dtype, vector)
-        if dtype.is_floating:
-            return self._narrow(e, self._float_call(e, args, dtype), vector)
-        return self._integer_call(e, args, dtype, vector)
-
-    def _may_overflow(self, e: Expr) -> bool:
-        """Could an integer leave its type, for all that is known? The arithmetic of indices does not."""
-        d = e.dtype
-        if not d.is_integer or d.is_unsigned and d.size >= 4:
-            return False
-        return self.indexing.bounds(e) is None
-
-    def _float_call(self, e: Expr, args: list[str], dtype: DType) -> str:
-        op, wide = e.op, register_type(dtype)
-        width = self.lanes if self.vector(e) else 1
-        if op == "div":
-            return f"({args[0]} / {args[1]})"
-        if op == "recip":
-            return f"({constant(1, dtype)} / {args[0]})"
-        if op == "abs":
-            return f"fabs({args[0]})"
-        if op == "pow" and e.args[1].op == "const" and e.args[1].value in (1.0, 2.0):
-            return args[0] if e.args[1].value == 1.0 else f"({args[0]} * {args[0]})"
-        if op in _BUILTIN and not (op == "erf" and wide == "float"):
-            return f"{op}({args[0]})"
-        if op == "atan2":
-            return f"atan2({args[0]}, {args[1]})"
-        if op == "max" and e.args[1].op == "const" and e.args[1].value == e.args[1].value:
-            return f"({args[0]} < {args[1]} ? {args[1]} : {args[0]})"
-        if op == "min" and e.args[1].op == "const" and e.args[1].value == e.args[1].value:
-            return f"({args[0]} > {args[1]} ? {args[1]} : {args[0]})"
-        lanes = op == "digamma" and width > 1
-        if op in _SPECIAL and not (wide == "float" and (op == "erfinv" or lanes)):
-            self.kernel.need("fused/special.clh", wide, width)
-            return f"t_{op}({args[0]})"
-        self.kernel.need("lib/math.clh", wide, width)
-        return f"t_{op}({', '.join(args)})"
-
-    def _integer_call(self, e: Expr, args: list[str], dtype: DType, vector: bool) -> str:
-        b = e.args[1] if len(e.args) > 1 else None
-        fixed = int(b.value) if b is not None and b.op == "const" else None
-        safe = fixed is not None and fixed not in (0, -1)
-        positive = fixed is not None and fixed > 0
-        at_least_zero = self.indexing.pure(e.args[0]) and (self.indexing.bounds(e.args[0]) or (-1, 0))[0] >= 0
-        if (
-            e.op in ("div", "truncmod")
-            and safe
-            or (e.op in ("floordiv", "floormod") and safe and (at_least_zero and positive or dtype.is_unsigned))
-        ):
-            sign = "/" if e.op in ("div", "floordiv") else "%"
-            return self._narrow(e, f"({args[0]} {sign} {args[1]})", vector)
-        if e.op in ("shl", "shr") and fixed is not None and 0 <= fixed < 8 * dtype.size:
-            return self._narrow(e, f"({args[0]} {'<<' if e.op == 'shl' else '>>'} {fixed})", vector)
-        if e.op not in ("abs", "sign", "max", "min", "div", "floordiv", "floormod", "truncmod", "pow", "shl", "shr"):
-            raise UnimplementedError(f"no OpenCL form of {e.op} for {dtype.name}")
-        self.kernel.need("fused/integers.clh", register_type(dtype), self.lanes if vector else 1)
-        return f"t_{e.op}({', '.join(args)})"
-
-    def _narrow(self, e: Expr, text: str, vector: bool) -> str:
-        """Arithmetic in C widens small integers, and 16-bit floats are computed in float: back to the type."""
-        d = e.dtype
-        if d.is_floating and d.size == 2:
-            return self._rounded(text, d, vector)
-        if not vector and d.is_integer and d.size < 4:
-            return f"(({d.cl}){text})"
-        return text
-
-    def _rounded(self, text: str, dtype: DType, vector: bool) -> str:
-        self.kernel.need(f"fused/{dtype.name}.clh", "", self.lanes if vector else 1)
-        return f"round_{dtype.name}({text})"
-
-    def _compare(self, e: Expr, args: list[str], vector: bool) -> str:
-        dtype = e.args[0].dtype
-        if dtype.is_bool and e.op not in ("eq", "ne") and vector:
-            args = [f"({a} & 1)" for a in args]
-        text = f"({args[0]} {_SYMBOLS[e.op]} {args[1]})"
-        return self._as_mask(text, dtype, vector)
-
-    def _as_mask(self, text: str, dtype: DType, vector: bool) -> str:
-        wide = dtype.is_bool or dtype.size == 4 or dtype.is_floating and dtype.size == 2
-        return text if not vector or wide else f"convert_int{self.lanes}{text}"
-
-    def _predicate(self, op: str, x: str, dtype: DType, vector: bool) -> str:
-        if op == "isnan":
-            return self._as_mask(f"({x} != {x})", dtype, vector)
-        infinity = constant(float("inf"), dtype)
-        sign = "==" if op == "isinf" else "<"
-        return self._as_mask(f"(fabs({x}) {sign} {infinity})", dtype, vector)
 
     def _where(self, e: Expr, level: int, vector: bool) -> str:
         condition, a, b = e.args
@@ -286,13 +169,13 @@ class Printer:
         if d.is_bool:
             zero = constant(0, x.dtype)
             zero = f"({self.typename(x.dtype, True)})({zero})" if vector else zero
-            return self._as_mask(f"({text} != {zero})", x.dtype, vector)
+            return self.writer.as_mask(f"({text} != {zero})", x.dtype, vector)
         if vector and x.dtype.is_bool:
             text, source = f"({text} & 1)", f"int{self.lanes}"
         else:
             source = self.typename(x.dtype, vector)
         if d.is_floating and d.size == 2 and x.dtype is not d:
-            return self._rounded(text if source == target else f"convert_{target}({text})", d, vector)
+            return self.writer.rounded(text if source == target else f"convert_{target}({text})", d, vector)
         if source == target:
             return text
         return f"convert_{target}({text})" if vector else f"({target}){_wrapped(text)}"
@@ -358,7 +241,7 @@ def _wrapped(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without one enclosing pair of parentheses."""
+    """The text without one enclosing pair of parentheses."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

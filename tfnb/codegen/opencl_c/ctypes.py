@@ -38,7 +38,7 @@ def register_type(dtype: DType) -> str:
 
 
 def vector_lanes(dtypes: Iterable[DType]) -> int:
-    """Lanes that fill 64 bytes with the widest of the types."""
+    """The number of lanes with which the widest of the types fills 64 bytes."""
     return 8 if any(d.size == 8 for d in dtypes) else 16
 
 
@@ -53,7 +53,7 @@ def mask_type(dtype: DType) -> str:
 
 
 def mask_like(mask: str, dtype: DType, lanes: int) -> str:
-    """A mask of ints as one whose lanes are as wide as those of `dtype`."""
+    """A mask of ints, converted to lanes as wide as those of `dtype`."""
     return mask if register_size(dtype) == 4 else f"convert_{mask_type(dtype)}{lanes}({mask})"
 
 
@@ -73,8 +73,10 @@ def constant(value: bool | int | float, dtype: DType) -> str:
 
 
 def wrapped(symbol: str, args: Sequence[str], dtype: DType) -> str:
-    """Arithmetic of two scalars that wraps: C leaves open what signed numbers do past their ends, and a compiler takes
-    it that they do not come there (a square is not negative). Small types are computed as int, where ushort's overflow.
+    """C text of an operation on two integers that wraps at the ends of their type.
+
+    C does not define the overflow of signed numbers, and a compiler assumes that there is none (that a square is not
+    negative, for example). Small types are computed as int, in which the product of two ushorts can overflow.
     """
     wide = "ulong" if dtype.size == 8 else "uint"
     a, b = (f"({wide}){x}" for x in args)

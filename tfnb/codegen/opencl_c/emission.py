@@ -1,4 +1,4 @@
-"""Emission: what all generated kernels share: launch geometry, and the launch records they become.
+"""Emission: the geometry of launches, and the record of a finished kernel, for all kinds of generated kernels.
 
 Invariant: a `Generated` is complete: text with a placeholder name, arguments in the order of the parameters.
 """
@@ -17,7 +17,7 @@ from tfnb.codegen.program import DeviceFacts
 __all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
 
 NAME = "KERNEL_NAME"
-SMALL = 48 * 1024  # cheap operations that one core does before a second one would have started
+SMALL = 48 * 1024  # cheap operations: one core does so many before a second one would have started
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Geometry:
 
     @property
     def items(self) -> int:
+        """The number of work-items."""
         return self.groups * self.local
 
 
@@ -43,14 +44,16 @@ class Generated:
     numbers: tuple[float, ...]
     needs: tuple[tuple[str, str, int], ...]
     geometry: Geometry
-    aligned: frozenset[Value] = frozenset()  # read only at the element that is written
-    parameters: tuple[str, ...] = ()  # their declarations
-    has_local: bool = False  # it declares local memory, which only a kernel may
-    touched: Mapping[Value, int] = field(default_factory=dict)  # bytes read, at most, of what is not read whole
+    aligned: frozenset[Value] = frozenset()  # values that are read only at the element that is written
+    parameters: tuple[str, ...] = ()  # the declarations of all parameters
+    has_local: bool = False  # it declares local memory, which only a kernel may do, not a function
+    touched: Mapping[Value, int] = field(
+        default_factory=dict
+    )  # the largest number of bytes read of each value that is not read as a whole
 
 
 def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
-    """How many work-items share `tasks` equal parts of `work` cheap operations."""
+    """The geometry for `tasks` equal parts of `work` cheap operations in all."""
     if facts.kind == "gpu":
         local = 64
         return Geometry(max(1, min(1024, -(-tasks // local))), local)

@@ -1,9 +1,9 @@
 """KernelText: parameters, library parts and lines of one generated kernel.
 
-Kernels that do the same to other tensors have the same text, and so are compiled once. That is why no name comes from
-a graph: arrays are called by what the kernel does with them (in_1, out_1), locals by the operation that computes them
-(exp_2), sizes by their role (n_rows), each numbered in order of first use. Which nodes a launch computes is said beside
-it (`program.Launch`). Invariant: equal work gives equal text, whatever the nodes are called.
+Kernels that do the same work on other tensors have the same text, and so are compiled once. That is why no name comes
+from the graph: arrays have names by their use in the kernel (in_1, out_1), locals by the operation that computes them
+(exp_2), sizes by their role (n_rows), each with a number in order of first use. The record of a launch has the nodes
+that it computes (`program.Launch`). Invariant: equal work gives equal text, whatever the names of the nodes are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[a-z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Memory that a kernel needs while it runs; `key` tells the scratches of a kernel, or of a pair of them, apart."""
+    """Memory that a kernel needs while it runs; `key` identifies it within the kernel, or the pair of kernels."""
 
     key: str
     nbytes: int
@@ -40,13 +40,16 @@ class Param:
     written: bool
 
     def declared(self) -> str:
+        """The declaration in the kernel's head."""
         return f"__global {'' if self.written else 'const '}{self.ctype} *{self.name}"
 
 
 @dataclass(slots=True, eq=False)
 class KernelText:
-    """Collects a kernel. `wide`: sizes do not fit an int and stand in the text. `outputs`: the memory that the kernel
-    writes (`Value.memory`). `sizes`: the names of the arguments, by key and number."""
+    """Collects the parameters and library parts of a kernel.
+
+    `wide` says that sizes do not fit an int and are written into the text. `outputs` is the memory that the kernel
+    writes (`Value.memory`). `sizes` has the names of the size arguments, by key and number."""
 
     wide: bool = False
     outputs: frozenset[object] = frozenset()
@@ -69,7 +72,7 @@ class KernelText:
         return self.named(what, self.locals)
 
     def named(self, what: str, number: int) -> str:
-        """A new name, which counts in `width` as one letter and a number."""
+        """A new name; `width` counts it as one letter and the number, however long it is."""
         count = self.names[what] = self.names.get(what, 0) + 1
         name = f"{what}_{count}"
         self.surplus[name] = len(name) - len(str(number)) - 1
@@ -78,21 +81,21 @@ class KernelText:
     def width(self, text: str) -> int:
         """The length of an expression, in which a name counts as one letter and a number, however long it is.
 
-        What is too wide becomes a local of its own. A device may compute a product and a sum of one expression as one
-        operation, which rounds once, so that this must follow from the work, not from what the names are.
+        An expression that is too wide becomes a local. A device may compute a product and a sum in one expression as
+        one operation, which rounds once, so the results must not depend on the lengths of names.
         """
         return len(text) - sum(self.surplus.get(word, 0) for word in _WORD.findall(text))
 
     def need(self, file: str, ctype: str, lanes: int) -> None:
-        """The kernel uses the library template `file` for this type and width."""
+        """Notes that the kernel uses the library template `file` for this type and width."""
         self.needs[(file, ctype, lanes)] = None
 
     def size(self, n: int, role: str, key: object = None) -> str:
-        """A number of elements or rows, or a stride: an argument, unless it is so small that it is structure.
+        """C text of a number of elements or rows, or of a stride: an argument, or the number itself from -1 to 1.
 
-        `role` says what the number is, and becomes the argument's name. Two sizes share an argument where they have the
-        same `key` (the role, where none is given), not because their numbers happen to be equal: the text then is the
-        same for shapes in which they differ. One role with several numbers has several arguments.
+        `role` says what the number is, and becomes the argument's name. Two equal sizes share an argument only if they
+        have the same `key` (by default the role), so that the text stays the same for shapes in which they differ. A
+        role with several numbers has several arguments.
         """
         if -2 < n < 2 or self.wide:
             text = f"{n}L" if self.wide else str(n)
@@ -106,11 +109,11 @@ class KernelText:
         return name
 
     def extent(self, loop: Loop) -> str:
-        """The extent of a loop: n0 that of i0."""
+        """C text of the extent of a loop: n0 for i0."""
         return self.size(loop.extent, loop.size)
 
     def number(self, x: float) -> str:
-        """A float that follows from shapes: an argument."""
+        """The name of an argument for a float that follows from the shapes."""
         return self.numbers.setdefault(x, f"x{len(self.numbers)}")
 
     def pointer(self, value: Value) -> str:
@@ -119,7 +122,7 @@ class KernelText:
         return self._param(value.memory, "out" if written else "in", memory_type(value.info.dtype), value, written)
 
     def scratch(self, what: str, key: object, ctype: str, elements: int) -> str:
-        """The name of scratch memory for so many elements; `what` and `key` tell it apart."""
+        """The name of scratch memory for `elements` elements; `what` and `key` identify it."""
         target = Scratch(f"{what} {key}", elements * (8 if ctype in ("double", "long", "ulong") else 4))
         return self._param(("scratch", target.key), what, ctype, target, True)
 
@@ -136,6 +139,7 @@ class KernelText:
     # accesses
 
     def read(self, pointer: str, at: str, dtype: DType) -> str:
+        """C text that reads the element at `at` into a register."""
         if dtype.is_bool:
             return f"({pointer}[{at}] != 0)"
         if dtype.name == "float16":
@@ -145,6 +149,7 @@ class KernelText:
         return f"{pointer}[{at}]"
 
     def read_vector(self, pointer: str, at: str, dtype: DType, lanes: int) -> str:
+        """C text that reads `lanes` elements from `at` on."""
         address = pointer if at == "0" else f"{pointer} + {at}"
         if dtype.is_bool:
             return f"convert_int{lanes}(vload{lanes}(0, {address}) != (uchar{lanes})(0))"
@@ -155,6 +160,7 @@ class KernelText:
         return f"vload{lanes}(0, {address})"
 
     def gather(self, pointer: str, at: str, dtype: DType, lanes: int, index: DType) -> str:
+        """C text that reads one element for each lane of the vector `at`, whose dtype is `index`."""
         if index is int64:
             at = f"convert_long{lanes}({at})"
         kind = "half" if dtype.name == "float16" else memory_type(dtype)
@@ -179,22 +185,22 @@ class KernelText:
         return Store(pointer, at, text, kind, lanes, live)
 
     def lane_index(self, name: str, lanes: int) -> str:
-        """The innermost loop variable of each lane; lanes past the end repeat the last element."""
+        """C text of the innermost loop variable in each lane; lanes past the end repeat the last element."""
         return f"lane_index{'_long' if self.wide else ''}{lanes}({name}, live)"
 
     def signature(self, name: str) -> str:
-        """The kernel's head; pointers first, then sizes and numbers."""
+        """The head of the kernel: pointers, then sizes, then numbers."""
         return f"__kernel void {name}(\n" + wrapped(self.parameters())
 
     def parameters(self) -> list[str]:
-        """Their declarations, in the order of the arguments."""
+        """The declarations of the parameters, in the order of the arguments."""
         kind = self.index_type
         parts = [p.declared() for p in self.params.values()]
         return parts + [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
 
 
 def wrapped(parts: list[str]) -> str:
-    """A list in parentheses, the first of which is open, over as many lines as it needs."""
+    """The rest of a list after its opening parenthesis, broken into lines."""
     lines, line = [], "   "
     for k, part in enumerate(parts):
         text = part + ("," if k + 1 < len(parts) else ")")

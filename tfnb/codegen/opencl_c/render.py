@@ -1,4 +1,4 @@
-"""Rendering: a tree as lines of OpenCL C.
+"""Rendering: writes the tree of a kernel as lines of OpenCL C.
 
 Invariant: the text follows from the tree alone; a loop's or condition's body of one statement has no braces.
 """
@@ -21,7 +21,7 @@ def render(block: Block, depth: int = 0) -> list[str]:
 
 def _block(block: Block, margin: str, lines: list[str]) -> None:
     for node in block:
-        if isinstance(node, Declare):  # most are
+        if isinstance(node, Declare):  # most statements have no body
             lines.append(margin + _declare(node))
         elif isinstance(node, (For, If, Range)):
             _nested(node, margin, lines)
@@ -30,8 +30,10 @@ def _block(block: Block, margin: str, lines: list[str]) -> None:
 
 
 def _nested(node: For | If | Range, margin: str, lines: list[str]) -> None:
-    """A head and its body."""
-    braces = len(node.body) != 1 or isinstance(node, Range)  # RANGE is a macro, whose loop a reader does not see
+    """The lines of a statement with a body: its head, and the body one level deeper."""
+    braces = len(node.body) != 1 or isinstance(
+        node, Range
+    )  # RANGE is a macro, in which a reader does not see the loop, so it always has braces
     lines.append(f"{margin}{_head(node)} {{" if braces else margin + _head(node))
     _block(node.body, margin + INDENT, lines)
     if braces:

@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(slots=True, eq=False)
 class Declare:
-    """A local variable, with its first value or without; `length`: an array of so many elements."""
+    """The declaration of a local, perhaps with its first value; with `length` it is an array of so many elements."""
 
     ctype: str
     name: str
@@ -37,7 +37,7 @@ class Declare:
 
 @dataclass(slots=True, eq=False)
 class Assign:
-    """A local gets another value, or with `op` one that is combined with the one it has."""
+    """The assignment of a value to a local; with `op`, as in `+=`, the value is combined with the former one."""
 
     name: str
     value: str
@@ -46,10 +46,10 @@ class Assign:
 
 @dataclass(slots=True, eq=False)
 class Store:
-    """`value` goes to element `at` of `pointer`, whose elements are of `ctype` in memory.
+    """The store of `value` at element `at` of `pointer`, whose elements are of `ctype` in memory.
 
-    With more than one lane the value is a vector, which goes to the elements from `at` on; of these only the first
-    `live` are written where `live` is given.
+    With more than one lane the value is a vector, which is written to the elements from `at` on. If `live` is given,
+    only the first `live` lanes are written.
     """
 
     pointer: str
@@ -62,7 +62,7 @@ class Store:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A function or a macro of the kernel library, called for what it does; a macro without operands has None."""
+    """The call of a function or macro of the kernel library; for a macro without operands `args` is None."""
 
     name: str
     args: tuple[str, ...] | None
@@ -70,12 +70,12 @@ class Call:
 
 @dataclass(slots=True, eq=False)
 class Return:
-    """The work-item has nothing to do, or is done."""
+    """The end of a work-item that has nothing to do, or nothing more."""
 
 
 @dataclass(slots=True, eq=False)
 class If:
-    """The body runs where the condition holds."""
+    """A condition and the body that runs if it holds."""
 
     condition: str
     body: Block
@@ -83,7 +83,7 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class For:
-    """A loop of every work-item from `begin` to before `end`."""
+    """A loop from `begin` up to, but without, `end`, which each work-item runs as a whole."""
 
     ctype: str
     name: str
@@ -95,7 +95,7 @@ class For:
 
 @dataclass(slots=True, eq=False)
 class Range:
-    """A loop from 0 to before `end` that all work-items share, each taking a part in whole steps."""
+    """A loop from 0 up to, but without, `end`, whose steps are divided among all work-items."""
 
     ctype: str
     name: str
@@ -109,7 +109,7 @@ Block = list[Statement]
 
 
 def vector_loop(ctype: str, name: str, begin: str, end: str, lanes: int, body: Block) -> For:
-    """A loop over vectors; `live` is how many lanes of the vector at hand lie before the end."""
+    """A loop over vectors, in which the local `live` is the number of lanes that lie before the end."""
     return For(ctype, name, begin, end, str(lanes), [live_lanes(name, end, lanes), *body])
 
 

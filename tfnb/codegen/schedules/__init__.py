@@ -1,1 +1,1 @@
-"""How the work of one group is laid out over loops, lanes and work-groups: a kernel of each kind."""
+"""Schedules: they lay the work of a group out over loops, lanes and work-groups; a file for each kind of kernel."""

@@ -1,6 +1,6 @@
-"""What the schedules of generated kernels share: a nest's printer with its scopes, and the variables of its loops.
+"""Bodies of generated kernels, for all schedules: the printer of a nest with its scopes, and its loop variables.
 
-Invariant: what a body stores was computed before anything of its vector is written.
+Invariant: a body computes all values of a vector before it writes any of them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tfnb.types import DType, int64
 
 __all__ = ["Body", "Stored", "dtypes_of", "extent", "kernel_for", "row_variables", "split_loops"]
 
-Stored = tuple[Value, Expr]  # an array, and the expression of each of its elements
+Stored = tuple[Value, Expr]  # an array, and the expression of its elements
 
 
 def kernel_for(nest: Nest, stores: Iterable[Stored]) -> KernelText:
-    """A new kernel over a nest, which writes what `stores` says."""
+    """A new kernel over a nest, which will write the arrays of `stores`."""
     return KernelText(nest.dtype is int64, frozenset(v.memory for v, _ in stores))
 
 
 class Body:
-    """The printer of a nest with its scopes: `top` (once), `row` (per row) and `inner` (per vector)."""
+    """The printer of a nest and its scopes, run once (`top`), for each row (`row`) and for each vector (`inner`)."""
 
     def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int) -> None:
         self.kernel, self.nest, self.lanes = kernel, nest, lanes
@@ -45,7 +45,7 @@ class Body:
         return self.inner
 
     def store(self, stores: list[Stored], position: Expr | None = None) -> None:
-        """Computes all values, then writes them, at the nest's position or at the one that is given."""
+        """Computes all values, then writes them, at the position of the nest or at the given one."""
         terms = [self.printer.broadcast(e) for _, e in stores]
         at = self.printer.position(self.nest.at if position is None else position, INNER, "out", raw=True)
         for (value, _), text in zip(stores, terms, strict=True):
@@ -61,7 +61,7 @@ class Body:
 
 
 def dtypes_of(exprs: list[Expr]) -> set[DType]:
-    """The dtypes of what is loaded or computed per element; index arithmetic does not count."""
+    """The dtypes of the values that are loaded or computed for each element, without those of index arithmetic."""
     found = set()
     for e in walk(*exprs):
         if e.op not in ("index", "const", "local") and not (e.dtype.is_integer and e.args and _index_only(e)):
@@ -86,12 +86,12 @@ def extent(loops: Iterable[Loop]) -> int:
 
 
 def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:
-    """The outer loops and the innermost one, which always exists."""
+    """The outer loops and the innermost one; a nest without loops has one of a single iteration."""
     return (loops[:-1], loops[-1]) if loops else ((), Loop("i0", 1, False))
 
 
 def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> Block:
-    """The variables of `loops`, made from their joint number `row`."""
+    """Declarations of the variables of `loops`, computed from the number `row` of the iteration of all of them."""
     kind, rest = kernel.index_type, row
     lines: Block = []
     for k, loop in reversed(list(enumerate(loops))):

@@ -1,8 +1,8 @@
 """Chains: small kernels that follow each other, in one launch.
 
-A launch costs more than such a kernel's work, and one thread that does all of them finds what the one before left
-in its cache. Each becomes a function, and a kernel calls them in turn. Invariant: the work is that of the parts, one
-work-item doing them one after the other.
+A launch costs more than the work of such a kernel, and one thread that runs all of them has the results of the last one
+in its cache. Each kernel becomes a function, and a new kernel calls the functions in turn. Invariant: one work-item
+does the work of all parts, one after the other.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["as_part", "chain_name", "chain_text", "part_name"]
 
 
 def part_name(entry: str) -> str:
-    """The name of the function that does what the kernel `entry` does."""
+    """The name of the function that does the work of the kernel `entry`."""
     return f"part_{entry}"
 
 
 def chain_name(entries: Sequence[str]) -> str:
-    """The name of the kernel that is made of others: all their numbers and what the first does."""
+    """The name of the kernel that is made of others: the numbers of all, and the name of the first."""
     numbers = [e.split("_")[0] for e in entries]
     return "_".join([*numbers, *entries[0].split("_")[1:]])
 

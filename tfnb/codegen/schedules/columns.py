@@ -1,8 +1,8 @@
 """Column kernels: reductions over outer dimensions while the innermost is kept.
 
-Lanes are columns. Few columns are summed up in registers, many in scratch memory while the rows stream by; work is
-split by rows, and a second kernel joins the parts and does what is done per column. Invariant: sums of a column
-never depend on the number of lanes.
+Each lane is a column. Few columns are added up in registers; many are added up in scratch memory, row by row. The work
+is split by rows, and a second kernel adds the parts and does the work on each column. Invariant: the sum of a column
+does not depend on the number of lanes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tfnb.codegen.schedules.rows import Plan, Reduction, needed_plan
 
 __all__ = ["emit_columns"]
 
-BLOCK = 256  # rows that add up one after the other before their sums join the others
-NARROW = 4  # up to so many vectors of columns are summed up in registers
+BLOCK = 256  # the number of rows that are added up before their sum is added to the total
+NARROW = 4  # up to so many vectors of columns are added up in registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Accumulator:
-    """State number `state` of a reduction; `name` is that of the local that holds a vector of it."""
+    """State number `state` of a reduction; `name` is the name of the local that holds a vector of it."""
 
     reduction: Reduction
     state: int
@@ -94,7 +94,7 @@ class _Accumulator:
 
     @property
     def total(self) -> str:
-        """The pointer to the sums of all rows, where columns are many, and the local of the sum, where they are few."""
+        """The name of the sums of all rows: a pointer if there are many columns, a local if there are few."""
         return f"{self.name}_total"
 
     @property
@@ -225,7 +225,7 @@ class _Main(Body):
         return [*block, For(kind, "block", "q_begin", "q_end", step, statements)]
 
     def scratch(self, what: str) -> list[str]:
-        """Where the scratch memory of the task begins, by accumulator."""
+        """The address at which the scratch memory of the task begins, by accumulator."""
         padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
         bases = [self.kernel.scratch(what, j, a.ctype, elements) for j, a in enumerate(self.accs)]
         return [f"{base} + task * {padded}" for base in bases]
@@ -237,7 +237,7 @@ class _Main(Body):
 
 
 def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
-    """The rows of a task, and the number that is left of the task's for its columns."""
+    """Declarations of the rows of a task, and the rest of its number, which says its columns."""
     kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
     if shape.splits == 1:
         return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
@@ -250,7 +250,7 @@ def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
 
 
 def _task_columns(kernel: KernelText, plan: Plan, shape: _Shape, task: str) -> Block:
-    """The columns and the batch element of a task."""
+    """Declarations of the columns and the batch element of a task."""
     kind, columns = kernel.index_type, kernel.extent(plan.kept_loops[-1])
     begin, end, row = "0", columns, task
     if shape.blocks > 1:
@@ -262,13 +262,13 @@ def _task_columns(kernel: KernelText, plan: Plan, shape: _Shape, task: str) -> B
 
 
 def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
-    """The variables of a task: its rows, its columns, its batch element."""
+    """Declarations of the variables of a task: its rows, its columns and its batch element."""
     rows, rest = _task_rows(kernel, shape)
     return [*rows, *_task_columns(kernel, plan, shape, rest)]
 
 
 class _Final(Body):
-    """What is done per column once its sums are there."""
+    """The work on each column when its sums are complete."""
 
     def __init__(self, plan: Plan, kernel: KernelText) -> None:
         levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}
@@ -308,7 +308,7 @@ def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
 
 
 def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
-    """Each task sums up one part of the rows."""
+    """The kernel in which each task adds up one part of the rows."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     main = _Main(plan, kernel, shape)
     head = _head(kernel, plan, shape)
@@ -323,7 +323,7 @@ def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
 
 
 def _join(plan: Plan, shape: _Shape) -> Generated:
-    """One task per batch element and block of columns: adds the parts, then works on the sums."""
+    """The kernel that adds the parts and works on the sums, with a task for each batch element and block of columns."""
     kernel = kernel_for(plan.nest, plan.kept)
     final, accs, i = _Final(plan, kernel), _accumulators(plan, kernel), plan.kept_loops[-1].name
     padded, many = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")

@@ -1,8 +1,8 @@
 """Combining: the accumulators of a reduction in vector and scalar code.
 
-Each reduction keeps one state, argmax and argmin two (the best value and its index). Long float sums add up in
-blocks, so that their error grows with the square root of the length's root. Invariant: NaN wins in max and min,
-ties in argmax and argmin go to the first index.
+A reduction has one state; argmax and argmin have two, the best value and its index. Long sums of floats are added up
+in blocks, so that their error grows with the fourth root of the length. Invariant: max and min of values with a NaN
+are NaN; argmax and argmin of equal values are the first index.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tfnb.types import DType, int32, int64
 
 __all__ = ["Combine"]
 
-# the index of an accumulator that has seen no better value than the neutral one
+# the index of an accumulator that has met no better value than the neutral one
 FIRST_NONE = {int32: "INT_MAX", int64: "LONG_MAX"}
 
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """The code of one reduction; `dtype` is that of the values that are combined, `result` that of the result."""
+    """The code of one reduction; `dtype` is the dtype of the combined values, `result` that of the result."""
 
     name: str
     dtype: DType
@@ -37,6 +37,7 @@ class Combine:
 
     @property
     def arg(self) -> bool:
+        """Whether the result is a position (argmax or argmin)."""
         return self.name.startswith("arg")
 
     @property
@@ -46,11 +47,11 @@ class Combine:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the accumulators are called."""
+        """The names of the accumulators."""
         return (self.name, f"{self.name}_at") if self.arg else (self.name,)
 
     def neutral(self, state: int, vector: bool = False) -> str:
-        """What an accumulator starts with."""
+        """C text of the value with which an accumulator starts."""
         if state == 1:
             return FIRST_NONE[self.result]
         if self.name in ("any", "all"):
@@ -105,13 +106,13 @@ class Combine:
 
     @staticmethod
     def _mask(text: str, lanes: int, of: DType, to: DType) -> str:
-        """A mask of lanes as wide as those of `of`, as one of lanes as wide as those of `to`."""
+        """A mask whose lanes are as wide as those of `of`, converted to lanes as wide as those of `to`."""
         if lanes == 1 or register_size(of) == register_size(to):
             return text
         return f"convert_{mask_type(to)}{lanes}({text})"
 
     def shown(self, index: str, lanes: int = 1) -> Assign:
-        """An index that is still the neutral one becomes 0."""
+        """C text of an index, in which 0 stands for the neutral one."""
         none, zero = FIRST_NONE[self.result], "0"
         if lanes > 1:
             kind = f"({register_type(self.result)}{lanes})"
@@ -119,7 +120,7 @@ class Combine:
         return Assign(index, f"{index} == {none} ? {zero} : {index}")
 
     def across(self, kernel: KernelText, acc: tuple[str, ...], lanes: int) -> tuple[Block, tuple[str, ...]]:
-        """Combines the lanes: statements, and the scalar states."""
+        """Statements that combine the lanes, and the names of the scalar states."""
         kind = register_type(self.dtype)
         kernel.need("lib/reduce.clh", "int" if self.dtype.is_bool else kind, lanes)
         if self.arg:
@@ -133,5 +134,5 @@ class Combine:
         return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
 
     def outcome(self, states: tuple[str, ...]) -> str:
-        """The result from the scalar or vector states."""
+        """C text of the result, given the scalar or vector states."""
         return states[0] if not self.arg else states[1]

@@ -1,7 +1,7 @@
-"""Pointwise kernels: every output element from elements of the inputs, one pass over the domain.
+"""Pointwise kernels: one pass over the domain computes every output element from elements of the inputs.
 
-The innermost loop is vectorised, the outer ones are walked as rows. Invariant: each output element is written
-once, after everything of its vector was read, so an output may lie where an input lay.
+The innermost loop is vectorised; an iteration of the outer ones is a row. Invariant: each output element is written
+once, after all operands of its vector have been read, so an output may use the memory of an input.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
 
 
 def stores_of(group: Group, needed: frozenset[object]) -> list[Stored]:
-    """What the members write over the whole domain."""
+    """The values that the members write over the whole domain, with their expressions."""
     return [
         (v, e)
         for m, es, full in zip(group.members, group.exprs, group.full, strict=True)
@@ -47,7 +47,7 @@ def stores_of(group: Group, needed: frozenset[object]) -> list[Stored]:
 
 
 def biggest(group: Group) -> int:
-    """The largest number of elements any array of the group has."""
+    """The number of elements of the group's largest array."""
     values = [v for m in group.members for v in m.values] + list(group.reads)
     size = 1
     for n in group.domain:
@@ -81,7 +81,7 @@ def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
 
 
 def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
-    """Bytes that `size` iterations can read of what is larger: rows by number, out of a table."""
+    """The most bytes that `size` iterations can read of larger arrays, as rows of a table by their numbers."""
     loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
     read = {v: n * size * v.info.dtype.size for v, n in loads.items()}
     written = {v for v, _ in stores}
@@ -89,7 +89,7 @@ def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
 
 
 def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
-    """The loop over a nest of one loop, whose vectors are tasks."""
+    """The statements for a nest of one loop; each vector is a task."""
     body.printer.count(e for _, e in stores)
     body.open_inner()
     body.store(stores)
@@ -99,7 +99,7 @@ def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
 
 
 def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> Range:
-    """Rows are tasks; where rows are few, so are their blocks."""
+    """The statements for a nest of several loops: each row is a task, or each block of a row if there are few rows."""
     kernel, kind = body.kernel, body.kernel.index_type
     rows = extent(outer)
     blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
@@ -142,7 +142,7 @@ def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
 
 
 def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:
-    """A kernel of scalars: one work-item, no loop."""
+    """The kernel of a group of scalars: one work-item without a loop."""
     block: Block = [If("get_global_id(0)", [Return()])]
     printer = Printer(kernel, nest, {}, 1)
     printer.open(0, block)

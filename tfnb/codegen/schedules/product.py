@@ -1,7 +1,7 @@
-"""Product kernels: what is done with each element of a matrix product is done where its tile is computed.
+"""Product kernels: the work on the elements of a matrix product is done when its tile has been computed.
 
-The update of a weight takes over its gradient so: the gradient is never in memory, and the lines of the weight
-and its slots come while the tile is being multiplied. Invariant: a tile's elements are each taken over once.
+The update of a weight uses its gradient in this way: the gradient is never in memory, and the cache lines of the weight
+and its slots are loaded while the tile is multiplied. Invariant: each element of a tile is used exactly once.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tfnb.ir.kernelcall import Product
 
 __all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
-PANEL = 12  # rows of a tile, as far as the number of groups goes
-LONG = 1 << 25  # multiplications that take more than a quarter of a millisecond
+PANEL = 12  # the rows of a tile, as the number of groups is computed
+LONG = 1 << 25  # so many multiplications take more than a quarter of a millisecond
 
 
 def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated:
-    """The kernel of a product and the members that go on with it."""
+    """The kernel of a product and of the members that continue with its tiles."""
     call = group.members[0].definition
     if not isinstance(call, CallDef) or call.product is None:
         raise InternalError("a group of a product begins with something else")
@@ -51,13 +51,13 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
 
 
 def _groups(p: Product, units: int) -> int:
-    """One for each core if the product is so short that its start counts, more for an even end of a long one."""
+    """The number of work-groups: one for each core if the product is short, else more, so that all end together."""
     parts = units if p.m * p.n * p.k < LONG else 4 * units
     return min(-(-p.m // PANEL), parts)
 
 
 def _store(body: Body, stores: list[Stored]) -> None:
-    """Computes all values of a vector, then writes the lanes that no vector before it had."""
+    """Computes all values of a vector, then writes the lanes that no earlier vector has written."""
     kernel = body.kernel
     terms = [body.printer.broadcast(e) for _, e in stores]
     at = body.printer.position(body.nest.at, INNER, "out", raw=True)
@@ -68,7 +68,7 @@ def _store(body: Body, stores: list[Stored]) -> None:
 def _loops(
     kernel: KernelText, p: Product, a: str, b: str, element: str, body: Body, touched: list[str], kind: str
 ) -> Block:
-    """Blocks of columns, panels of rows, tiles, and the vectors of a tile."""
+    """The loops over blocks of columns, panels of rows, tiles, and the vectors of a tile."""
     m, n, k = kernel.size(p.m, "m"), kernel.size(p.n, "n"), kernel.size(p.k, "k")
     lanes = body.lanes
     vector: Block = [
@@ -106,12 +106,12 @@ def _loops(
 
 
 def is_small_product(call: CallDef) -> bool:
-    """Is it a product that one work-item may compute as a part of a generated program?"""
+    """Whether one work-item may compute the product as a part of a generated program."""
     return call.product is not None and call.product.small and call.site.epilogue.activation in ("none", "relu")
 
 
 def emit_small_product(call: CallDef) -> Generated:
-    """The kernel of such a product, with its bias and activation."""
+    """The kernel of a small product, with its bias and activation."""
     p = call.product
     if p is None:
         raise InternalError(f"{call.label} is no product")

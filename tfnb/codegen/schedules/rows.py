@@ -1,8 +1,8 @@
-"""Row kernels: reductions over the innermost dimensions, with the work on the same rows around them.
+"""Row kernels: reductions over the innermost dimensions, and the work on the same rows before and after them.
 
-A row is walked in phases: a phase computes the reductions whose operands are known and stores what no longer
-waits for one; results of reductions stay in registers. Softmax is one such kernel. Invariant: what a phase reads of
-the row's own results was finished by an earlier phase.
+A row is processed in phases: a phase computes the reductions whose operands are known, and stores the values that do
+not wait for a reduction any more. Results of reductions stay in registers. Softmax is such a kernel. Invariant: a
+phase reads only results of reductions that an earlier phase has finished.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables
 from tfnb.codegen.schedules.combine import Combine
 from tfnb.codegen.schedules.pointwise import biggest
-from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
+from tfnb.types import int32
 
 __all__ = ["Plan", "Reduction", "emit_rows", "needed_plan"]
 
-BLOCK = 8192  # elements that add up one after the other before their sum joins the others
-KEEP_COST = 12  # an expression used in two phases that costs this much is kept in scratch memory
+BLOCK = 8192  # the number of elements that are added up before their sum is added to the total
+KEEP_COST = 12  # an expression of this cost or more is kept in scratch memory if two phases use it
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A reduction of a group: `name` is that of its local, `body` over the nest's loops."""
+    """A reduction of a group: `name` is the name of its local, `body` an expression over the loops of the nest."""
 
     name: int
     combine: Combine
@@ -43,7 +43,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A reducing group over its nest: reductions, stores over the whole domain by level, stores per kept element."""
+    """A reducing group over its nest: reductions, stores over the whole domain with their levels, stores per row."""
 
     nest: Nest
     reductions: tuple[Reduction, ...]
@@ -53,10 +53,12 @@ class Plan:
 
     @property
     def kept_loops(self) -> tuple[Loop, ...]:
+        """The loops over dimensions that stay."""
         return tuple(n for n in self.nest.loops if not n.reduced)
 
     @property
     def reduced_loops(self) -> tuple[Loop, ...]:
+        """The loops over dimensions that are reduced."""
         return tuple(n for n in self.nest.loops if n.reduced)
 
     @property
@@ -66,7 +68,7 @@ class Plan:
 
 
 def make_plan(group: Group) -> Plan:
-    """The group's expressions over its merged nest, sorted by what they are for."""
+    """The group's expressions over its merged nest, as reductions and stores."""
     flat = [e for es in group.exprs for e in es]
     nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
     done = iter(nest.exprs)
@@ -157,7 +159,7 @@ class _Rows(Body):
                 self.finish(r, states)
 
     def finish(self, r: Reduction, states: tuple[str, ...]) -> None:
-        """Makes the result known to the expressions that wait for it."""
+        """Makes the result of a reduction known to the expressions that wait for it."""
         if r.combine.arg:
             self.row.append(r.combine.shown(states[1]))
         self.printer.locals[r.name] = r.combine.outcome(states)
@@ -180,7 +182,7 @@ class _Rows(Body):
         states: tuple[str, ...] = (x,)
         if r.combine.arg:
             index = self.kernel.lane_index(self.last.name, self.lanes)
-            narrow = self.kernel.wide and r.combine.result is s.int32
+            narrow = self.kernel.wide and r.combine.result is int32
             states = (x, f"convert_int{self.lanes}({index})" if narrow else index)
         self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
 
@@ -208,7 +210,7 @@ class _Rows(Body):
         blocked: bool,
         bounds: tuple[str, str] | None,
     ) -> For:
-        """The loops over the reduced dimensions; `bounds` of the outermost of them when rows are split."""
+        """The loops over the reduced dimensions; `bounds` are those of the outermost one if rows are split."""
         kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
         n = kernel.extent(self.last)
         begin, end = bounds if bounds and not self.outer else ("0", n)
@@ -239,7 +241,7 @@ class _Rows(Body):
         return For(kind, "block", begin, end, rows, [*start, some, *join])
 
     def store_kept(self) -> None:
-        """Writes what there is one of per row."""
+        """Writes the values of which a row has one."""
         at = self.printer.position(self.nest.kept_at, 1, "out")
         terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
         for (v, _), text in zip(self.plan.kept, terms, strict=True):
@@ -307,7 +309,7 @@ class _Part:
 
 
 def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, list[_Part]]:
-    """The scratch memory in which the two kernels of split rows meet."""
+    """The scratch memory by which the two kernels of split rows pass partial results."""
     parts: dict[Reduction, list[_Part]] = {}
     for k, r in enumerate(plan.reductions):
         kinds = [register_type(d) for d in r.combine.states]
@@ -316,7 +318,7 @@ def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, 
 
 
 def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
-    """Each task reduces one part of one row."""
+    """The kernel in which each task reduces one part of one row."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     body = _Rows(plan, kernel)
     rows = extent(plan.kept_loops)
@@ -341,7 +343,7 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
 
 
 def _combined(plan: Plan, splits: int, rows: int) -> Generated:
-    """Adds the parts of each row and does the work on the results."""
+    """The kernel that combines the parts of each row and does the work on the results."""
     kernel = kernel_for(plan.nest, plan.kept)
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])

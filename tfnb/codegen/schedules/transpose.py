@@ -1,7 +1,7 @@
-"""Transposing kernels: pointwise work that reads some operand across its rows.
+"""Transposing kernels: pointwise work in which some operand is read across its rows.
 
-Where a load runs along another loop than the innermost, square tiles of it are loaded along its own rows and
-transposed in registers; the rest of the work then goes on row by row. Invariant: every cache line of the source is
+If a load is contiguous along another loop than the innermost one, square tiles are loaded along the rows of the source
+and transposed in registers. The rest of the work is then done row by row. Invariant: every cache line of the source is
 read once per tile, not once per element.
 """
 
@@ -27,7 +27,7 @@ from tfnb.ir.scalar import Expr, walk
 
 __all__ = ["emit_transpose"]
 
-SMALL = 1024  # elements: below, a gather is as good
+SMALL = 1024  # elements: for smaller domains a gather is as fast
 
 
 def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated | None:
@@ -106,7 +106,7 @@ class _Tiled:
         return assemble(kernel, [*self.body.top, loop], geometry(facts, tasks, work))
 
     def _tile(self, k: int, load: Expr) -> Block:
-        """Statements that load a tile and transpose it; its rows become the values of the load."""
+        """Statements that load a tile and transpose it. The rows of the transposed tile are the values of the load."""
         kernel, lanes, name = self.kernel, self.lanes, f"tile{k}"
         form = self.nest.indexing.affine(load.args[0])
         pointer, parts = kernel.pointer(load.value), []

@@ -1,16 +1,16 @@
-"""The handwritten digits of the first tutorials, behind `input_data.read_data_sets`.
+"""The handwritten digits of TensorFlow's first tutorials, which `input_data.read_data_sets` returns.
 
-Shipped are 8,500 training and 1,500 test digits of the MNIST database (source and licence:
-README.md in this folder). Invariant: reading needs no network; a folder of the user's own is used
-when it holds the files.
+The package contains 8,500 training and 1,500 test digits of the MNIST database (source and licence: README.md in this
+folder). Invariant: reading needs no network; a folder of the user is used if it contains the files.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from tfnb.datasets.batches import DataSet, Datasets, dense_to_one_hot
 from tfnb.datasets.idx import read_idx
@@ -26,7 +26,7 @@ FILES = (
 )
 CLASSES = 10
 _SOURCES = ("yann.lecun.com", "cvdf-datasets/mnist")  # where the digits are published
-# TensorFlow keeps 5,000 of 60,000 digits; of the 8,500 shipped ones, 500 leave 8,000 to train on.
+# TensorFlow reserves 5,000 of 60,000 digits; 500 of the 8,500 in the package leave 8,000 for training.
 VALIDATION_SIZE = 500
 
 
@@ -34,7 +34,7 @@ def read_data_sets(
     train_dir: str | Path | None = None,
     fake_data: bool = False,
     one_hot: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
     reshape: bool = True,
     validation_size: int = VALIDATION_SIZE,
     seed: int | None = None,
@@ -42,18 +42,16 @@ def read_data_sets(
 ) -> Datasets:
     """Reads the digits and divides them into `train`, `validation` and `test`.
 
-    A `train_dir` that holds the four files of the MNIST database is read; without it, or where it
-    holds none of them (TensorFlow would fill it by a download), the shipped digits are served. The
-    first `validation_size` training digits become `validation` (default 500; give 5000 for
-    TensorFlow's division of the full database).
+    If `train_dir` contains the four files of the MNIST database, they are read. If it is not given or contains none of
+    them, where TensorFlow would download them, the digits of the package are returned. The first `validation_size`
+    training digits become `validation`; the default is 500, and TensorFlow's division of the full database is 5000.
 
-    Images are `float32 [n, 784]` from 0 to 1, or `[n, 28, 28, 1]` without `reshape`, or bytes with
-    `dtype=tf.uint8`; labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` fixes the
-    order of shuffling.
+    Images are `float32 [n, 784]` from 0 to 1; or `[n, 28, 28, 1]` without `reshape`; or bytes with `dtype=tf.uint8`.
+    Labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` makes shuffling repeatable.
 
-    Raises `InvalidArgumentError` for an impossible `validation_size`, and for a `source_url` of other data than the
-    digits where `train_dir` does not hold the files, since nothing is downloaded; `NotFoundError` for a folder
-    with only some of the files, `DataLossError` for damaged ones.
+    Raises `InvalidArgumentError` for an impossible `validation_size`, and for a `source_url` of other data if
+    `train_dir` does not contain the files, since nothing is downloaded. Raises `NotFoundError` for a folder with only
+    some of the files, and `DataLossError` for damaged ones.
     """
     if fake_data:
         nothing = np.zeros((0,), np.uint8)
@@ -78,11 +76,11 @@ def read_data_sets(
     )
 
 
-def load_data(path: Any = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` gives them.
+def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` returns them.
 
-    Images are uint8 [n, 28, 28], labels uint8 [n]: the shipped digits, of which there are fewer than 60,000.
-    `path`, where Keras keeps its download, is not used.
+    Images are uint8 [n, 28, 28], labels uint8 [n]. They are the digits of the package, fewer than the 60,000 of the
+    full data. `path`, the name under which Keras stores its download, is not used.
     """
     folder = _folder(None)
     pairs = [_read_pair(folder, FILES[k], FILES[k + 1], False) for k in (0, 2)]
@@ -90,8 +88,8 @@ def load_data(path: Any = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np
     return (x, y), (x_test, y_test)
 
 
-def maybe_download(filename: str, work_directory: str | Path | None = None, source_url: Any = None) -> str:
-    """The path of an MNIST file: in `work_directory` where it is there, else of the shipped one; no download.
+def maybe_download(filename: str, work_directory: str | Path | None = None, source_url: str | None = None) -> str:
+    """The path of an MNIST file in `work_directory` or, if that lacks it, in the package; nothing is downloaded.
 
     Raises `InvalidArgumentError` for a `source_url` of other data where `work_directory` does not hold the file.
     """
@@ -103,15 +101,19 @@ def maybe_download(filename: str, work_directory: str | Path | None = None, sour
     return str(found)
 
 
-def extract_images(f: Any) -> np.ndarray:
-    """The uint8 images (n, 28, 28, 1) of an IDX file; `f`: its path (0.x), or the open file of that path (1.x)."""
-    return read_idx(getattr(f, "name", f), 3)[..., np.newaxis]
+def extract_images(f: str | Path | BinaryIO) -> np.ndarray:
+    """The images of an IDX file as uint8 [n, 28, 28, 1]; `f` is its path, or an open file with a `name`."""
+    return read_idx(_path(f), 3)[..., np.newaxis]
 
 
-def extract_labels(f: Any, one_hot: bool = False, num_classes: int = CLASSES) -> np.ndarray:
-    """The labels of an IDX file as uint8 numbers, or as rows with a one; `f` as `extract_images`'."""
-    labels = read_idx(getattr(f, "name", f), 1)
+def extract_labels(f: str | Path | BinaryIO, one_hot: bool = False, num_classes: int = CLASSES) -> np.ndarray:
+    """The labels of an IDX file as uint8 [n], or one-hot as float64 [n, num_classes]; `f` as in `extract_images`."""
+    labels = read_idx(_path(f), 1)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
+
+
+def _path(file: str | Path | BinaryIO) -> str | Path:
+    return file if isinstance(file, str | Path) else file.name
 
 
 def _folder(train_dir: str | Path | None) -> Path:
@@ -128,7 +130,7 @@ def _folder(train_dir: str | Path | None) -> Path:
 
 
 def _refuse_other_data(folder: Path, source_url: str | None) -> None:
-    """Nothing is downloaded: the shipped digits must not be taken for other data in the format of MNIST."""
+    """Raises `InvalidArgumentError` if the digits of the package would replace other data in this format."""
     known = source_url is None or any(place in source_url for place in _SOURCES)
     if folder == Path(__file__).parent and not known:
         raise InvalidArgumentError(

@@ -1,6 +1,6 @@
-"""OpenCL devices: PoCL on any CPU, GPUs where there is a driver; the one place that imports pyopencl.
+"""OpenCL devices: PoCL on any CPU, and GPUs with an OpenCL driver. Only this package imports pyopencl.
 
-Its names are loaded when they are first asked for: importing the session must not import OpenCL.
+Its names are loaded when they are first used, because importing the session must not import OpenCL.
 """
 
 from __future__ import annotations

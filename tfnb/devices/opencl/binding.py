@@ -1,7 +1,7 @@
-"""Binding a program's kernels to a device: what never changes is set once, what a run sets is listed.
+"""The binding of a program's kernels to a device: constant arguments are set once, and the others are listed.
 
 Scalars and constants never change; a run sets inputs, outputs, random states, scratch memory and variables.
-Invariant: each binding has kernel objects of its own, so nobody else sets their arguments.
+Invariant: each binding has its own kernel objects, so no other code sets their arguments.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
+from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.errors import KernelBuildError
 from tfnb.ir.kernelcall import F32, I32, TensorInfo
 
@@ -23,7 +24,7 @@ __all__ = ["Binding", "BoundLaunch", "Use"]
 
 _COPY_CHUNK = 1 << 16
 
-# Each work-group copies its part of n 16-byte pieces; the last one the odd bytes too.
+# Each work-group copies its share of n pieces of 16 bytes, and the last one also the remaining bytes.
 _COPY = Module(
     source="""
 __kernel void copy(__global const uchar *from, __global uchar *to, ulong n, ulong odd)
@@ -41,11 +42,11 @@ __kernel void copy(__global const uchar *from, __global uchar *to, ulong n, ulon
 """
 )
 
-Use = tuple[Callable[[int, Any], None], int]  # set_arg of a kernel, and the place of the argument
+Use = tuple[Callable[[int, Any], None], int]  # `set_arg` of a kernel, and the index of the argument
 
 
 class BoundLaunch(NamedTuple):
-    """A launch: `call` holds the arguments of `enqueue_nd_range_kernel`; `built` and `entry` say what it runs."""
+    """A launch of the kernel `entry` of `built`; `call` holds the arguments of `enqueue_nd_range_kernel`."""
 
     call: tuple[Any, ...]
     built: Built
@@ -56,7 +57,7 @@ class BoundLaunch(NamedTuple):
 
 
 class _Uses:
-    """Where the kernels of a program take one slot's pointer: at its start, or further on."""
+    """The kernel arguments that point into one slot: `plain` ones to its start, `further` ones to an offset in it."""
 
     __slots__ = ("further", "plain")
 
@@ -66,12 +67,19 @@ class _Uses:
 
 
 class Binding:
-    """The kernels of `program` on `device`, an `OpenCLDevice`; its launches go to `queue`.
+    """The kernels of `program` on `device`; its launches go to `queue`.
 
-    `consts` are the program's constants there, which the caller keeps as long as the kernels are in use.
+    `consts` are the program's constants on the device. The caller keeps them alive as long as the kernels are in use.
     """
 
-    def __init__(self, device: Any, program: Program, consts: Sequence[DeviceTensor], queue: Any, inline: bool) -> None:
+    def __init__(
+        self,
+        device: ProgramDevice,
+        program: Program,
+        consts: Sequence[DeviceTensor],
+        queue: cl.CommandQueue,
+        inline: bool,
+    ) -> None:
         self._device = device
         self._program = program
         self._queue = queue
@@ -79,7 +87,7 @@ class Binding:
         self._consts = consts
         self._uses: dict[tuple[str, int], _Uses] = {}
         self.launches: list[BoundLaunch] = []
-        self.rows: list[tuple[Use, int]] = []  # of the table of random states
+        self.rows: list[tuple[Use, int]] = []  # arguments that point to a row of the table of random states
         self.arena_uses: list[tuple[Use, int, int]] = []
         self._bind()
         self.inputs = self._table("input", program.inputs)
@@ -125,7 +133,7 @@ class Binding:
 
     def _add(
         self,
-        kernel: Any,
+        kernel: cl.Kernel,
         built: Built,
         entry: str,
         sizes: tuple[int, ...],
@@ -138,7 +146,7 @@ class Binding:
         self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes))
 
     def _bind_slot(self, use: Use, slot: Slot) -> int:
-        """Binds what stays, notes what does not; returns the slot's bytes."""
+        """Sets an argument that points to a constant, lists any other one, and returns the bytes of the slot."""
         nbytes = slot.nbytes or self._nbytes(slot)
         if slot.kind == "const":
             const = self._consts[slot.index]

@@ -1,7 +1,7 @@
-"""Building program texts: once per process, and library kernels once per machine.
+"""The build of program sources: once in a process, and library kernels once on a machine.
 
-Drivers that have no cache of their own get ours; PoCL compiles a kernel when it is first launched and keeps it in the
-folder of `kernel_folder.py`. Marks say what this machine has compiled, to know when to announce a wait.
+For drivers without a cache, tfnb keeps the binaries. PoCL compiles a kernel at its first launch and stores it in the
+folder of `kernel_folder.py`. Marks on disk tell which kernels this machine has compiled, so that a wait is announced.
 Invariant: the key of a program covers its text with all includes, its options, the device and the driver.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyopencl as cl
 
@@ -33,8 +33,8 @@ from tfnb.settings import Settings
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 
-# Subnormal numbers are zero, as in TensorFlow: on many processors each costs over a hundred cycles, and what a trained
-# model's optimizer keeps is full of them.
+# Subnormal numbers are flushed to zero, as in TensorFlow. On many processors each of them costs over a hundred cycles,
+# and the optimizer state of a trained model has many.
 _FLUSH = "-cl-denorms-are-zero"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _MESSAGE = re.compile(
@@ -43,15 +43,15 @@ _MESSAGE = re.compile(
 )
 
 _MAX_LIBRARY = 4096
-_MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
-_MAX_NOTED = 1024  # launches of one program that are known to be compiled
+_MAX_GENERATED = 256  # a program takes several megabytes in the compiler
+_MAX_NOTED = 1024  # launches of one program that are noted as compiled
 _pins = pocl.Pins()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pins.after_fork)
 
 
 def kernels_root() -> Path:
-    """The folder of the OpenCL sources: inside the package in a wheel, beside it in a checkout."""
+    """The folder of the OpenCL sources: inside the package in a wheel, next to it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "kernels_cl", package.parent / "kernels_cl"):
         if folder.is_dir():
@@ -61,19 +61,19 @@ def kernels_root() -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A built program; `key` as in the module's invariant, `title` names a library file, else ""."""
+    """A built program. `key` identifies it (see the invariant of this module); `title` is the library file, or ""."""
 
-    program: Any
+    program: cl._cl._Program
     key: str
     title: str
     _noted: set[tuple[Any, ...]] = field(default_factory=set, repr=False)
 
     def is_noted(self, launch: tuple[Any, ...]) -> bool:
-        """Has `note` been given this launch?"""
+        """Returns whether `note` was called with this launch."""
         return launch in self._noted
 
     def note(self, launch: tuple[Any, ...]) -> None:
-        """Remembers a launch: its entry and sizes, for which PoCL has compiled."""
+        """Notes a launch, its entry and sizes, for which PoCL has compiled the kernel."""
         if len(self._noted) >= _MAX_NOTED:
             self._noted.clear()
         self._noted.add(launch)
@@ -88,7 +88,7 @@ class ProgramLibrary:
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
         self._cache = DiskCache(settings.cache_path / "programs")
         self._lock = threading.RLock()
-        # The programs of kernels_cl, and the generated ones, which come with every new shape.
+        # The programs of kernels_cl, and the generated ones, of which every new shape needs some.
         self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
         self._generated: Cache[tuple[Module, bool], Built] = Cache("generated programs", _MAX_GENERATED)
         self._texts: dict[str, str] = {}
@@ -107,7 +107,7 @@ class ProgramLibrary:
         return found
 
     def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
-        """Will a first launch of this kernel be quick?"""
+        """Returns whether the first launch of this kernel compiles nothing."""
         if not built.title or self._own_cache:
             return True
         mark = self._mark(built, entry, local)
@@ -118,7 +118,8 @@ class ProgramLibrary:
 
     @contextmanager
     def compiling(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[None]:
-        """Around the first launch of a library kernel: announces it and remembers it for this machine."""
+        """A context for the first launch of a library kernel. Announces the compilation and marks it as done on this
+        machine."""
         with self._announced(f"{entry} of {built.title}"):
             yield
         mark = self._mark(built, entry, local)
@@ -126,14 +127,15 @@ class ProgramLibrary:
         self._cache.mark(mark)
 
     def room(self) -> AbstractContextManager[None]:
-        """Around first launches, which make PoCL compile. Raises `ResourceExhaustedError` where no disk has room."""
+        """A context for first launches, in which PoCL compiles. Raises `ResourceExhaustedError` if no disk has enough
+        space."""
         return nullcontext() if self._folder is None else self._folder.compiling()
 
     def launched(self, launches: Iterable[tuple[Built, str, tuple[int, ...], tuple[int, ...]]]) -> None:
-        """Notes what was launched for the first time, and is done; see `pocl.Pins`.
+        """Notes launches that have run for the first time; see `pocl.Pins`.
 
-        Each launch is a program, an entry, the global sizes and the local ones. Launches of an earlier session need
-        no look at PoCL's folder: PoCL compiles an entry anew for other sizes only.
+        Each launch consists of a program, an entry, the global sizes and the local sizes. For launches that are noted,
+        PoCL's folder is not read again, because PoCL compiles an entry again only for other sizes.
         """
         if self._folder is None:
             return
@@ -166,13 +168,14 @@ class ProgramLibrary:
     # ---- building --------------------------------------------------------------------------
 
     def _build(self, module: Module, inline: bool) -> Built:
-        device = self._unit.inline if inline else self._unit.device
+        device = self._unit.device_of(inline)
         options = self._options(module)
         text = self._expanded(module)
         key = hashlib.sha256(
             "\0".join((self._unit.fingerprint(), device.name, str(pocl.is_renamed()), *options, text)).encode()
         ).hexdigest()
         self._keep_source(module, key)
+        program: cl._cl._Program | None
         if not self._own_cache:
             if self._folder is None:
                 return Built(self._from_source(module, options, device, key), key, module.file)
@@ -201,7 +204,8 @@ class ProgramLibrary:
         return (_FLUSH, *defines) if " " in root else (_FLUSH, "-I", root, *defines)
 
     def _source(self, module: Module) -> str:
-        """The text to build. Compilers split options at spaces, so a root with one cannot be an option."""
+        """The source to build. Compilers split options at spaces, so a root whose path contains one cannot be an
+        option; the includes are then put into the source."""
         source = module.source
         if module.file:
             try:
@@ -222,7 +226,7 @@ class ProgramLibrary:
         return "\n".join(lines) + "\n"
 
     def _expanded(self, module: Module) -> str:
-        """The text with its includes behind it, each once: what the key is made of."""
+        """The source followed by each of its includes once, of which the key is computed."""
         parts, seen, todo = [], set(), [self._source(module)]
         while todo:
             text = todo.pop()
@@ -239,30 +243,30 @@ class ProgramLibrary:
             self._texts[name] = path.read_text(encoding="utf-8") if path.is_file() else ""
         return self._texts[name]
 
-    def _from_source(self, module: Module, options: tuple[str, ...], device: Any, key: str) -> Any:
+    def _from_source(self, module: Module, options: tuple[str, ...], device: cl.Device, key: str) -> cl._cl._Program:
         source = self._source(module)
         program = cl._cl._Program(self._unit.context, source)
         try:
-            # Not `pyopencl.Program.build`: it warns of every remark in a compiler's log, and caches by pickle.
+            # Not `pyopencl.Program.build`, which warns of every remark in the compiler's log and caches by pickle.
             program._build(options=" ".join(options).encode(), devices=[device])
         except cl.Error as e:
             log = program.get_build_info(device, cl.program_build_info.LOG) or str(e)
             raise self._failure(module, source, str(log), key) from None
         return program
 
-    def _from_binary(self, binary: bytes, device: Any) -> Any:
+    def _from_binary(self, binary: bytes, device: cl.Device) -> cl._cl._Program | None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 program = cl._cl._Program(self._unit.context, [device], [binary])
-                program._build(options=_FLUSH.encode(), devices=[device])  # how it runs, so it is not in a binary
+                program._build(options=_FLUSH.encode(), devices=[device])  # not part of a binary
         except (cl.Error, ValueError):
-            return None  # of another driver, or not a binary at all
+            return None  # a binary of another driver, or damaged
         return program
 
-    def _store(self, program: Any, device: Any, key: str) -> None:
+    def _store(self, program: cl._cl._Program, device: cl.Device, key: str) -> None:
         try:
-            binaries = [b for b in program.get_info(cl.program_info.BINARIES) if b]
+            binaries = [b for b in cast(list[bytes], program.get_info(cl.program_info.BINARIES)) if b]
         except cl.Error:
             return
         if len(binaries) == 1:
@@ -297,12 +301,13 @@ class ProgramLibrary:
 
 
 def _named(file: str, kept: str) -> str:
-    """The file or cell a message is about: compilers give the program's own text a passing name."""
+    """The file or cell to which a message refers. Compilers use a temporary name for the source of the program
+    itself."""
     return file if file.endswith(".clh") or linecache.getlines(file) else kept
 
 
 def _line(file: str, source: str, number: int) -> str:
-    if linecache.getlines(file):  # the text of a user's op says where it stands
+    if linecache.getlines(file):  # the source of a user's operation names its own file
         return linecache.getline(file, number).strip()
     text = source
     if file.endswith(".clh"):

@@ -1,6 +1,6 @@
-"""How a device's clock reads in the host's time (OpenCL gives event times by a clock of its own).
+"""Conversion of device times to host times; OpenCL measures the times of events with a clock of the device.
 
-Each batch of launches bounds the difference from both sides; bounds of before stay good but for the clocks' drift.
+Each batch of launches gives a lower and an upper bound of the difference. Earlier bounds stay valid up to the drift.
 Invariant: a time is never mapped outside the bounds of its own batch.
 """
 
@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
-__all__ = ["DeviceClock", "SeenEvent"]
+import pyopencl as cl
 
-_DRIFT = 1e-4  # the two clocks run apart by less than this
+__all__ = ["DeviceClock", "RunEvent", "SeenEvent"]
+
+_DRIFT = 1e-4  # the largest relative drift of the two clocks
 
 
 class DeviceClock:
-    """Times are microseconds."""
+    """The difference between the clocks of a device and of the host. All times are microseconds."""
 
     def __init__(self) -> None:
         self._low, self._high, self._when = float("-inf"), float("inf"), 0.0
 
     def zero(self, before: float, first: float, last: float, after: float, most: float = float("inf")) -> float:
-        """What to add to the device's times to have the host's.
+        """The number to add to a time of the device to get the time of the host.
 
-        The first launch was queued at `first` on the device, after `before` on the host; the last one at `last`,
-        which was before `after`. `most` is another upper bound.
+        The first launch was queued at the device's time `first`, which was after the host's time `before`; the last one
+        at the device's time `last`, which was before the host's time `after`. `most` is another upper bound.
         """
         low, high = before - first, min(after - last, most)
         drift = _DRIFT * abs(after - self._when)
@@ -38,12 +39,12 @@ class DeviceClock:
 
 
 class SeenEvent:
-    """The last event of a traced run. `seen`: when the first who waited for it went on, by `time.perf_counter`; what
-    that one did afterwards comes after the run."""
+    """The last event of a traced run. `seen` is the time, by `time.perf_counter`, at which the first thread that waited
+    for the event continued, so the run ended before it."""
 
     __slots__ = ("_event", "seen")
 
-    def __init__(self, event: Any) -> None:
+    def __init__(self, event: cl.Event) -> None:
         self._event = event
         self.seen = math.inf
 
@@ -52,5 +53,9 @@ class SeenEvent:
         self.seen = min(self.seen, time.perf_counter())
 
     @property
-    def command_execution_status(self) -> Any:
+    def command_execution_status(self) -> cl.command_execution_status:
         return self._event.command_execution_status
+
+
+RunEvent = cl.Event | SeenEvent
+"""The event at the end of a run: that of the last launch, or that of a traced run."""

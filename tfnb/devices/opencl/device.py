@@ -1,7 +1,7 @@
 """The OpenCL device: queues, scratch memory, tickets (white paper, section 3).
 
-One in-order queue per device, so programs run one after the other and share one arena. Invariant: memory that
-enqueued work uses is referenced by the ticket of that work until it is done.
+Each device has one in-order queue, so programs run one after the other and share one arena. Invariant: the ticket of
+enqueued work refers to all memory that the work uses, until the work is done.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -21,7 +21,7 @@ from tfnb.codegen.program import Program
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import ProgramLibrary
-from tfnb.devices.opencl.clock import DeviceClock
+from tfnb.devices.opencl.clock import DeviceClock, RunEvent
 from tfnb.devices.opencl.memory import BufferMemory, DeviceMemory, SharedMemory
 from tfnb.devices.opencl.platforms import Unit, units
 from tfnb.devices.opencl.program import OpenCLProgram, error_of
@@ -32,17 +32,17 @@ from tfnb.types import as_dtype, uint8
 
 __all__ = ["OpenCLDevice", "list_devices", "make_devices"]
 
-_MAX_UNWAITED = 4  # runs ahead of the last one that is surely done: what they read and write stays in memory
-_CLOCK_READINGS = 6  # of which the quickest counts
+_MAX_UNWAITED = 4  # runs that may be enqueued at once, since their inputs and outputs stay in memory
+_CLOCK_READINGS = 6  # the fastest one is used
 
 
 class _Ticket:
-    """Work up to an event. Done tickets let go of the memory they kept, and of all tickets before."""
+    """The work up to an event. A ticket that is done releases the memory that it kept and all earlier tickets."""
 
     __slots__ = ("_before", "_device", "_event", "_keep", "done")
     done: bool
 
-    def __init__(self, device: str, event: Any, keep: Any, before: _Ticket | None) -> None:
+    def __init__(self, device: str, event: RunEvent, keep: object, before: _Ticket | None) -> None:
         self._device = device
         self._event = event
         self._keep = keep
@@ -66,9 +66,9 @@ class _Ticket:
 
 
 class OpenCLDevice:
-    """A logical device on a unit; several may share one. `memory_limit` in bytes, 0: the unit's own.
+    """A logical device on a unit; several may share one. `memory_limit` is in bytes (0: the memory of the unit).
 
-    `shared` False keeps tensors in buffers that are copied to the host, as on a GPU.
+    With `shared=False`, tensors are kept in buffers that are copied to the host, as on a GPU.
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class OpenCLDevice:
         else:
             self.memory = BufferMemory(self, self.queue, limit)
         self.arena: DeviceTensor | None = None
-        self.in_flight: Any = None  # memory of a run that an interrupt may have cut off
+        self.in_flight: object = None  # memory of a run that an interrupt may have ended early
         self._last: _Ticket | None = None
-        self._profiling: dict[bool, Any] = {}
+        self._profiling: dict[bool, cl.CommandQueue] = {}
         self.clocks = {False: DeviceClock(), True: DeviceClock()}
-        self.active: Any = self.queue  # where work that nobody waited for may be
+        self.active = self.queue  # the queue that may hold work for which nobody has waited
         self._constants: dict[int, tuple[weakref.ref[np.ndarray], DeviceTensor]] = {}
 
     # ---- the Device interface --------------------------------------------------------------
@@ -148,7 +148,7 @@ class OpenCLDevice:
     # ---- for its programs, under the lock --------------------------------------------------
 
     def settle(self) -> None:
-        """Waits for all that was enqueued."""
+        """Waits for all enqueued work."""
         if self.in_flight is not None:
             self.active.finish()
             self.in_flight = None
@@ -157,8 +157,8 @@ class OpenCLDevice:
             last.wait()
             self._last = None
 
-    def ticket(self, event: Any, keep: Any) -> _Ticket:
-        """The ticket of what was just enqueued and ends with `event`."""
+    def ticket(self, event: RunEvent, keep: object) -> _Ticket:
+        """The ticket of the work that was just enqueued and that ends with `event`."""
         ticket = _Ticket(self.name, event, keep, self._last)
         self._last = ticket
         self.in_flight = None
@@ -170,7 +170,7 @@ class OpenCLDevice:
         return ticket
 
     def scratch(self, nbytes: int, who: str) -> DeviceTensor:
-        """The arena all programs share, grown to `nbytes` when it is smaller."""
+        """The arena that all programs share, enlarged to `nbytes` if it is smaller."""
         arena = self.arena
         if arena is None or arena.info.nbytes < nbytes:
             self.settle()
@@ -184,7 +184,7 @@ class OpenCLDevice:
         return arena
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
-        """A copy of an array that nobody changes; programs for other shapes get the same one."""
+        """A copy of an array that never changes. All programs that use the array share the copy."""
         known, tensor = self._constants.get(id(array), (None, None))
         if tensor is None or known is None or known() is not array:
             tensor = self.from_numpy(array)
@@ -192,16 +192,16 @@ class OpenCLDevice:
             self._constants[id(array)] = weakref.ref(array, forget), tensor
         return tensor
 
-    def _forget(self, key: int, _: Any) -> None:
+    def _forget(self, key: int, _: weakref.ref[np.ndarray]) -> None:
         known = self._constants.get(key)
         if known is not None and known[0]() is None:
             del self._constants[key]
 
-    def profiling_queue(self, inline: bool = False) -> Any:
+    def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
         """The queue of traced runs, on the device or in the caller's thread."""
         if inline not in self._profiling:
             properties = cl.command_queue_properties.PROFILING_ENABLE
-            device = self.unit.inline if inline else self.unit.device
+            device = self.unit.device_of(inline)
             queue = cl.CommandQueue(self.unit.context, device, properties)
             _read_clock(queue, self.clocks[inline])
             self._profiling[inline] = queue
@@ -212,26 +212,27 @@ class OpenCLDevice:
         return TensorInfo(as_dtype(array.dtype), tuple(array.shape))
 
 
-def _read_clock(queue: Any, clock: DeviceClock) -> None:
-    """Asks for the device's time: the quickest answer bounds it, so that the first traced run has good times too."""
+def _read_clock(queue: cl.CommandQueue, clock: DeviceClock) -> None:
+    """Reads the device's time several times. The fastest answer bounds the difference best, so the first traced run is
+    accurate too."""
     for _ in range(_CLOCK_READINGS):
         before = 1e6 * time.perf_counter()
         event = cl.enqueue_marker(queue)
         after = 1e6 * time.perf_counter()
         event.wait()
-        queued = 1e-3 * event.get_profiling_info(cl.profiling_info.QUEUED)
+        queued = 1e-3 * cast(int, event.get_profiling_info(cl.profiling_info.QUEUED))
         clock.zero(before, queued, queued, after)
 
 
 def _memory_of(unit: Unit) -> int:
-    """A CPU may use what the machine has, whatever part of it its driver grants one buffer."""
+    """Bytes of memory of a unit. A CPU may use the whole memory of the machine, although its driver may report less."""
     if unit.kind != "cpu":
         return int(unit.device.global_mem_size)
     return host_memory() or int(unit.device.global_mem_size)
 
 
 def host_memory() -> int:
-    """Bytes of the machine's memory, 0 where the system does not say."""
+    """Bytes of the machine's memory; 0 if the system does not tell."""
     try:
         return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
@@ -252,7 +253,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
-    """One per process and unit, so that sessions share what was built."""
+    """The library of a unit. All sessions of a process with the same settings share it."""
     with _libraries_lock:
         key = unit, settings
         if key not in _libraries:
@@ -261,7 +262,7 @@ def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
 
 
 def list_devices(settings: Settings) -> list[dict[str, Any]]:
-    """The devices sessions of this process get, described. Raises `DeviceNotFoundError`."""
+    """The descriptions of the devices that sessions of this process have. Raises `DeviceNotFoundError`."""
     counts = {"cpu": 0, "gpu": 0}
     found = []
     for unit in units(settings):
@@ -280,9 +281,9 @@ def make_devices(
 ) -> list[OpenCLDevice]:
     """The devices of a session, CPUs first.
 
-    `device_count` asks for a number per kind ("CPU", "GPU"): more CPUs than there are share them, fewer GPUs hide the
-    rest. `visible_gpus`: the numbers of the GPUs that are taken, in this order; where there is none at all, the list
-    has no effect, as in TensorFlow. Raises `DeviceNotFoundError` when a kind that is asked for has no device.
+    `device_count` is the number of devices of each kind ("CPU", "GPU"). More CPUs than exist share the existing ones;
+    with fewer GPUs the rest is not used. `visible_gpus` are the numbers of the GPUs to use, in this order; the list has
+    no effect if there is no GPU, as in TensorFlow. Raises `DeviceNotFoundError` if a requested kind has no device.
     """
     wanted = {kind.lower(): n for kind, n in (device_count or {}).items()}
     found = units(settings)

@@ -1,10 +1,10 @@
-"""Where PoCL keeps compiled kernels: a folder of this process's own, filled from sealed archives.
+"""The folder in which PoCL stores compiled kernels: one for each process, filled from archives with checksums.
 
-PoCL loads what lies in its folder without a look at it, and a file that a power cut or a full disk has cut off ends the
-process, and every later one. So no two processes share such a folder: each makes one, unpacks into it those programs
-whose archive has the right checksum (`DiskCache`), and archives what it has compiled. The folder goes with the
-process; a lock tells others whether it is still alive. LLVM ends the process when a disk is full, so there must be room
-before anything is compiled.
+PoCL loads the files of its folder without checking them, so a file that a power failure or a full disk has truncated
+crashes this process and every later one. Therefore no two processes share a folder: each process creates one, unpacks
+the archives with a correct checksum (`DiskCache`) into it, and archives the kernels that it has compiled. The folder is
+removed at the end of the process; a lock shows other processes whether it is still alive. LLVM aborts the process when
+a disk is full, so free space is checked before each compilation.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from tfnb.errors import ResourceExhaustedError
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system: folders of dead processes stay
+except ImportError:  # not a POSIX system, so folders of dead processes are not removed
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["KernelFolder"]
 
-_ROOM = 32 << 20  # bytes that must be free where a process begins to compile
+_ROOM = 32 << 20  # bytes that must be free on the disk that a process chooses for its folder
 _LEAST = 4 << 20  # bytes that must be free before each program
-_NAME = re.compile(r"tfnb-\d+-\w{8}")  # of the folders below `processes` that this module makes and removes
+_NAME = re.compile(r"tfnb-\d+-\w{8}")  # the folders below `processes` that this module creates and removes
 _LOCK = "lock"
-_CURRENT = "current"  # a link to the folder that PoCL uses, so that it can move to another disk
+_CURRENT = "current"  # a link to the folder that PoCL uses, so that the folder can move to another disk
 
 
 class KernelFolder:
-    """The folder of this process: `link` is what PoCL is told. All methods may be called from any thread."""
+    """The folder of this process. `link` is the path that PoCL is given. All methods may be called from any thread."""
 
     def __init__(self, cache: Path, name: str) -> None:
         self._archives = DiskCache(cache / "kernels")
         self._name = name
         self._lock = threading.RLock()
-        self._busy = 0  # compilations that run
-        self._owned: list[tuple[Path, int]] = []  # folders with their open locks
-        self._programs: dict[str, str] = {}  # key -> its folder, relative to PoCL's
-        self._sealed: dict[str, frozenset[str]] = {}  # key -> the files in its archive
-        self._seen: dict[str, frozenset[str]] = {}  # PoCL's folders of programs, by their first two letters
-        self._users: Counter[str] = Counter()  # how many programs of this process have a key
-        self._gone: deque[str] = deque()  # keys of programs that have been collected
+        self._busy = 0  # the number of running compilations
+        self._owned: list[tuple[Path, int]] = []  # the created folders, each with its open lock file
+        self._programs: dict[str, str] = {}  # the folder of each key, relative to PoCL's folder
+        self._sealed: dict[str, frozenset[str]] = {}  # the files in the archive of each key
+        self._seen: dict[str, frozenset[str]] = {}  # the names of PoCL's program folders, by their first two letters
+        self._users: Counter[str] = Counter()  # the number of programs of this process by key
+        self._gone: deque[str] = deque()  # keys of programs that were garbage collected
         self._pid = os.getpid()
         base, why = _place(cache)
         if why:
@@ -68,14 +68,14 @@ class KernelFolder:
     # ---- places ----------------------------------------------------------------------------
 
     def _make(self, base: Path) -> Path:
-        """A new folder below `base`, locked as long as this process or a fork of it lives."""
+        """Creates a folder below `base`, which is locked as long as this process or a fork of it lives."""
         while True:
             own = Path(tempfile.mkdtemp(prefix=f"tfnb-{self._pid}-", dir=base))
             handle = os.open(own / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             if fcntl is not None:
-                with contextlib.suppress(OSError):  # a file system without locks
+                with contextlib.suppress(OSError):  # the file system has no locks
                     fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if (own / _LOCK).exists():  # else another process has removed it between the two lines
+            if (own / _LOCK).exists():  # else another process has removed the folder before it was locked
                 break
             os.close(handle)
         self._owned.append((own, handle))
@@ -84,7 +84,8 @@ class KernelFolder:
         return folder
 
     def _remove(self) -> None:
-        """At the end of the process; a fork that still lives keeps the folder, and the next process removes it."""
+        """Removes the folders at the end of the process. A fork that still lives keeps them; a later process removes
+        them."""
         if os.getpid() != self._pid:
             return
         for own, handle in self._owned:
@@ -92,7 +93,7 @@ class KernelFolder:
             _remove_if_dead(own)
 
     def _move(self) -> None:
-        """Goes on elsewhere, with what is there, as the disk is full."""
+        """Moves the folder with its content to another disk, because the disk is full."""
         taken = {own.parent for own, _ in self._owned}
         base, why = _place(None, taken)
         folder = self._make(base)
@@ -108,7 +109,7 @@ class KernelFolder:
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
-        """Around what makes PoCL compile. Raises `ResourceExhaustedError` where no disk has room for it."""
+        """A context in which PoCL compiles. Raises `ResourceExhaustedError` if no disk has enough space."""
         with self._lock:
             if _free(self._folder) < _LEAST:
                 if self._busy:
@@ -122,7 +123,7 @@ class KernelFolder:
                 self._busy -= 1
 
     def after_fork(self) -> None:
-        """In the new process, which shares the folder: nobody will release the lock that a thread may hold."""
+        """Replaces the lock in a forked process, where no thread would release it. The fork shares the folder."""
         self._lock = threading.RLock()
         self._busy = 0
 
@@ -130,7 +131,8 @@ class KernelFolder:
 
     @contextlib.contextmanager
     def building(self, key: str) -> Iterator[None]:
-        """Around the building of a program: unpacks what was compiled for it before, notes where PoCL puts it."""
+        """A context in which a program is built. Unpacks the kernels that were compiled for it earlier, and notes its
+        folder."""
         with self._lock, self.compiling():
             restored = self._restore(key)
             yield
@@ -140,11 +142,11 @@ class KernelFolder:
                     self._programs[key] = new[0]
 
     def was_restored(self, key: str) -> bool:
-        """Has an earlier process compiled kernels of this program?"""
+        """Returns whether kernels of this program, compiled by an earlier process, were unpacked or archived."""
         return key in self._sealed
 
     def seal(self, key: str) -> None:
-        """Archives a program's kernels if some are new. Nothing may be compiling for it."""
+        """Archives the kernels of a program if some are new. No kernel of the program may be compiling meanwhile."""
         with self._lock:
             place = self._programs.get(key)
             if place is None:
@@ -165,11 +167,11 @@ class KernelFolder:
         """Keeps a program's files as long as `program` lives."""
         with self._lock:
             self._users[key] += 1
-        # It may be collected anywhere, so the rest is left to `drop_unused`.
+        # The program may be collected in any thread at any time, so `drop_unused` does the rest.
         weakref.finalize(program, self._gone.append, key).atexit = False
 
     def drop_unused(self) -> list[str]:
-        """Removes the files of programs that are not in use any more, and gives their keys. Archives stay."""
+        """Removes the files of programs that are not used any more, and returns their keys. Archives are kept."""
         dropped = []
         with self._lock:
             while self._gone:
@@ -189,7 +191,7 @@ class KernelFolder:
                 shutil.rmtree(self._folder / place, ignore_errors=True)
 
     def libraries(self, key: str) -> list[str]:
-        """The compiled kernels of a program, as the operating system names them."""
+        """The real paths of the compiled kernels of a program."""
         with self._lock:
             place = self._programs.get(key)
             if place is None:
@@ -205,7 +207,7 @@ class KernelFolder:
                 names = archive.namelist()
                 for name in names:
                     place = self._folder / name
-                    if place.exists():  # loaded by this process, perhaps; never written in place
+                    if place.exists():  # this process may have loaded it, so it is never overwritten
                         continue
                     write_atomically(place, archive.read(name))
         except (zipfile.BadZipFile, OSError):
@@ -216,7 +218,7 @@ class KernelFolder:
         return True
 
     def _new_programs(self) -> list[str]:
-        """PoCL's folders of programs that were not there at the last call."""
+        """The program folders of PoCL that are new since the last call."""
         found = []
         for first in os.scandir(self._folder):
             if len(first.name) != 2:
@@ -228,7 +230,8 @@ class KernelFolder:
 
 
 def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, str]:
-    """Where a process can compile, and why it is not below the cache ("" if it is)."""
+    """A folder in which a process can compile, and the reason why it is not below the cache ("" if it is). Raises
+    `ResourceExhaustedError` if there is none."""
     reasons = []
     wanted = [] if cache is None else [cache / "processes"]
     for base in (*wanted, Path(tempfile.gettempdir()), Path("/dev/shm")):
@@ -276,7 +279,7 @@ def _free(folder: Path) -> int:
 
 
 def _sweep(base: Path) -> None:
-    """Removes the folders of processes that have ended without doing so."""
+    """Removes the folders of processes that have ended without removing them."""
     for own in base.iterdir():
         if _NAME.fullmatch(own.name):
             _remove_if_dead(own)
@@ -288,11 +291,11 @@ def _remove_if_dead(own: Path) -> None:
     try:
         handle = os.open(own / _LOCK, os.O_RDWR)
     except OSError:
-        return  # it is being made, or removed by another process
+        return  # another process is creating or removing it
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(own, ignore_errors=True)
     except OSError:
-        pass  # its process lives
+        pass  # its process is alive
     finally:
         os.close(handle)

@@ -1,7 +1,7 @@
-"""Launching the kernels of a program: all in one call into C; one by one at first; on a queue with times when traced.
+"""The launches of a program: one call into C for all of them, except in the first run and in traced runs.
 
-Invariant: a run's launches, and the cells that it changes, happen all or not at all, even when Ctrl-C arrives among
-them.
+The first run launches kernels one by one, because the driver compiles them; a traced run uses a queue that measures
+times. Invariant: either all launches and changes of cells of a run happen or none, even if Ctrl-C arrives meanwhile.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ import pyopencl as cl
 
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.binding import BoundLaunch
-from tfnb.devices.opencl.clock import SeenEvent
+from tfnb.devices.opencl.clock import RunEvent, SeenEvent
+from tfnb.devices.opencl.program_device import ProgramDevice
 
 __all__ = ["Launcher"]
 
-_WATCH = 64  # launches of a first run between looks at what PoCL has loaded
+_WATCH = 64  # launches of a first run between two checks of the kernels that PoCL has loaded
 
 _enqueue = cl.enqueue_nd_range_kernel
 _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "START", "END"))
 
 
 class Launcher:
-    """Makes the launches of one program on `device`, an `OpenCLDevice`; the caller holds the device's lock.
+    """Launches the kernels of one program on `device`; the caller holds the device's lock.
 
-    `changes` are the arguments of the `setattr` calls that give cells their new memory.
+    `changes` are the arguments of the `setattr` calls that set the new memory of cells.
     """
 
-    def __init__(self, device: Any, launches: Sequence[BoundLaunch], inline: bool) -> None:
+    def __init__(self, device: ProgramDevice, launches: Sequence[BoundLaunch], inline: bool) -> None:
         self._device = device
         self._launches = launches
         self._inline = inline
@@ -40,8 +41,9 @@ class Launcher:
         self._traced_calls: list[Any] | None = None
         self._has_run = False
 
-    def run(self, changes: list[Any], recorder: Recorder | None) -> tuple[Any, BaseException | None]:
-        """The event of the last launch, None where there are none, and an interrupt that came meanwhile."""
+    def run(self, changes: list[Any], recorder: Recorder | None) -> tuple[RunEvent | None, BaseException | None]:
+        """Launches all kernels. Returns the event of the last launch (None if there is none), and an interrupt that
+        came meanwhile."""
         if recorder is not None:
             return self._traced(changes, recorder)
         if not self._has_run:
@@ -60,7 +62,8 @@ class Launcher:
     def _early(
         self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None = None
     ) -> tuple[list[Any], BaseException | None]:
-        """A first run: launches one by one, announcing kernels that compile for the first time on this machine."""
+        """Launches the kernels of a first run one by one, and announces those that this machine has not compiled
+        yet."""
         library, interrupt = self._device.library, None
         launched: list[Any] = []
         for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):
@@ -84,8 +87,8 @@ class Launcher:
         self._has_run = True
         return launched, interrupt or caught
 
-    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
-        """Runs on a queue that takes times; the recorder asks for them later."""
+    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[RunEvent | None, BaseException | None]:
+        """Launches on a queue that measures times, which the recorder reads later."""
         if self._traced_calls is None:
             queue = self._device.profiling_queue(self._inline)
             self._traced_calls = [(queue, *call[1:]) for call in self._calls]
@@ -102,17 +105,17 @@ class Launcher:
         if not events:
             return None, interrupt
         done = SeenEvent(events[-1])
-        if self._inline:  # which it is already
+        if self._inline:  # it is done already, in this thread
             done.wait()
         recorder.later(partial(self._report, recorder, events, done, before, recorder.now_us()))
         return done, interrupt
 
     def _report(self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float) -> None:
-        """Gives a recorder the times of a run's launches, which were enqueued between `before` and `after`."""
+        """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder."""
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
         first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
-        begin, ended = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended before that
+        begin, ended = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended earlier
         zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, ended) - begin
         name, queue = self._device.name, "inline" if self._inline else "queue"
         launch = recorder.launch
@@ -121,10 +124,10 @@ class Launcher:
 
 
 def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:
-    """Makes all calls; keeps the results of the last `after + 1`, and an interrupt that came among them.
+    """Performs all calls. Returns the results of the last `after + 1` of them, and an interrupt that came meanwhile.
 
-    The calls are C functions driven by a C loop, so Python sees an interrupt only when the loop is over or, if
-    one of them looked for signals, between two: the iterator then goes on where it was.
+    The calls are C functions that a loop in C performs, so Python raises an interrupt at the end of the loop or, if one
+    of the functions checks for signals, between two calls. The iterator then continues with the next call.
     """
     results: deque[Any] = deque(maxlen=after + 1)
     interrupt = None

@@ -1,6 +1,6 @@
-"""Memory of OpenCL devices: shared with the host where the device can, buffers with copies elsewhere.
+"""Memory of OpenCL devices: shared with the host if the device supports it, else buffers that are copied.
 
-Shared memory is fine-grained SVM: a kernel reads and writes what NumPy sees, by pointer, without mapping. Invariant:
+Shared memory is fine-grained SVM: kernels and NumPy access the same memory by pointers, without mapping. Invariant:
 every tensor can be read 256 bytes past its end by kernels.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pyopencl as cl
@@ -16,26 +16,46 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import ALIGNMENT, PAD, Block, HostPool, capacity_of
+from tfnb.devices.interface import Lock
 from tfnb.errors import ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.types import as_dtype
 
 __all__ = ["BufferMemory", "DeviceMemory", "SharedMemory"]
 
-_BORROW = 1 << 15  # bytes from where making an argument of the user's array is cheaper than a copy
-_HUGE = 4 << 20  # from here on large pages pay: 25% on a copy
+_BORROW = 1 << 15  # bytes; for a larger array of the user, a kernel argument is cheaper than a copy
+_HUGE = 4 << 20  # bytes; large pages make a copy of a larger block 25% faster
 _MADV_HUGEPAGE = 14
-_SMALL = 8 << 10  # bytes: blocks up to here are cut out of slabs; an allocation of its own costs 1 KB beside
+_SMALL = 8 << 10  # bytes; smaller blocks are parts of slabs, because each allocation takes 1 KB more
 _SLAB = 128 << 10
 
 
+class MemoryOwner(Protocol):
+    """What a device's memory uses of that device."""
+
+    name: str
+
+    @property
+    def lock(self) -> Lock: ...
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray: ...
+
+    def settle(self) -> None:
+        """Waits for all enqueued work; the caller holds the lock."""
+        ...
+
+    def synchronize(self) -> None:
+        """Waits for all enqueued work."""
+        ...
+
+
 class DeviceMemory(Protocol):
-    """What a device asks of its memory; the device serialises the calls. Parts begin at multiples of `align`."""
+    """The memory of a device, which serialises the calls. Parts begin at multiples of `align` bytes."""
 
     align: int
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """`capacity` is `capacity_of(info.nbytes)`, computed once by the caller."""
+        """A new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
         ...
 
     def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
@@ -43,21 +63,21 @@ class DeviceMemory(Protocol):
         ...
 
     def admit(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """The array for reading: itself if it lies in this memory, else a copy."""
+        """A tensor for reading the array: the array itself if kernels can access it, else a copy."""
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray: ...
 
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
-        """The kernel argument of the bytes from `offset` on."""
+        """The kernel argument for `nbytes` bytes of a tensor from `offset` on."""
         ...
 
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
-        """A table on the device and the kernel argument of each row."""
+        """Copies a table to the device; returns the copy and the kernel argument of each row."""
         ...
 
     def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
-        """Copies what fits of one tensor into another, after all enqueued work."""
+        """Copies as much of `source` as fits into `target`, after all enqueued work."""
         ...
 
     def stats(self) -> MemoryStats: ...
@@ -66,18 +86,19 @@ class DeviceMemory(Protocol):
 
 
 class SharedMemory:
-    """SVM, pooled, seen by NumPy. `any_pointer`: kernels may also read memory that is not SVM."""
+    """Pooled SVM that NumPy accesses. With `any_pointer`, kernels may also read memory that is not SVM."""
 
     align = 1
 
-    def __init__(self, device: Any, context: Any, limit: int, any_pointer: bool = False) -> None:
+    def __init__(self, device: MemoryOwner, context: cl.Context, limit: int, any_pointer: bool = False) -> None:
         self._device = device
         self._context = context
         self._any_pointer = any_pointer
         self._flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
         self._pool = HostPool(device.name, limit, self._block, cl.SVM, device.settle)
-        self._slab: tuple[Any, Any] | None = None  # (raw bytes, what frees them)
-        self._slab_at = 0  # where its unused part begins
+        # The raw bytes of the slab, and the object that frees them.
+        self._slab: tuple[ctypes.Array[ctypes.c_ubyte], cl.SVMAllocation] | None = None
+        self._slab_at = 0  # the offset of its unused part
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         array, arg = self._pool.take(capacity, info.shape, info.dtype.np)
@@ -129,8 +150,8 @@ class SharedMemory:
         begin, self._slab_at = self._slab_at, self._slab_at + capacity
         return _on(*self._slab, begin, capacity)
 
-    def _raw(self, nbytes: int) -> tuple[Any, Any]:
-        """Shared memory, and what frees it."""
+    def _raw(self, nbytes: int) -> tuple[ctypes.Array[ctypes.c_ubyte], cl.SVMAllocation]:
+        """Allocates shared memory; returns its bytes and the object that frees them. Raises MemoryError."""
         try:
             memory = cl.SVMAllocation(self._context, nbytes, ALIGNMENT, self._flags)
         except cl.Error as e:
@@ -138,31 +159,31 @@ class SharedMemory:
         address = memory.svm_ptr
         if nbytes >= _HUGE:
             _advise_huge(address, nbytes)
-        # Through ctypes: a plain array as the base would be skipped by views (see `Block`).
+        # Through ctypes, because views would skip a plain array as their base (see `Block`).
         return (ctypes.c_ubyte * nbytes).from_address(address), memory
 
 
-def _on(raw: Any, memory: Any, begin: int, capacity: int) -> Block:
-    block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw, begin)
+def _on(raw: ctypes.Array[ctypes.c_ubyte], memory: cl.SVMAllocation, begin: int, capacity: int) -> Block:
+    block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, cast("memoryview[int]", raw), begin)
     block.start = 0
     block.memory = memory
     return block
 
 
 def _readable(array: np.ndarray) -> bool:
-    """May a kernel read the array where it lies, and PAD bytes past its end?
+    """Returns whether a kernel may read the memory of the array, and PAD bytes past its end.
 
-    What follows within the same page is there, whoever it belongs to.
+    The bytes up to the end of the page can always be read, whatever they contain.
     """
     flags = array.flags
     if not (flags.c_contiguous and flags.writeable and flags.aligned):
-        return False  # an SVM argument is made of writable memory only
+        return False  # an SVM argument needs writable memory
     left = -(array.ctypes.data + array.nbytes) % mmap.PAGESIZE
     return left >= PAD
 
 
 def _advise_huge(address: int, nbytes: int) -> None:
-    """Asks for large pages; a system that has none answers with an error that does not matter."""
+    """Requests large pages. The error of a system without them is ignored."""
     advise = getattr(ctypes.CDLL(None), "madvise", None)
     if advise is not None:
         first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -171,9 +192,9 @@ def _advise_huge(address: int, nbytes: int) -> None:
 
 
 class BufferMemory:
-    """`cl.Buffer`s from pyopencl's pool, copied to and from the host."""
+    """Buffers of pyopencl's memory pool, which are copied to and from the host."""
 
-    def __init__(self, device: Any, queue: Any, limit: int) -> None:
+    def __init__(self, device: MemoryOwner, queue: cl.CommandQueue, limit: int) -> None:
         self._device = device
         self._queue = queue
         self._limit = limit
@@ -214,11 +235,11 @@ class BufferMemory:
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
         if not offset:
             return tensor.arg
-        # A pooled buffer has no regions itself.
-        return cl.Buffer.from_int_ptr(tensor.arg.int_ptr).get_sub_region(offset, nbytes + PAD)
+        # A pooled buffer itself has no sub-regions.
+        return cast(cl.Buffer, cl.Buffer.from_int_ptr(tensor.arg.int_ptr)).get_sub_region(offset, nbytes + PAD)
 
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
-        # A sub-buffer must begin at an aligned offset, so the rows stand apart.
+        # A sub-buffer must begin at an aligned offset, so the rows are padded.
         width = table.itemsize * table.shape[1]
         stride = -(-width // self.align) * self.align
         spread = np.zeros((len(table), stride), np.uint8)

@@ -1,7 +1,7 @@
-"""Which OpenCL devices there are and which of them are used.
+"""Discovery and selection of OpenCL devices.
 
-Discovery happens when a device is first needed, once per process. Invariant: the order is stable: CPUs as the user's
-choice lists them, then GPUs.
+Devices are discovered when one is first needed, once in each process. Invariant: the order is stable: CPUs in the
+order of the user's selection, then GPUs.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """One OpenCL device that is used, with its context.
+    """An OpenCL device in use, with its context.
 
-    `inline` is a companion on the same memory that runs kernels in the caller's thread, or None.
+    `inline` is a second device with the same memory that runs kernels in the caller's thread, or None.
     """
 
-    platform: Any
-    device: Any
-    inline: Any
-    context: Any
+    platform: cl.Platform
+    device: cl.Device
+    inline: cl.Device | None
+    context: cl.Context
     facts: DeviceFacts
 
     @property
@@ -50,20 +50,28 @@ class Unit:
 
     @property
     def shares_memory(self) -> bool:
-        """Can host and kernels use the same pointers, without mapping?"""
+        """Whether host and kernels can use the same pointers, without mapping."""
         fine = cl.device_svm_capabilities.FINE_GRAIN_BUFFER
         devices = [self.device] if self.inline is None else [self.device, self.inline]
         return self.kind == "cpu" and all(_svm(d) & fine for d in devices)
 
     @property
     def reads_any_pointer(self) -> bool:
-        """May a kernel be given the address of ordinary memory? PoCL's CPU device calls kernels as functions."""
+        """Whether kernels may access the host's ordinary memory. PoCL's CPU device calls kernels as functions, so they
+        may."""
         system = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
         devices = [self.device] if self.inline is None else [self.device, self.inline]
         return self.shares_memory and (self.is_pocl or all(_svm(d) & system for d in devices))
 
+    def device_of(self, inline: bool) -> cl.Device:
+        """The device that runs kernels in the caller's thread if `inline` is set, else the main device."""
+        if not inline:
+            return self.device
+        assert self.inline is not None, "only a program of a device with a companion is inline"
+        return self.inline
+
     def fingerprint(self) -> str:
-        """Names everything a compiled program depends on, on this side of its source."""
+        """A text with all properties of platform and device on which a compiled program depends."""
         p, d = self.platform, self.device
         return "\n".join((p.name, p.version, d.name, d.version, d.driver_version))
 
@@ -80,7 +88,7 @@ class Unit:
         }
 
 
-def _svm(device: Any) -> int:
+def _svm(device: cl.Device) -> int:
     try:
         return int(device.svm_capabilities)
     except (cl.Error, AttributeError):
@@ -88,7 +96,7 @@ def _svm(device: Any) -> int:
 
 
 def units(settings: Settings) -> tuple[Unit, ...]:
-    """The devices `settings.devices` chooses: CPUs first. Raises `DeviceNotFoundError`."""
+    """The devices that `settings.devices` selects, CPUs first. Raises `DeviceNotFoundError`."""
     with _lock:
         found = _discover(str(settings.cache_path))
         if _discovered_by[0] != os.getpid():
@@ -97,9 +105,9 @@ def units(settings: Settings) -> tuple[Unit, ...]:
 
 
 def _of_fork(found: tuple[Unit, ...]) -> tuple[Unit, ...]:
-    """What a forked process can use of its parent's devices: those of PoCL that run kernels in the caller's thread.
+    """The devices of the parent that a forked process can use: those of PoCL that run kernels in the caller's thread.
 
-    A driver's own threads are not in the fork. Raises `FailedPreconditionError` where nothing is left.
+    The threads of a driver do not exist in the fork. Raises `FailedPreconditionError` if no device can be used.
     """
     if not _fork_units:
         _fork_units.extend(replace(u, device=u.inline, inline=None) for u in found if u.inline is not None)
@@ -122,10 +130,10 @@ if hasattr(os, "register_at_fork"):
 
 
 @functools.cache
-def _platforms() -> tuple[Any, ...]:
+def _platforms() -> tuple[cl.Platform, ...]:
     try:
         return tuple(cl.get_platforms())
-    except cl.Error as e:  # the loader's way to say that there is none
+    except cl.Error as e:  # the OpenCL loader raises this if there is no platform
         raise DeviceNotFoundError(f"no OpenCL platform was found ({e}). {_HOW_TO}") from None
 
 
@@ -135,29 +143,29 @@ def _all(cache: str) -> tuple[Unit, ...]:
         try:
             found += _units_of(platform, Path(cache))
         except cl.Error:
-            continue  # a driver without devices, or one that does not start
+            continue  # the driver has no devices, or does not start
     if not found:
         names = ", ".join(p.name for p in _platforms()) or "none"
-        told = os.environ.get("POCL_DEVICES")
-        note = f" POCL_DEVICES is {told!r}." if told is not None else ""
+        selected = os.environ.get("POCL_DEVICES")
+        note = f" POCL_DEVICES is {selected!r}." if selected is not None else ""
         raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}")
     return tuple(found)
 
 
-_discovered: list[tuple[Unit, ...]] = []  # once, by the process that needed devices first
-_discovered_by = [0]  # the process
+_discovered: list[tuple[Unit, ...]] = []  # filled once, by the process that first needs a device
+_discovered_by = [0]  # the id of that process
 _fork_units: list[Unit] = []
 
 
 def _discover(cache: str) -> tuple[Unit, ...]:
-    # PoCL takes its cache folder once per process, so the first one stays.
+    # PoCL reads its cache folder once in a process, so later values have no effect.
     if not _discovered:
         _discovered.append(_all(cache))
         _discovered_by[0] = os.getpid()
     return _discovered[0]
 
 
-def _units_of(platform: Any, cache: Path) -> list[Unit]:
+def _units_of(platform: cl.Platform, cache: Path) -> list[Unit]:
     if not pocl.is_pocl(platform):
         return [_unit(platform, d, None) for d in platform.get_devices()]
     with pocl.environment(platform, cache):
@@ -171,7 +179,7 @@ def _units_of(platform: Any, cache: Path) -> list[Unit]:
     return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in others]
 
 
-def _unit(platform: Any, device: Any, inline: Any) -> Unit:
+def _unit(platform: cl.Platform, device: cl.Device, inline: cl.Device | None) -> Unit:
     context = cl.Context([device] if inline is None else [device, inline])
     kind = "cpu" if device.type & cl.device_type.CPU else "gpu"
     try:
@@ -196,7 +204,7 @@ def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
             known = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
             raise DeviceNotFoundError(f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}")
         chosen.update(dict.fromkeys(matching))
-    # Something must take the nodes that were not placed on a GPU and have no kernel there.
+    # Nodes without a kernel for GPUs need a CPU.
     if default is not None and not any(u.kind == "cpu" for u in chosen):
         chosen[default] = None
     return tuple(sorted(chosen, key=lambda u: u.kind != "cpu"))

@@ -1,12 +1,12 @@
-"""What PoCL needs to be told before it starts, and on processors that its compiler does not know.
+"""The set-up of PoCL, and corrections for processors that its compiler does not know.
 
-PoCL reads its environment once, when a process first asks for its devices; its compiled kernels then live in its own
-cache, which we put below ours. Invariant: the process's environment is the same after `environment` as before.
+PoCL reads its environment variables once, when a process first lists its devices, and stores compiled kernels in a
+cache of its own, whose folder is set here. Invariant: `environment` restores the environment variables of the process.
 """
 
 from __future__ import annotations
 
-import _ctypes  # `ctypes.CDLL` never closes a library
+import _ctypes  # since `ctypes.CDLL` never closes a library
 import ctypes
 import os
 import re
@@ -16,6 +16,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pyopencl as cl
 
 from tfnb.devices.opencl.kernel_folder import KernelFolder
 
@@ -37,23 +39,23 @@ _AVX512 = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))
 _TARGET = re.compile(r"HSTR: \S+?-((?:x86_64|amd64)-\S+)-([^-\s]+)$")
 _KNOWS_NO_AVX512 = re.compile(r"znver[123]|generic|x86-64(-v[23])?")
 _CPU = b"skylake-avx512\0"
-_DEVICE_STRUCT_BYTES = 4096  # at most; the next device may begin within, so the first match counts
+_DEVICE_STRUCT_BYTES = 4096  # at most; the next device may begin inside, so the first match is used
 _folders: list[KernelFolder] = []
 _folder_lock = threading.Lock()
-_kept: list[Any] = []  # the driver keeps a pointer into it for ever
+_kept: list[Any] = []  # never freed, because the driver keeps a pointer to it
 
 
-def is_pocl(platform: Any) -> bool:
+def is_pocl(platform: cl.Platform) -> bool:
     return "Portable Computing Language" in platform.name or "pocl" in platform.name.lower()
 
 
 @contextmanager
-def environment(platform: Any, cache: Path) -> Iterator[None]:
-    """Around the first look at PoCL's devices: asks for both CPU drivers and for our cache folder.
+def environment(platform: cl.Platform, cache: Path) -> Iterator[None]:
+    """A context for the first listing of PoCL's devices, which requests both CPU drivers and the cache folder of tfnb.
 
-    A user's own POCL_DEVICES stays; a POCL_CACHE_DIR gets a folder of ours inside. PoCL's threads are tied to a core
-    each where that is possible and the user says nothing else: two of them often woke on one core and took turns,
-    which doubled the time of a matrix product of a tenth of a millisecond.
+    A POCL_DEVICES of the user is kept, and in a POCL_CACHE_DIR of the user a folder is created. Each thread of PoCL is
+    pinned to a core if that is possible and the user has not set POCL_AFFINITY. Without it, two threads often ran on
+    the same core, which doubled the time of a matrix product of a tenth of a millisecond.
     """
     version = re.search(r"PoCL (\d+)", platform.version, re.IGNORECASE)
     modern = version is not None and int(version.group(1)) >= 4
@@ -85,7 +87,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def kernel_folder(cache: Path) -> KernelFolder:
-    """The folder of compiled kernels of this process; PoCL takes its name once, so the first call decides."""
+    """The folder of compiled kernels of this process. PoCL reads its name once, so the first call determines it."""
     with _folder_lock:
         if not _folders:
             _folders.append(KernelFolder(cache, "pocl-avx512" if is_renamed() else "pocl"))
@@ -98,13 +100,14 @@ def used_folder() -> KernelFolder | None:
 
 
 def is_renamed() -> bool:
-    """Is this a processor that PoCL is told another name of? Its kernels must not meet others under the same key."""
+    """Returns whether PoCL is given another name for this processor. Its kernels must then have other keys."""
     return _cpu_flags() >= _AVX512
 
 
 def _may_pin() -> bool:
-    """PoCL ties thread i to core i, and ends the process if it may not; a share of the cores is not tied."""
-    allowed = getattr(os, "sched_getaffinity", lambda _: set())(0)
+    """Returns whether threads may be pinned. PoCL pins thread i to core i and aborts if it may not, so this process
+    must be allowed to use all cores."""
+    allowed: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
     whole = allowed == set(range(os.cpu_count() or 0))
     return whole and "POCL_MAX_PTHREAD_COUNT" not in os.environ
 
@@ -118,13 +121,14 @@ def _cpu_flags() -> frozenset[str]:
     return frozenset(found.group(1).split()) if found else frozenset()
 
 
-def teach_avx512(device: Any) -> bool:
-    """Tells a PoCL device that its processor has AVX-512 when the compiler inside is too old to know it.
+def teach_avx512(device: cl.Device) -> bool:
+    """Renames the processor of a PoCL device to one with AVX-512 if PoCL's compiler is too old to know the processor.
 
-    LLVM 14 calls Zen 4 a Zen 3, without AVX-512, while PoCL picks its AVX-512 builtin library: every vector builtin
-    of 16 floats then aborts the process. The name of the processor is a `char *` beside that of the target in
-    the driver's device object; both stand in the device's version text, so the place is found by content,
-    through a file so that a wrong guess cannot crash. Returns whether the name was changed; before any build.
+    LLVM 14 takes Zen 4 for Zen 3, which has no AVX-512, while PoCL selects its AVX-512 builtin library; every vector
+    builtin of 16 floats then aborts the process. The name of the processor is a `char *` next to that of the target in
+    the driver's device object. Both names are part of the device's version, so the pointers are found by content. The
+    memory is read through a file, so that a wrong address cannot crash the process. Call it before any build; returns
+    whether the name was changed.
     """
     target = _TARGET.search(device.version.strip())
     if target is None or not _KNOWS_NO_AVX512.fullmatch(target.group(2)) or not _cpu_flags() >= _AVX512:
@@ -147,7 +151,7 @@ def teach_avx512(device: Any) -> bool:
 
 
 def _find_pair(memory: int, start: int, first: bytes, second: bytes) -> int | None:
-    """Address of the first pointer to `second` that follows a pointer to `first`."""
+    """The address of the first pointer to `second` that follows a pointer to `first`."""
     data = _read(memory, start, _DEVICE_STRUCT_BYTES)
     words = struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
     for i, (a, b) in enumerate(zip(words, words[1:], strict=False)):
@@ -166,21 +170,22 @@ def _read(memory: int, address: int, nbytes: int) -> bytes:
 
 
 class Pins:
-    """Keeps compiled kernels in the process when PoCL would not.
+    """Keeps the libraries of compiled kernels mapped when PoCL would unload them.
 
-    PoCL holds the libraries of 128 kernels, each for one work-group size; where more are in use it closes and opens
-    one at every launch, 60 to 140 us instead of 3. A library that somebody else has opened too stays mapped: 10 us.
+    PoCL keeps the libraries of 128 kernels open, each for one work-group size. If more are in use, it closes and opens
+    one at each launch, which takes 60 to 140 us instead of 3. A library that is also opened here stays mapped, and the
+    launch takes 10 us.
     """
 
-    _MANY = 112  # some belong to others
+    _MANY = 112  # fewer than 128, because other code may use PoCL too
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kernels: dict[str, set[Hashable]] = {}  # by the key of their program
-        self._libraries: dict[str, dict[str, int]] = {}  # key -> path -> handle
+        self._libraries: dict[str, dict[str, int]] = {}  # the handle of each path, by key
 
     def launched(self, kernels: Iterable[tuple[str, str, tuple[int, ...]]], folder: KernelFolder) -> None:
-        """Notes kernels that have just run, and pins their libraries if there are many."""
+        """Notes kernels that have run, and opens their libraries if there are many."""
         with self._lock:
             for kernel in kernels:
                 self._kernels.setdefault(kernel[0], set()).add(kernel)
@@ -194,14 +199,14 @@ class Pins:
                             pinned[path] = _ctypes.dlopen(path, os.RTLD_NOW)
 
     def release(self, key: str) -> None:
-        """A program is not in use any more."""
+        """Closes the libraries of a program that is not used any more."""
         with self._lock:
             self._kernels.pop(key, None)
             for handle in self._libraries.pop(key, {}).values():
                 _ctypes.dlclose(handle)
 
     def after_fork(self) -> None:
-        """In the new process, where nobody will release the lock that a thread may hold."""
+        """Replaces the lock in a forked process, where no thread would release it."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:

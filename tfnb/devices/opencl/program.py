@@ -1,7 +1,7 @@
-"""A program on an OpenCL device: kernel objects with preset arguments, replayed at every run.
+"""A program on an OpenCL device: kernel objects with preset arguments, which every run launches again.
 
-What never changes is set when the program is loaded (`binding.py`). A run sets inputs, outputs, random states and those
-variables whose memory changed, then makes all launches (`launching.py`).
+Constant arguments are set when the program is loaded (`binding.py`). A run sets inputs, outputs, random states and
+those variables whose memory has changed, and then launches all kernels (`launching.py`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.binding import Binding, Use
 from tfnb.devices.opencl.launching import Launcher
+from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.devices.opencl.small_reads import SmallReads
 from tfnb.errors import InternalError, OpError, ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
 
 __all__ = ["OpenCLProgram", "error_of"]
 
-_OWN = capacity_of(1 << 12)  # of an input that a program in the caller's thread keeps memory for
-INLINE_BYTES = 1 << 18  # what all launches of a program may touch to run in the caller's thread
-_ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # groups, and work-items of each
+_OWN = capacity_of(1 << 12)  # bytes of the largest input for which an inline program keeps memory
+INLINE_BYTES = 1 << 18  # the largest number of bytes that an inline program accesses
+_ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
     cl.status_code.OUT_OF_HOST_MEMORY,
@@ -35,19 +36,20 @@ _MEMORY_ERRORS = (
 
 
 def error_of(error: cl.Error, device: str) -> OpError:
-    """The error of ours that says what OpenCL said."""
+    """The error of tfnb for an error of OpenCL."""
     text = f"{device}: {error}"
     return ResourceExhaustedError(text) if error.code in _MEMORY_ERRORS else InternalError(text)
 
 
 class OpenCLProgram:
-    """See `LoadedProgram`; `device` is an `OpenCLDevice`. `inline` says that it runs in the caller's thread."""
+    """A loaded program, see `LoadedProgram`. `inline` says whether it runs in the caller's thread."""
 
-    def __init__(self, device: Any, program: Program) -> None:
+    def __init__(self, device: ProgramDevice, program: Program) -> None:
         self.program = program
         self._device = device
-        self.inline = device.inline_queue is not None and _is_small(program)
-        self._queue = device.inline_queue if self.inline else device.queue
+        inline_queue = device.inline_queue if _is_small(program) else None
+        self.inline = inline_queue is not None
+        self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if self.inline else None
         try:
             self._consts = [device.constant(array) for array in program.consts]
@@ -61,8 +63,8 @@ class OpenCLProgram:
         self._arena_uses = self._binding.arena_uses
         self._cell_uses = self._binding.cell_uses
         self._arena: DeviceTensor | None = None
-        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small arrays that come
-        self._holds_own = [False] * len(program.inputs)  # is it bound now?
+        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small input arrays
+        self._holds_own = [False] * len(program.inputs)  # whether that memory is bound now
         self._bound_cells: list[Any] = [None] * len(program.variables)
 
     # ---- running ---------------------------------------------------------------------------
@@ -75,7 +77,7 @@ class OpenCLProgram:
         recorder: Recorder | None = None,
     ) -> Sequence[DeviceTensor | np.ndarray]:
         device = self._device
-        # Before the lock: fetching from another device may take that one's lock.
+        # Before the lock is taken, because a download from another device may take the lock of that device.
         values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
         with device.lock:
             try:
@@ -98,7 +100,7 @@ class OpenCLProgram:
         memory = device.memory
         queue = self._queue if recorder is None else device.profiling_queue(self.inline)
         if queue is not device.active or device.in_flight is not None:
-            device.settle()  # what was enqueued on another queue, or cut off, comes first
+            device.settle()  # first wait for work on another queue or of an interrupted run
             device.active = queue
         if self._arena_uses and (self._arena is None or self._arena is not device.arena):
             self._bind_arena()
@@ -136,8 +138,8 @@ class OpenCLProgram:
         return outputs
 
     def _placed(self, k: int, array: np.ndarray) -> DeviceTensor:
-        """A small input in memory that stays the program's own, as a run in the caller's thread leaves nothing that
-        reads it: what a pool, and binding other memory in each run, would cost is several times the copy."""
+        """Copies a small input into memory that the program keeps. After a run in the caller's thread nothing reads it
+        any more. Memory from a pool, which must be bound in each run, would cost several times as much as the copy."""
         tensor = self._own[k]
         if tensor is None:
             info, capacity, _, _ = self._inputs[k]
@@ -145,8 +147,8 @@ class OpenCLProgram:
         tensor.array[...] = array  # type: ignore[index]
         return tensor
 
-    def _admit(self, array: Any, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
-        """An array as a tensor of the device."""
+    def _admit(self, array: np.ndarray, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
+        """Makes an array a tensor of the device, and records the transfer."""
         memory = self._device.memory
         if recorder is None:
             return memory.admit(array, info, capacity)
@@ -178,7 +180,7 @@ class OpenCLProgram:
         return tensor
 
     def _bind_cells(self, cells: Sequence[Cell]) -> list[tuple[Cell, str, DeviceTensor]]:
-        """Binds the variables' memory; returns the cells that get other memory with this run."""
+        """Binds the memory of the variables; returns the changes of cells that this run gives new memory."""
         changes: list[tuple[Cell, str, DeviceTensor]] = []
         for i, cell in enumerate(cells):
             tensor = cell.tensor
@@ -212,11 +214,11 @@ class OpenCLProgram:
         outputs: list[DeviceTensor],
         cells: Sequence[Cell],
         changes: list[Any],
-        recorder: Any,
+        recorder: Recorder | None,
     ) -> None:
         device = self._device
         keep.append([c.tensor for c in cells])
-        device.in_flight = keep  # outlives this frame should an interrupt unwind it
+        device.in_flight = keep  # it is kept alive even if an interrupt ends this function
         event, interrupt = self._launcher.run(changes, recorder)
         if event is None or self.inline:
             device.in_flight = None
@@ -231,9 +233,9 @@ class OpenCLProgram:
 
 
 def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
-    """Moves offsets up to multiples of `align`; how far the last one went.
+    """Rounds offsets up to multiples of `align`; returns the new offsets and the distance by which the last one moved.
 
-    Later ones move at least as far as earlier ones, so what did not overlap does not afterwards.
+    Later offsets move at least as far as earlier ones, so disjoint buffers stay disjoint.
     """
     moved, shift = {}, 0
     for offset in sorted(set(offsets)):
@@ -243,13 +245,13 @@ def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
 
 
 def _is_small(program: Program) -> bool:
-    """Does a hand-over to other threads cost more than the work?
+    """Returns whether passing the work to other threads costs more than the work itself.
 
-    Library kernels stay on the main device, since compiling them twice costs seconds; but those whose recipe found
-    the work too little for two units, as with small products of matrices.
+    Library kernels run on the main device, because compiling them for two devices takes seconds. Exceptions are kernels
+    with a single work-item, as for small matrix products.
     """
     touched = 0
-    variables: dict[int, int] = {}  # what is used of them: a few rows of a large table, perhaps
+    variables: dict[int, int] = {}  # the bytes that are used of each, as a few rows of a large table
     for step in program.steps:
         slots = (step.source, step.target) if isinstance(step, Copy) else step.args
         for slot in slots:

@@ -1,15 +1,14 @@
-"""Programs that only read small variables or a few rows, as a parameter server's part of a step does (white paper,
-section 2).
+"""Programs that only read small variables or a few rows, as the partition of a parameter server (white paper, section
+2).
 
-NumPy copies a few kilobytes in a tenth of the time that a launch takes. Invariant: it is used only where no work that
-was enqueued still writes the variable, and only for rows that are there, so what it reads is what a launch would have
-read.
+NumPy copies a few kilobytes in a tenth of the time of a launch. Invariant: NumPy reads a variable only if no enqueued
+work still writes it, and only rows that exist, so the values are those that a launch would read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from tfnb.ir.kernelcall import TensorInfo
 
 __all__ = ["SmallReads"]
 
-_MOST = 1 << 16  # bytes of one output
+_MOST = 1 << 16  # the largest number of bytes of an output
 
 
 class _Place(NamedTuple):
-    """Where an output comes from: `table` is the variable's shape where only rows of it are read."""
+    """The source of an output: a variable, or the `rows` of it; `table` is then the shape of the variable."""
 
     variable: int
     rows: np.ndarray | int | None
@@ -32,11 +31,11 @@ class _Place(NamedTuple):
 
 
 class SmallReads:
-    """Gives copies of variables, or of rows, as a program's outputs."""
+    """Computes the outputs of a program as copies of variables or of their rows."""
 
     @classmethod
     def of(cls, program: Program) -> SmallReads | None:
-        """None for a program that does anything else."""
+        """The reads of a program; None if the program does anything else."""
         places = [_place(program, r, o) for r, o in zip(program.reads, program.outputs, strict=False)]
         return cls([p for p in places if p is not None]) if places and None not in places else None
 
@@ -44,8 +43,8 @@ class SmallReads:
         self._places = places
 
     def copies(self, inputs: Sequence[DeviceTensor | np.ndarray], cells: Sequence[Cell]) -> list[np.ndarray] | None:
-        """The outputs; None where a launch must make them. With the device's lock."""
-        found = []
+        """The outputs, or None if only a launch can compute them. The caller holds the device's lock."""
+        found: list[np.ndarray] = []
         for variable, rows, table, shape in self._places:
             array = _known(cells[variable].tensor)
             if array is None:
@@ -53,9 +52,9 @@ class SmallReads:
             if rows is None:
                 found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
                 continue
-            if type(rows) is int:
+            if isinstance(rows, int):
                 value = inputs[rows]
-                numbers = value if type(value) is np.ndarray else _known(value)
+                numbers = _known(value) if isinstance(value, DeviceTensor) else value
                 if numbers is None or not _are_there(numbers, table[0]):
                     return None
             else:
@@ -77,11 +76,11 @@ def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
     return _Place(read.variable, read.rows, table.shape, output.shape)
 
 
-def _are_there(numbers: Any, count: int) -> bool:
-    """Are these numbers of rows, of which there are `count`? Those below zero are not."""
+def _are_there(numbers: np.ndarray, count: int) -> bool:
+    """Returns whether these are numbers of existing rows, of which there are `count`. Negative numbers are not."""
     return not numbers.size or int(numbers.view(f"u{numbers.dtype.itemsize}").max()) < count
 
 
 def _known(tensor: DeviceTensor | None) -> np.ndarray | None:
-    """What the tensor holds, if it is there already and memory that the host sees."""
+    """The value of a tensor if it has been computed and the host can access it, else None."""
     return tensor.array if tensor is not None and tensor.array is not None and tensor.is_computed else None

@@ -1,20 +1,21 @@
 """Attributes of nodes as AttrValue messages, and back.
 
-The op's definition says what an attribute is: a type variable, a number of inputs, or a field of its attrs class,
-whose annotation gives the kind. Invariant: an attribute of another kind than declared is refused.
+By the op's definition an attribute is a type variable, a number of inputs, or a field of the attrs class, whose
+annotation gives the kind. Invariant: an attribute of another kind than the declared one is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.caches import remembered
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.graphdef.message_types import AttrList, AttrValue
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
     decode_dtype,
@@ -24,6 +25,7 @@ from tfnb.ir.graphdef.tensor_proto import (
 )
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
+from tfnb.ir.record import Attrs
 from tfnb.types import DType, Shape, as_shape
 
 __all__ = [
@@ -43,7 +45,7 @@ _OURS = "_"
 
 
 class Form(typing.NamedTuple):
-    """How an attribute stands in an AttrValue: in the field `kind`, as a list, as bytes that need not be text."""
+    """The form of an attribute in an AttrValue: its field `kind`, or a list of these. `raw` bytes need not be text."""
 
     kind: str
     listed: bool = False
@@ -55,17 +57,17 @@ _NUMBER = Form("i")
 
 @remembered("fields of attributes", 2048)
 def _fields(attrs: type) -> Mapping[str, Form]:
-    """The attributes of an attrs class that stand in a GraphDef, by their names there; the annotation says how.
+    """The attributes of an attrs class that are written to a GraphDef, by their names there, with their forms.
 
-    What TensorFlow lacks has a "_" before its name.
-    Python objects (functions, graphs) have no form there: they live in this process only.
+    Attributes that TensorFlow's op does not have begin with "_". Python objects (functions, graphs) are not written,
+    because they belong to this process.
     """
     hints = typing.get_type_hints(attrs)
     forms = ((f, _form(hints[f.name])) for f in dataclasses.fields(attrs) if not f.metadata.get("local"))
     return {_OURS * bool(f.metadata.get("ours")) + f.name: form for f, form in forms if form is not None}
 
 
-def _form(hint: Any) -> Form | None:
+def _form(hint: object) -> Form | None:
     if typing.get_origin(hint) in (tuple, list, Sequence):
         one = _form(typing.get_args(hint)[0])
         return None if one is None else one._replace(listed=True)
@@ -80,15 +82,15 @@ def _form(hint: Any) -> Form | None:
     return None
 
 
-def is_sendable(attrs: Any) -> bool:
-    """Does all that the attributes hold stand in a GraphDef, but for what every node makes anew?"""
+def is_sendable(attrs: Attrs) -> bool:
+    """Whether a GraphDef holds all of the attributes, except those that every node creates anew."""
     known = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
     own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
     return all(getattr(attrs, f.name) is f.default for f in own)
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:
-    """The attributes that say how many tensors an argument has: "N" of "N*T"."""
+    """The names of the attributes that are lengths of arguments: "N" of "N*T"."""
     args = (*opdef.input_args, *opdef.output_args)
     return tuple(dict.fromkeys(a.number for a in args if a.number is not None))
 
@@ -99,7 +101,7 @@ def type_lists_of(opdef: OpDef) -> frozenset[str]:
 
 
 def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Output name -> (number of its first tensor, how many there are)."""
+    """For each output by name the number of its first tensor, and the number of its tensors."""
     found, start = {}, 0
     for a in opdef.output_args:
         count = len(attrs.get(a.type, ())) if a.type_list else attrs.get(a.number, 0) if a.number else 1
@@ -108,38 +110,41 @@ def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int
     return found
 
 
-def encode_value(kind: str, listed: bool, value: Any, into: Any = None, declared: DType | None = None) -> Any:
+def encode_value(
+    kind: str, listed: bool, value: object, into: AttrValue | None = None, declared: DType | None = None
+) -> AttrValue:
     """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given.
 
-    declared: the dtype of a tensor, where its array does not say it.
+    `declared` is the dtype of a tensor if it is not that of the array.
     """
-    found = proto("attr_value").AttrValue() if into is None else into
+    found: AttrValue = proto("attr_value").AttrValue() if into is None else into
     if listed:
+        values: Any = value
         found.list.SetInParent()
         items = getattr(found.list, kind)
-        items.extend([_plain(kind, v) for v in value])
+        items.extend([_PLAIN[kind](v) for v in values])
     elif kind == "tensor":
-        encode_array(value, found.tensor, declared)
+        encode_array(np.asarray(value), found.tensor, declared)
     elif kind == "shape":
-        found.shape.CopyFrom(_plain(kind, value))
+        found.shape.CopyFrom(_PLAIN[kind](value))
     else:
-        setattr(found, kind, _plain(kind, value))
+        setattr(found, kind, _PLAIN[kind](value))
     return found
 
 
-def _plain(kind: str, value: Any) -> Any:
-    if kind == "type":
-        return value.enum
-    if kind == "s":
-        return value.encode() if isinstance(value, str) else value
-    if kind == "shape":
-        return encode_shape(as_shape(value))
-    if kind == "tensor":
-        return encode_array(value)
-    return {"b": bool, "i": int, "f": float}[kind](value)
+_PLAIN: Mapping[str, Callable[[Any], object]] = {
+    "b": bool,
+    "i": int,
+    "f": float,
+    "s": lambda value: value.encode() if isinstance(value, str) else value,
+    "type": lambda value: value.enum,
+    "shape": lambda value: encode_shape(as_shape(value)),
+    "tensor": encode_array,
+}
+"""How a value of each kind stands in a message."""
 
 
-def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: object, into: Any) -> None:
+def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Mapping[str, AttrValue]) -> None:
     """Writes type variables, numbers and attributes of a node into the map `attr` of its NodeDef."""
     numbers = numbers_of(opdef)
     for name, value in types.items():
@@ -166,8 +171,8 @@ def default_attrs(opdef: OpDef) -> dict[str, Any]:
     return found
 
 
-def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for `bind` from the map `attr` of a NodeDef; others' names with a "_" are not looked at.
+def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]:
+    """Keyword arguments for `bind` from the map `attr` of a NodeDef. Unknown names that begin with "_" are ignored.
 
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
@@ -198,7 +203,7 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _decode(form: Form, value: Any) -> Any:
+def _decode(form: Form, value: AttrValue) -> Any:
     kind, which = form.kind, value.WhichOneof("value")
     if form.listed:
         if which != "list":
@@ -210,34 +215,38 @@ def _decode(form: Form, value: Any) -> Any:
     return _decoded(form, getattr(value, kind))
 
 
-def _check_homogeneous(kind: str, items: Any) -> None:
+def _check_homogeneous(kind: str, items: AttrList) -> None:
     other = [f.name for f, v in items.ListFields() if f.name != kind]
     if other:
         raise DTypeError(f"needed a list of the kind {kind!r}, got one of {other[0]!r}")
 
 
-def _decoded(form: Form, value: Any) -> Any:
-    kind = form.kind
-    if kind == "type":
-        return decode_dtype(value)
-    if kind == "shape":
-        return decode_shape(value)
-    if kind == "tensor":
-        return decode_array(value)
-    if kind == "f":
-        return float(str(np.float32(value)))  # the shortest decimal number of the 32 bits: 0.1, not 0.10000000149
-    if kind == "s":
+_DECODE: Mapping[str, Callable[[Any], Any]] = {
+    "type": decode_dtype,
+    "shape": decode_shape,
+    "tensor": decode_array,
+    "f": lambda value: float(str(np.float32(value))),  # the shortest decimal of the 32 bits: 0.1, not 0.10000000149
+}
+"""The value that a message holds, for the kinds that stand in messages in another form."""
+
+
+def _decoded(form: Form, value: object) -> Any:
+    """One value of an AttrValue. Raises `InvalidArgumentError` for bytes that are no text, and as the decoders do."""
+    if isinstance(value, bytes):
         try:
             return value.decode()
         except UnicodeDecodeError:
             if form.raw:
                 return value
             raise InvalidArgumentError(f"{value[:40]!r} is not text in UTF-8") from None
-    return value
+    decode = _DECODE.get(form.kind)
+    return value if decode is None else decode(value)
 
 
-def _check_unknown(opdef: OpDef, name: str, value: Any) -> None:
-    """An attribute that the op lacks must have no effect: the one value served, or nothing (0, false, empty)."""
+def _check_unknown(opdef: OpDef, name: str, value: AttrValue) -> None:
+    """Raises `InvalidArgumentError` for an attribute that the op does not have, unless the value has no effect.
+
+    No effect have 0, false and empty values, and the one value that `OpDef.defaults` accepts."""
     which = value.WhichOneof("value")
     if which is None or (which in "bifs" and not getattr(value, which)):
         return
@@ -255,6 +264,6 @@ def _check_unknown(opdef: OpDef, name: str, value: Any) -> None:
     raise InvalidArgumentError(f"there is no such attribute, only {', '.join(known) or 'none'}")
 
 
-def _said(value: Any) -> str:
+def _said(value: AttrValue) -> str:
     text = " ".join(str(value).split())
     return repr(text[:60]) if text else "nothing"

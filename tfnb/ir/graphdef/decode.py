@@ -1,20 +1,21 @@
 """GraphDef messages into a graph: `tf.import_graph_def`.
 
-Parsed nodes are added in an order that builds each behind its inputs; loops are closed last. Where a loop changes a
-static shape, its Merge starts again from what all iterations have in common. Invariant: all of a file comes in, or
-nothing.
+Parsed nodes are added in an order in which each follows its inputs; loops are closed last. If a loop changes a static
+shape, the import starts again with the shape that all iterations of its Merge have in common. Invariant: either the
+whole file is imported, or nothing of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.bind import bind
 from tfnb.ir.builder import GraphBuilder, all_or_nothing, claim_name, replace_input
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import FunctionDefLibrary, GraphDef, NodeDef, Repeated
 from tfnb.ir.graphdef.parse import Link, ParsedNode, blamed, in_order, parse_link, parse_nodes
 from tfnb.ir.graphdef.resource_variables import Handles
 from tfnb.ir.opdef import Kind, OpDef
@@ -24,28 +25,39 @@ from tfnb.types import Shape, TensorSpec, unknown_shape
 
 __all__ = ["add_nodes", "common_shape", "import_graph_def"]
 
-_ROUNDS = 12  # of widening the shapes in loops, before all of them are taken as unknown
+_ROUNDS = 12  # the most attempts with wider shapes in loops, before all of these shapes are taken as unknown
 
 
 class _Again(Exception):
     """A loop's shapes were assumed too narrow."""
 
 
+class Functions(Protocol):
+    """The functions of a GraphDef's library: `tfnb.ir.graphdef.functions.Library`."""
+
+    def find(self, name: str, /) -> OpDef:
+        """The op of this name, of the library or of the catalogue."""
+
+    def plain(self, nodes: Repeated[NodeDef], handles: Handles, /) -> list[NodeDef]:
+        """The nodes in the form in which they are read."""
+
+
 def import_graph_def(
     graph: GraphBuilder,
-    graph_def: Any,
-    library: Callable[[Any], Any],
+    graph_def: object,
+    library: Callable[[FunctionDefLibrary], Functions],
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     prefix: str = "",
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef to `graph` under the (unique) name scope `prefix`.
 
-    library(message.library) finds ops and functions. input_map: names of the file's tensors -> what is read instead of
-    them. Gives the operations and tensors that `return_elements` names. Raises `OpError`s that name the node.
+    `library(message.library)` finds ops and functions. `input_map` maps names of tensors of the file to the tensors
+    that are read instead. Returns the operations and tensors that `return_elements` names. Errors are `OpError`s that
+    name the node.
     """
     mapped = _read_map(graph, input_map or {})
-    message = as_message("graph", "GraphDef", graph_def)
+    message: GraphDef = as_message("graph", "GraphDef", graph_def)
     functions = library(message.library)
     nodes = functions.plain(message.node, Handles(message.node))
     with all_or_nothing(graph):
@@ -59,15 +71,15 @@ def import_graph_def(
 
 def add_nodes(
     graph: GraphBuilder,
-    node_defs: Sequence[Any],
+    node_defs: Sequence[NodeDef],
     find_op: Callable[[str], OpDef],
     mapped: Mapping[Link, Any],
     prefix: str = "",
     used: set[Link] | None = None,
 ) -> Callable[[Any], Any]:
-    """Adds nodes; gives the function from a name in the file to its operation ("x") or tensor ("x:0").
+    """Adds nodes. Returns a function from a name in the file to its operation ("x") or tensor ("x:0").
 
-    `used` gets the keys of `mapped` that some node reads.
+    The keys of `mapped` that some node reads are added to `used`.
     """
     nodes = parse_nodes(node_defs, find_op)
     ordered = in_order(nodes, lambda link: link in mapped)
@@ -133,7 +145,9 @@ class _Import:
                 raise blamed(node.name, e) from None
             except _Again:
                 raise
-            except Exception as e:  # shape functions meet values here that no program makes
+            except (
+                Exception
+            ) as e:  # a file can have values that no program makes, and that shape functions do not expect
                 problem = f"{node.opdef.name} cannot take these inputs and attributes: {e}"
                 raise blamed(node.name, GraphError(problem)) from e
         for merge, index, name, link in self.open:
@@ -166,7 +180,7 @@ class _Import:
         return op
 
     def _finish(self, op: Operation, node: ParsedNode) -> None:
-        """Control inputs, device and colocation as the file has them."""
+        """Sets control inputs, device and colocation as in the file."""
         behind = [self._control(c) for c in node.control]
         op.control_inputs = list(dict.fromkeys([*op.control_inputs, *behind]))
         if node.device:
@@ -205,7 +219,7 @@ class _Import:
         return self.made[name]
 
     def _assume(self, merge: Operation, node: ParsedNode, late: Sequence[int]) -> None:
-        """A Merge whose loop is still open gets the shape that is assumed of all its iterations."""
+        """Gives a Merge whose loop is still open the shape that is assumed for all iterations."""
         shape = unknown_shape if self.give_up else self.assumed.get(node.name, merge.specs[0].shape)
         merge.specs[0] = TensorSpec(merge.specs[0].dtype, shape, merge.specs[0].ref)
         self.open.extend((merge, i, node.name, node.links[i]) for i in late)
@@ -241,7 +255,7 @@ class _Import:
 
 
 def common_shape(a: Shape, b: Shape) -> Shape:
-    """What holds for a tensor that has either shape."""
+    """The most that is known of a tensor that has one of the two shapes."""
     if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
         return unknown_shape
     return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))

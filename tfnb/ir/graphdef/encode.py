@@ -1,17 +1,19 @@
 """Graphs as GraphDef messages.
 
 Node names, inputs ("x", "x:1", "^x"), attributes and devices are TensorFlow's. Invariant: a graph of standard ops
-loads in TensorFlow; attributes that live in this process only are left out.
+loads in TensorFlow; attributes that are objects of this process are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from tfnb.errors import GraphError
 from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, output_places
-from tfnb.ir.graphdef.loop_constants import LoopConstants
+from tfnb.ir.graphdef.loop_constants import Copy, LoopConstants, Written
+from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 
@@ -20,17 +22,41 @@ __all__ = ["PRODUCER", "as_graph_def", "input_name", "node_def"]
 PRODUCER = 27  # the version of GraphDef that TensorFlow 1.12 writes
 
 
+class WrittenGraph(Protocol):
+    """A graph, as far as it is written to a GraphDef."""
+
+    def get_operations(self) -> Sequence[Written]:
+        """All operations, in the order in which they were added."""
+
+
+class WrittenFunction(Protocol):
+    """A function (`ir/function.py`), as far as it is written to a FunctionDef."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def opdef(self) -> OpDef: ...
+    @property
+    def args(self) -> Sequence[Tensor]: ...
+    @property
+    def results(self) -> Sequence[Tensor]: ...
+    @property
+    def body(self) -> WrittenGraph: ...
+    @property
+    def gradient_function(self) -> Callable[[], WrittenFunction] | None: ...
+
+
 def input_name(tensor: Tensor) -> str:
-    """A tensor as NodeDefs name it: the first output goes without a number."""
+    """The name of a tensor in NodeDefs, in which the first output has no number."""
     return tensor.op.name if tensor.index == 0 else f"{tensor.op.name}:{tensor.index}"
 
 
-def node_def(op: Any, add_shapes: bool = False, into: Any = None) -> Any:
+def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None) -> NodeDef:
     """The NodeDef of an operation, written into the empty message `into` if given.
 
-    With `add_shapes` the static shapes stand in its attribute "_output_shapes".
+    With `add_shapes` its attribute "_output_shapes" holds the static shapes.
     """
-    found = proto("node_def").NodeDef() if into is None else into
+    found: NodeDef = proto("node_def").NodeDef() if into is None else into
     found.name, found.op, found.device = op.name, op.type, op.device
     found.input.extend(input_name(t) for t in op.inputs)
     found.input.extend(f"^{c.name}" for c in op.control_inputs)
@@ -45,9 +71,9 @@ def node_def(op: Any, add_shapes: bool = False, into: Any = None) -> Any:
     return found
 
 
-def as_graph_def(graph: Any, from_version: int | None = None, add_shapes: bool = False) -> Any:
+def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """The GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
-    found = proto("graph").GraphDef()
+    found: GraphDef = proto("graph").GraphDef()
     found.versions.producer = PRODUCER
     operations = graph.get_operations()
     constants = LoopConstants(operations)
@@ -63,7 +89,7 @@ def as_graph_def(graph: Any, from_version: int | None = None, add_shapes: bool =
     return found
 
 
-def _of_loop(node: Any, copies: Mapping[str, tuple[str, Any, Any]], pivot: Any) -> None:
+def _of_loop(node: NodeDef, copies: Mapping[str, Copy], pivot: Written | None) -> None:
     """Makes a node read the copies of constants that are in its loop, and a constant wait for its loop's pivot."""
     if copies:
         parts = [text.partition(":") for text in node.input]
@@ -72,13 +98,13 @@ def _of_loop(node: Any, copies: Mapping[str, tuple[str, Any, Any]], pivot: Any) 
         node.input.append(f"^{pivot.name}")
 
 
-def encode_library(graph: Any) -> Any:
+def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
     """The FunctionDefLibrary of the functions that a graph calls, callees first.
 
     Raises `GraphError` when two different functions have one name.
     """
-    found = proto("function").FunctionDefLibrary()
-    seen: dict[str, Any] = {}
+    found: FunctionDefLibrary = proto("function").FunctionDefLibrary()
+    seen: dict[str, WrittenFunction] = {}
     stack = [op.opdef.body for op in reversed(graph.get_operations()) if op.opdef.body is not None]
     while stack:
         function = stack.pop()
@@ -99,8 +125,8 @@ def encode_library(graph: Any) -> Any:
     return found
 
 
-def _encode(function: Any) -> Any:
-    found = proto("function").FunctionDef()
+def _encode(function: WrittenFunction) -> FunctionDef:
+    found: FunctionDef = proto("function").FunctionDef()
     args = {t.op for t in function.args}
     signature = found.signature
     signature.name = function.name

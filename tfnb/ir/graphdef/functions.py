@@ -1,8 +1,9 @@
 """Functions of a GraphDef's library: FunctionDef messages become `Function`s.
 
-In a body a tensor is "argument" or "node:output:number". Only functions that the graph reaches are built, each behind
-those it calls; one that takes variables' handles is built for their dtypes. `If`, `While` and `Case` are functions made
-of those they name. Invariant: no function calls itself, directly or through others, and nesting has a limit.
+In a body the name of a tensor is "argument" or "node:output:number". Only functions that the graph reaches are built,
+each after those that it calls. A function whose arguments are handles of variables is built for their dtypes. `If`,
+`While` and `Case` become functions that are composed of those that they name. Invariant: no function calls itself,
+directly or through others, and nesting has a limit.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from tfnb.errors import GraphError, OpError
 from tfnb.ir.function import Function, FunctionBuilder
 from tfnb.ir.graphdef.attrs import decode_attrs, output_places
 from tfnb.ir.graphdef.decode import add_nodes
+from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, NodeDef, OpSignature, Repeated
 from tfnb.ir.graphdef.parse import Link, blamed
 from tfnb.ir.graphdef.resource_variables import LOOPS, Handles
 from tfnb.ir.graphdef.tensor_proto import decode_dtype
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DType, bool_, resource, variant
 
 __all__ = ["MAX_DEPTH", "Forms", "Library"]
 
-MAX_DEPTH = 64  # of functions that call functions
+MAX_DEPTH = 64  # the most functions that call each other in a row
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 _BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase")
 _GRADIENT = "SymbolicGradient"
@@ -34,8 +37,11 @@ _INPUT = re.compile(r"(\^?)([^:^]+)(?::([^:]+)(?::(\d{1,9}))?)?\Z")
 
 
 class _Call(NamedTuple):
-    """A call of functions by their names: the op ("" for a function's own), the condition's dtype, which arguments are
-    handles of variables (numbers of dtypes, 0 for others)."""
+    """A call of functions by their names.
+
+    `op` is the calling op ("" if that is the function itself), `dtype` that of the condition. `handles` has for each
+    argument the number of the variable's dtype, or 0 if the argument is not the handle of a variable.
+    """
 
     op: str
     functions: tuple[str, ...]
@@ -43,18 +49,18 @@ class _Call(NamedTuple):
     handles: tuple[int, ...]
 
 
-def _condition(node: Any) -> DType | None:
+def _condition(node: NodeDef) -> DType | None:
     """The dtype of the condition of an `If`."""
     if node.op not in ("If", "StatelessIf"):
         return None
     return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
 
 
-def _of_variants(node: Any) -> Any:
-    """An op on variants that has a name of its own here, None for any other node."""
+def _of_variants(node: NodeDef) -> NodeDef | None:
+    """The node with the name that its op on variants has here; None for any other node."""
     if node.op not in _OF_VARIANTS or node.attr["T"].type != variant.enum:
         return None
-    found = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
+    found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
     found.input.extend(node.input)
     if "N" in node.attr:
         found.attr["N"].CopyFrom(node.attr["N"])
@@ -62,7 +68,7 @@ def _of_variants(node: Any) -> Any:
 
 
 class Forms(Protocol):
-    """How functions are made of functions."""
+    """Makes functions of functions."""
 
     def gradient(self, function: Function) -> Callable[..., Any]:
         """The gradient function of calls of `function`."""
@@ -81,12 +87,12 @@ class Forms(Protocol):
 
 
 class Library:
-    """The functions of a GraphDef by name, built when the graph wants them. find_op: the catalogue."""
+    """The functions of a GraphDef by name, built when the graph needs them. `find_op` looks in the catalogue."""
 
-    def __init__(self, message: Any, find_op: Callable[[str], OpDef], forms: Forms) -> None:
+    def __init__(self, message: FunctionDefLibrary, find_op: Callable[[str], OpDef], forms: Forms) -> None:
         self.find_op = find_op
         self.forms = forms
-        self.defs: dict[str, Any] = {}
+        self.defs: dict[str, FunctionDef] = {}
         self.made: dict[str, Function] = {}
         self.calls: dict[str, _Call] = {}
         self.names: set[str] = set()
@@ -115,10 +121,11 @@ class Library:
         function = self._function(call.functions[0], call.handles)
         return self.forms.symbolic(function) if call.op == _GRADIENT else function
 
-    def plain(self, nodes: Sequence[Any], handles: Handles) -> list[Any]:
+    def plain(self, nodes: Repeated[NodeDef], handles: Handles) -> list[NodeDef]:
         """NodeDefs in the form that is read here.
 
-        One that calls functions by attributes has a name for that call as its op; resource variables become references.
+        A node that calls functions by attributes gets a name for this call as its op. Resource variables become
+        reference variables.
         """
         found = []
         for n in nodes:
@@ -126,7 +133,7 @@ class Library:
             found.extend(handles.plain(n) if call is None else [call])
         return [*found, *handles.branches()]
 
-    def _call(self, node: Any, handles: Handles) -> Any:
+    def _call(self, node: NodeDef, handles: Handles) -> NodeDef | None:
         """The NodeDef of a call, None for any other node. Raises `GraphError` for functions that are not there."""
         if node.op in self.defs:
             names: Sequence[str] = (node.op,)
@@ -149,14 +156,14 @@ class Library:
         key = names[0] if plain else f"{node.op}{of} of {', '.join(names)}{f' for {kinds}' if any(kinds) else ''}"
         if not plain:
             self.calls[key] = _Call("" if node.op in self.defs else node.op, tuple(names), dtype, kinds)
-        found = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
+        found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
         found.input.extend(handles.inputs(node))
         if "_class" in node.attr:
             found.attr["_class"].CopyFrom(node.attr["_class"])
         return found
 
-    def _named(self, node: Any, *attrs: str) -> list[str]:
-        """The functions that attributes name; one attribute several times is a list."""
+    def _named(self, node: NodeDef, *attrs: str) -> list[str]:
+        """The functions that attributes name. An attribute that is given several times is a list."""
         found = []
         for k, attr in enumerate(attrs):
             value = node.attr.get(attr, None)
@@ -172,7 +179,7 @@ class Library:
         return found
 
     def _function(self, name: str, handles: tuple[int, ...] = ()) -> Function:
-        """The function, whose arguments with a dtype's number in `handles` are variables."""
+        """The function. Arguments for which `handles` has the number of a dtype are variables."""
         order = self._order(name)
         if any(handles):
             key = f"{name} for {handles}"
@@ -223,7 +230,7 @@ class Library:
                 found.update(f.name for f in value.list.func)
         return sorted(found & self.defs.keys())
 
-    def _build(self, message: Any, handles: tuple[int, ...]) -> Function:
+    def _build(self, message: FunctionDef, handles: tuple[int, ...]) -> Function:
         signature = message.signature
         if self._is_op(signature.name):
             raise GraphError("has the name of an op")
@@ -246,7 +253,7 @@ class Library:
                     raise GraphError(f"nothing is returned for the output {out.name[:80]!r}")
                 returned[out.name] = message.ret[out.name]
                 handle = known.resolve(returned[out.name])
-                if handle is not None:  # what calls this never reads it
+                if handle is not None:  # callers use the handle itself, and never read this result
                     passed[len(returned) - 1] = handle.source
                     read = proto("node_def").NodeDef(name=f"{out.name}/handle", op="Identity", input=[handle.source])
                     nodes.append(read)
@@ -267,9 +274,9 @@ class Library:
         return made
 
     def _arguments(
-        self, body: FunctionBuilder, signature: Any, nodes: Sequence[Any], handles: Mapping[str, int]
+        self, body: FunctionBuilder, signature: OpSignature, nodes: Sequence[NodeDef], handles: Mapping[str, int]
     ) -> dict[Link, Any]:
-        """Makes the arguments; names in the body -> argument."""
+        """Adds the arguments to the body. Returns them by their names in the body."""
         found: dict[Link, Any] = {}
         taken = {n.name for n in nodes}
         for a in signature.input_arg:
@@ -297,7 +304,7 @@ class Library:
             raise GraphError(f"the gradient {name[:200]!r} of {function.name!r} is not in the library")
         made = self._function(name).opdef
 
-        def call(op: Any, *dys: Any) -> list[Any]:
+        def call(op: Operation, *dys: Tensor | None) -> list[Any]:
             outputs = made(*op.inputs, *dys, graph=op.graph)
             return outputs if isinstance(outputs, list) else [outputs]
 
@@ -305,23 +312,23 @@ class Library:
 
 
 class _Flat:
-    """From a body's way to name tensors ("node:output:number") to a graph's ("node:number")."""
+    """Converts names of tensors in a body ("node:output:number") to names in a graph ("node:number")."""
 
-    def __init__(self, args: set[str], nodes: list[Any], find: Callable[[str], OpDef]) -> None:
+    def __init__(self, args: set[str], nodes: list[NodeDef], find: Callable[[str], OpDef]) -> None:
         self.args = args
         self.places: dict[str, Mapping[str, tuple[int, int]]] = {}
         for n in nodes:
             try:
                 opdef = find(n.op)
                 self.places[n.name] = output_places(opdef, decode_attrs(opdef, n.attr))
-                if opdef.body is not None:  # called by an attribute: all results are "output"
+                if opdef.body is not None:  # a function that is called by an attribute: all its results are "output"
                     self.places[n.name] = {"output": (0, len(opdef.output_args)), **self.places[n.name]}
             except OpError as e:
                 raise blamed(n.name, e) from None
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: NodeDef) -> NodeDef:
         """The NodeDef with a graph's names for its inputs."""
-        found = proto("node_def").NodeDef()
+        found: NodeDef = proto("node_def").NodeDef()
         found.CopyFrom(node)
         try:
             found.input[:] = [self.text(t) for t in node.input]

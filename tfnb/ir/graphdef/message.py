@@ -1,6 +1,6 @@
-"""Messages at the door: of our own classes, of another package's classes of the same name, or as bytes.
+"""Messages from callers: objects of our own classes, of another package's classes of the same name, or bytes.
 
-Invariant: behind it a message is of the classes of `tfnb.ir.protos`.
+Invariant: all other code gets messages of the classes of `tfnb.ir.protos`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tfnb.ir.protos import proto
 __all__ = ["as_message"]
 
 
-def as_message(file: str, name: str, value: Any) -> Any:
-    """`value` as the message `name` of `file`.proto: one itself, another package's (TensorFlow's), or its bytes.
+def as_message(file: str, name: str, value: object) -> Any:
+    """The message `name` of `file`.proto for `value`: such a message, one of another package (TensorFlow), or bytes.
 
     Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message,
     `ResourceExhaustedError` for bytes that would take too much memory.

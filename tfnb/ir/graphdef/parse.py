@@ -1,8 +1,8 @@
 """Reading NodeDefs: names, inputs and attributes are checked before a graph sees them.
 
 Invariant: a `ParsedNode` names an op of the catalogue, has attributes of the declared kinds, as many inputs as its
-signature asks for, and inputs that exist in the file. What all nodes make in memory together is in proportion to the
-file.
+signature asks for, and inputs that exist in the file. The memory of all nodes together is proportional to the size of
+the file.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from tfnb.errors import DTypeError, GraphError, OpError, ResourceExhaustedError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.attrs import decode_attrs, numbers_of, type_lists_of
+from tfnb.ir.graphdef.message_types import NodeDef
 from tfnb.ir.graphdef.tensor_proto import MAX_REPEATED, decode_dtype, repeated_bytes
 from tfnb.ir.opdef import Kind, OpDef
 
@@ -33,8 +34,8 @@ __all__ = [
     "parse_nodes",
 ]
 
-MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not make tensors without end
-# Outputs of all nodes of a graph together: these, and some for each node.
+MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not create any number of tensors
+# The most outputs of all nodes of a graph together: a fixed number, and a few for each node.
 MAX_OUTPUTS_IN_ALL, OUTPUTS_PER_NODE = 1 << 18, 4
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
@@ -67,18 +68,19 @@ class ParsedNode:
 
     @property
     def links(self) -> list[Link]:
+        """The data inputs, in the order of the node's signature."""
         return [link for group in self.inputs for link in group]
 
 
 def blamed(name: str, error: OpError) -> OpError:
-    """The error, saying which node of the file is to blame."""
+    """The error, with the name of the node of the file that is to blame."""
     error.message = f"GraphDef node {name[:200]!r}: {error.message}"
     error.args = (error.message,)
     return error
 
 
-def parse_nodes(node_defs: Sequence[Any], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
-    """Name -> node, in the file's order. Raises `GraphError` and its like, naming the node and what is wrong."""
+def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
+    """The nodes by name, in the file's order. Raises `OpError`s that say which node is wrong, and how."""
     found: dict[str, ParsedNode] = {}
     most = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
     outputs = repeated = 0
@@ -113,7 +115,7 @@ def parse_link(text: str) -> Link:
     return Link(match.group(2), -1 if match.group(1) else int(match.group(3) or 0))
 
 
-def _parse(node: Any, opdef: OpDef) -> ParsedNode:
+def _parse(node: NodeDef, opdef: OpDef) -> ParsedNode:
     links = [parse_link(text) for text in node.input]
     data = [link for link in links if link.port >= 0]
     if any(link.port >= 0 for link in links[len(data) :]):
@@ -186,13 +188,13 @@ def _count_outputs(node: ParsedNode) -> int:
     )
 
 
-def _count_repeated(node: Any, attrs: Mapping[str, Any]) -> int:
+def _count_repeated(node: NodeDef, attrs: Mapping[str, Any]) -> int:
     return sum(
         repeated_bytes(node.attr[name].tensor, value) for name, value in attrs.items() if isinstance(value, np.ndarray)
     )
 
 
-def _colocation(node: Any) -> tuple[str, ...]:
+def _colocation(node: NodeDef) -> tuple[str, ...]:
     if "_class" not in node.attr:
         return ()
     found = []
@@ -204,12 +206,12 @@ def _colocation(node: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _text(node: Any, name: str) -> str | None:
+def _text(node: NodeDef, name: str) -> str | None:
     return node.attr[name].s.decode("utf-8", "replace") if name in node.attr else None
 
 
 def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[ParsedNode]:
-    """The nodes, each behind what it reads, else in the file's order; a loop's NextIteration does not count.
+    """The nodes, each after its inputs, else in the file's order; the edges that close loops do not count.
 
     `outside` says which links the caller supplies. Raises `GraphError` for an input that does not exist or a cycle
     that does not go through NextIteration -> Merge.

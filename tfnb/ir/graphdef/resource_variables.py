@@ -1,16 +1,17 @@
 """Resource variables of later TensorFlow 1.x graphs, read as reference variables.
 
-A `VarHandleOp` names its variable as `VariableV2` does, and each op on the handle has one on the reference. A handle
-passes through functions, loops and branches; here the op reads the variable itself, behind what let the handle pass.
-Invariant: a rewritten node has the name and control inputs that it had, so everything around it stays.
+A `VarHandleOp` names its variable as `VariableV2` does, and for each op on a handle there is an op on a reference. A
+handle passes through functions, loops and branches. Here the op reads the variable itself, and waits for the nodes
+through which the handle has passed. Invariant: a rewritten node keeps its name and control inputs, so the nodes around
+it need no change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from tfnb.ir.graphdef.message_types import NodeDef, Repeated
 from tfnb.ir.protos import proto
 from tfnb.types import bool_, resource
 
@@ -41,15 +42,15 @@ _PASSED_BY = ("Identity", "Enter", "Switch")  # when their T is `resource`
 
 @dataclass(frozen=True)
 class Handle:
-    """The variable behind a handle: the tensor that is its reference, its dtype's number, and the nodes to wait for."""
+    """The variable of a handle: the tensor that is its reference, its dtype's number, and the nodes to wait for."""
 
     source: str
     dtype: int
     behind: tuple[str, ...]
 
 
-def as_reference(node: Any) -> Any:
-    """A NodeDef of an op on resource variables as one on references; any other is given back."""
+def as_reference(node: NodeDef) -> NodeDef:
+    """A NodeDef of an op on resource variables as one of the op on references; any other one unchanged."""
     if node.op in _OPS:
         op, names = _OPS[node.op]
     elif node.op.startswith(("ResourceScatter", "ResourceApply", "ResourceSparseApply")):
@@ -68,12 +69,13 @@ def as_reference(node: Any) -> Any:
 
 
 class Handles:
-    """The variables' handles in the nodes of a graph, or of a function's body whose arguments `args` are handles.
+    """The handles of variables in the nodes of a graph, or of a function's body.
 
-    args: name -> number of the variable's dtype. In a body tensors are "node:output:number", in a graph "node:number".
+    `args` has those arguments of a body that are handles: name -> number of the variable's dtype. Tensors have names of
+    the form "node:output:number" in a body, and "node:number" in a graph.
     """
 
-    def __init__(self, nodes: Sequence[Any], args: Mapping[str, int] | None = None) -> None:
+    def __init__(self, nodes: Repeated[NodeDef], args: Mapping[str, int] | None = None) -> None:
         self.nodes = {n.name: n for n in nodes}
         self.args = args or {}
         self._in_body = args is not None
@@ -81,7 +83,7 @@ class Handles:
         self._branches: dict[tuple[str, int], None] = {}
 
     def resolve(self, text: str) -> Handle | None:
-        """The variable that the tensor is a handle of, if it is one."""
+        """The variable whose handle the tensor is; None if it is not a handle."""
         if self._none:
             return None
         behind: dict[str, None] = {}
@@ -116,8 +118,8 @@ class Handles:
             text = node.input[0]
         return None
 
-    def inputs(self, node: Any) -> list[str]:
-        """The node's inputs, with variables in place of their handles."""
+    def inputs(self, node: NodeDef) -> list[str]:
+        """The node's inputs, in which variables replace their handles."""
         data: list[str] = []
         control = {t: None for t in node.input if t.startswith("^")}
         for text in node.input:
@@ -128,8 +130,8 @@ class Handles:
                     control.update({f"^{name}": None for name in found.behind})
         return [*data, *control]
 
-    def plain(self, node: Any) -> list[Any]:
-        """The nodes that stand for one."""
+    def plain(self, node: NodeDef) -> list[NodeDef]:
+        """The nodes that replace one node."""
         if self._none:
             return [as_reference(node)]
         if node.op in _PASSED_BY and node.attr["T"].type == resource.enum and self.resolve(node.name) is not None:
@@ -137,26 +139,26 @@ class Handles:
         found = as_reference(node)
         inputs = self.inputs(node)
         if list(found.input) != inputs:
-            copied = proto("node_def").NodeDef()
+            copied: NodeDef = proto("node_def").NodeDef()
             copied.CopyFrom(found)
             copied.input[:] = inputs
             found = copied
         return [found]
 
-    def _passing(self, node: Any) -> list[Any]:
-        """What only hands a handle on: it tells by a bool when, and whether, the handle would have passed."""
+    def _passing(self, node: NodeDef) -> list[NodeDef]:
+        """The nodes for one that only passes a handle on. A bool passes instead, when the handle would have passed."""
         first = _node(f"{node.name}/known", "IsVariableInitialized", self.inputs(node)[:1], node.device)
         control = self.inputs(node)
         data = sum(not t.startswith("^") for t in node.input)
         first.input.extend(control[data:])
-        passing = proto("node_def").NodeDef()
+        passing: NodeDef = proto("node_def").NodeDef()
         passing.CopyFrom(node)
         passing.attr["T"].type = bool_.enum
         passing.input[:] = [self._text(first.name, "is_initialized", 0), *control[1:]]
         return [first, passing]
 
-    def branches(self) -> list[Any]:
-        """Nodes that run on the branches into which handles went; called last."""
+    def branches(self) -> list[NodeDef]:
+        """Nodes that run on the branches into which handles are passed. To be called after all nodes are rewritten."""
         found = []
         for name, port in self._branches:
             text = self._text(name, "output_true" if port else "output_false", 0 if self._in_body else port)
@@ -170,7 +172,7 @@ class Handles:
 
 
 def _place(text: str) -> tuple[str, int]:
-    """Node and output number of "x", "x:1", or of a body's "x:output:1"."""
+    """The node and output number of "x" and "x:1", and of "x:output:1" in a body."""
     name, _, rest = text.partition(":")
     output, colon, number = rest.rpartition(":")
     if not number.isdigit() or len(number) > 9:
@@ -178,7 +180,7 @@ def _place(text: str) -> tuple[str, int]:
     return name, int(number) + (output == "output_true" if colon else 0)
 
 
-def _node(name: str, op: str, inputs: Sequence[str], device: str = "") -> Any:
-    found = proto("node_def").NodeDef(name=name, op=op, device=device)
+def _node(name: str, op: str, inputs: Sequence[str], device: str = "") -> NodeDef:
+    found: NodeDef = proto("node_def").NodeDef(name=name, op=op, device=device)
     found.input.extend(inputs)
     return found

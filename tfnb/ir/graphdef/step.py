@@ -1,7 +1,7 @@
 """A step's graph, or a partition of it, as a GraphDef for the task that will run it (white paper, section 3.3).
 
-Nodes go by their ids, with the shapes that were found; passes may have made any of them. Invariant: what comes out is
-what went in; a node that holds an object of its process is refused.
+The names of nodes are their ids, and the shapes that were inferred are written, since passes may have made any of the
+nodes. Invariant: decoding gives the graph that was encoded; a node that holds an object of its process is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tfnb.ir.graphdef.attrs import (
     numbers_of,
     type_lists_of,
 )
+from tfnb.ir.graphdef.message_types import GraphDef, NodeDef
 from tfnb.ir.graphdef.tensor_proto import decode_dtype, decode_shape
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
@@ -28,18 +29,18 @@ from tfnb.types import TensorSpec
 __all__ = ["decode_step_graph", "encode_step_graph"]
 
 
-def encode_step_graph(graph: Graph) -> Any:
+def encode_step_graph(graph: Graph) -> GraphDef:
     """The GraphDef of a step's graph. Fetches, feeds and targets are not in it.
 
-    Raises `UnimplementedError` that names a node which lives in this process only.
+    Raises `UnimplementedError` with the name of a node that holds an object of this process.
     """
-    found = proto("graph").GraphDef()
+    found: GraphDef = proto("graph").GraphDef()
     for i in graph.order:
         _encode(graph.nodes[i], found.node.add())
     return found
 
 
-def _encode(node: Node, into: Any) -> None:
+def _encode(node: Node, into: NodeDef) -> None:
     if not is_sendable(node.attrs):
         raise UnimplementedError(f"{node.type} holds an object of this process and cannot run on another task", node)
     into.name, into.op, into.device = str(node.id), node.type, node.device
@@ -54,10 +55,10 @@ def _encode(node: Node, into: Any) -> None:
         encode_value("s", True, [str(part) for part in node.origin], into.attr["_origin"])
 
 
-def decode_step_graph(message: Any, find: Callable[[str], OpDef]) -> Graph:
+def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
     """The nodes of a GraphDef made by `encode_step_graph`; `find` gives the definition of an op's type.
 
-    Raises `InvalidArgumentError` for a message that no step's graph makes.
+    Raises `InvalidArgumentError` for a message that is not the encoding of a step's graph.
     """
     nodes: dict[int, Node] = {}
     for given in message.node:
@@ -72,11 +73,11 @@ def decode_step_graph(message: Any, find: Callable[[str], OpDef]) -> Graph:
         if not nodes.keys() >= set(node.control):
             raise InvalidArgumentError(f"it waits for nodes {node.control}, which are not in the graph", node)
     graph = Graph(nodes)
-    graph.order  # noqa: B018  refuses cycles
+    graph.order  # noqa: B018  computing the order raises an error for cycles
     return graph
 
 
-def _decode(given: Any, find: Callable[[str], OpDef]) -> Node:
+def _decode(given: NodeDef, find: Callable[[str], OpDef]) -> Node:
     try:
         opdef, own = find(given.op), given.attr
         types, attrs = _split(opdef, decode_attrs(opdef, own))
@@ -99,4 +100,6 @@ def _split(opdef: OpDef, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any
     kinds = {*opdef.types, *numbers_of(opdef), *type_lists_of(opdef)}
     types = {name: v for name, v in values.items() if name in kinds}
     fields = {f.name for f in dataclasses.fields(opdef.attrs)}
-    return types, opdef.attrs(**{name: v for name, v in values.items() if name in fields})  # a number may be both
+    return types, opdef.attrs(
+        **{name: v for name, v in values.items() if name in fields}
+    )  # the length of an argument may also be a field of the attrs class

@@ -1,6 +1,6 @@
 """TensorProto: a tensor's value as a protobuf message.
 
-A value stands in `tensor_content` as bytes, or in a list of its dtype's field, where missing elements repeat the last.
+A value is written as bytes in `tensor_content`, or as a list in its dtype's field; missing elements repeat the last.
 Invariant: decoding allocates what the message itself holds and at most `MAX_REPEATED` bytes of repeated elements more;
 a constant of one repeated element is a view of stride 0.
 """
@@ -15,8 +15,9 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, ShapeError
 from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import MAX_RANK
+from tfnb.ir.graphdef.message_types import TensorProto, TensorShapeProto
 from tfnb.ir.protos import proto
-from tfnb.types import DType, Shape, as_dtype, as_shape
+from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape
 
 __all__ = [
     "MAX_BYTES",
@@ -58,7 +59,7 @@ _FIELDS = {
 
 
 def decode_dtype(enum: int) -> DType:
-    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for one not served."""
+    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for an unknown number."""
     base = enum - 100 if enum > 100 else enum
     try:
         return as_dtype(base)
@@ -67,13 +68,13 @@ def decode_dtype(enum: int) -> DType:
 
 
 def _held(dtype: DType) -> DType:
-    """The dtype of the array that holds a tensor: quantised numbers are held as plain integers."""
+    """The dtype of the array that holds a tensor: quantised numbers are stored as plain integers."""
     return as_dtype(dtype.np) if dtype.is_quantized else dtype
 
 
-def encode_shape(shape: Shape) -> Any:
+def encode_shape(shape: Shape) -> TensorShapeProto:
     """The TensorShapeProto of a static shape."""
-    found = proto("tensor_shape").TensorShapeProto()
+    found: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
     if shape.dims is None:
         found.unknown_rank = True
     else:
@@ -82,8 +83,8 @@ def encode_shape(shape: Shape) -> Any:
     return found
 
 
-def decode_shape(message: Any) -> Shape:
-    """The static shape. Raises `ShapeError` for a dimension below -1 or more dimensions than can be."""
+def decode_shape(message: TensorShapeProto) -> Shape:
+    """The static shape. Raises `ShapeError` for a dimension below -1, or more than `MAX_RANK` dimensions."""
     if message.unknown_rank:
         return Shape(None)
     if len(message.dim) > MAX_RANK:
@@ -94,14 +95,14 @@ def decode_shape(message: Any) -> Shape:
     return Shape(tuple(None if n == -1 else n for n in sizes))
 
 
-def encode_array(array: np.ndarray, into: Any = None, declared: DType | None = None) -> Any:
+def encode_array(array: np.ndarray, into: TensorProto | None = None, declared: DType | None = None) -> TensorProto:
     """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes.
 
-    Written into the message `into` if given: large values are copied once. declared: the quantised dtype that the
-    array's integers have, which NumPy does not know.
+    It is written into the message `into` if that is given, so that large values are copied only once. `declared` is the
+    quantised dtype of the array's integers, which NumPy does not know.
     """
     dtype = as_dtype(array.dtype)
-    found = proto("tensor").TensorProto() if into is None else into
+    found: TensorProto = proto("tensor").TensorProto() if into is None else into
     found.dtype = dtype.enum if declared is None else declared.enum
     found.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
     if dtype.is_string:
@@ -121,7 +122,7 @@ def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
     return list(flat.tolist())
 
 
-def decode_array(message: Any) -> np.ndarray:
+def decode_array(message: TensorProto) -> np.ndarray:
     """The read-only array of a TensorProto; no copy where one element is repeated.
 
     Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES` and `MAX_REPEATED`,
@@ -149,7 +150,7 @@ def decode_array(message: Any) -> np.ndarray:
     return found
 
 
-def repeated_bytes(message: Any, array: np.ndarray) -> int:
+def repeated_bytes(message: TensorProto, array: np.ndarray) -> int:
     """How many bytes of `array`, which was decoded from `message`, are copies of the last element that it lists."""
     if message.tensor_content or not array.size or not any(array.strides):
         return 0
@@ -158,7 +159,7 @@ def repeated_bytes(message: Any, array: np.ndarray) -> int:
     return max(array.size - listed, 0) * dtype.size
 
 
-def _content(message: Any, dtype: DType, count: int) -> np.ndarray:
+def _content(message: TensorProto, dtype: DType, count: int) -> np.ndarray:
     content = message.tensor_content
     if dtype.is_string or len(content) != count * dtype.size:
         raise InvalidArgumentError(
@@ -169,7 +170,7 @@ def _content(message: Any, dtype: DType, count: int) -> np.ndarray:
     return np.frombuffer(content, dtype.np.newbyteorder("<")).astype(dtype.np, copy=False)
 
 
-def _listed(message: Any, dtype: DType, count: int) -> np.ndarray:
+def _listed(message: TensorProto, dtype: DType, count: int) -> np.ndarray:
     values = getattr(message, _FIELDS[dtype.name])
     size = len(values) // 2 if dtype.is_complex else len(values)
     if size > count:
@@ -193,14 +194,18 @@ def _listed(message: Any, dtype: DType, count: int) -> np.ndarray:
     return np.array(values, np.int64 if small else dtype.np).astype(dtype.np)
 
 
-def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
+def make_tensor_proto(
+    values: object, dtype: DTypeLike | None = None, shape: object | None = None, verify_shape: bool = False
+) -> TensorProto:
     """The TensorProto of a Python or NumPy value, converted as for `tf.constant`.
 
-    shape: if given, the elements are laid out in it; when they are too few the last is repeated, unless
+    If `shape` is given, the elements are laid out in it, and the last one is repeated if there are too few, unless
     `verify_shape`. Raises `DTypeError` for a value not of `dtype`, `ShapeError` for more elements than the shape has.
     """
-    if isinstance(values, type(proto("tensor").TensorProto())):
-        return values
+    message_class: Any = proto("tensor").TensorProto
+    if isinstance(values, message_class):
+        found: TensorProto = values
+        return found
     wanted = None if dtype is None else as_dtype(dtype)
     array = to_numpy(values, wanted)
     if shape is not None:
@@ -213,6 +218,6 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
     return encode_array(array, declared=wanted)
 
 
-def make_ndarray(tensor: Any) -> np.ndarray:
-    """The array of a TensorProto, of the caller's own. Raises as `decode_array`."""
+def make_ndarray(tensor: TensorProto) -> np.ndarray:
+    """The array of a TensorProto, which the caller may change. Raises the errors of `decode_array`."""
     return np.array(decode_array(tensor))

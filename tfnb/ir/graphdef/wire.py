@@ -1,4 +1,4 @@
-"""What a protobuf message will take in memory, found in its bytes before the protobuf library reads them.
+"""The memory that a protobuf message will take, computed from its bytes before the protobuf library reads them.
 
 Two bytes can stand for an empty message, which takes a hundred bytes in memory, so a file of megabytes could take
 gigabytes. The library reads a message in one call, during which no other thread of the process runs. Invariant: what
@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.errors import DataLossError, ResourceExhaustedError
+from tfnb.ir.graphdef.message_types import Descriptor, Message
 
 __all__ = ["FREE_MEMORY", "MEMORY_PER_BYTE", "MOST_FIELDS", "UNMEASURED", "read_message"]
 
 FREE_MEMORY, MEMORY_PER_BYTE = 64 << 20, 4
-MOST_FIELDS = 3_000_000  # of a message and all inside: those of some 300,000 usual nodes
+MOST_FIELDS = 3_000_000  # of a message with all messages inside: those of some 300,000 usual nodes
 UNMEASURED = 1 << 20  # a message of fewer bytes than this takes less than FREE_MEMORY, whatever it holds
 _MOST_DEPTH = 100  # of messages inside messages, which is the protobuf library's own limit
 _STRING, _NUMBER, _POINTER, _HEAD = 16, 8, 16, 16  # bytes in the memory of the protobuf library
@@ -27,11 +28,11 @@ class _Field(NamedTuple):
 
     cost: int
     per_byte: int
-    inner: Any
+    inner: Descriptor | None
 
 
 @remembered("fields of messages", 256)
-def _fields(descriptor: Any) -> dict[int, _Field]:
+def _fields(descriptor: Descriptor) -> dict[int, _Field]:
     found = {}
     for field in descriptor.fields:
         if field.message_type is not None:
@@ -44,8 +45,8 @@ def _fields(descriptor: Any) -> dict[int, _Field]:
 
 
 @remembered("sizes of messages", 256)
-def _size(descriptor: Any) -> int:
-    """What an empty message takes; the fields of a oneof share their place."""
+def _size(descriptor: Descriptor) -> int:
+    """The bytes of an empty message in memory. The fields of a oneof share one place."""
     places: dict[Any, int] = {}
     for field in descriptor.fields:
         size = _STRING if field.type in (field.TYPE_STRING, field.TYPE_BYTES) else _NUMBER
@@ -54,11 +55,11 @@ def _size(descriptor: Any) -> int:
     return _HEAD + sum(places.values())
 
 
-def read_message(message: Any, content: bytes) -> None:
+def read_message(message: Message, content: bytes) -> None:
     """Reads `content` into an empty message.
 
     Raises `ResourceExhaustedError` for a content that would take too much memory, and `DataLossError` for one that is
-    no such message, with the byte where that shows.
+    no such message, with the number of the byte that is wrong.
     """
     name = message.DESCRIPTOR.name
     if len(content) >= UNMEASURED:
@@ -72,8 +73,8 @@ def read_message(message: Any, content: bytes) -> None:
         raise DataLossError(f"{len(content)} bytes that are no {name}: {e}") from None
 
 
-def _check_memory(descriptor: Any, content: bytes) -> None:
-    """Walks over all fields once. It is the loop that reading a large graph waits for, so it calls little."""
+def _check_memory(descriptor: Descriptor, content: bytes) -> None:
+    """Checks the memory of all fields. Reading a large graph spends its time in this loop, so it makes few calls."""
     name, most = descriptor.name, FREE_MEMORY + MEMORY_PER_BYTE * len(content)
     memory = at = 0
     end, fields = len(content), _fields(descriptor)
@@ -125,7 +126,7 @@ def _check_memory(descriptor: Any, content: bytes) -> None:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number of 7 bits a byte, and where it ends. Raises `DataLossError` for one of more than 10 bytes."""
+    """A number with 7 bits in each byte, and the position after it. Raises `DataLossError` for more than 10 bytes."""
     value = 0
     for shift in range(0, 70, 7):
         byte = content[at]

@@ -36,9 +36,10 @@ class Cluster:
     device: str = ""
 
     def by_id(self) -> Mapping[int, Node]:
+        """The nodes by their ids."""
         return {n.id: n for n in self.nodes}
 
     @property
     def only_reads(self) -> bool:
-        """Does a run change nothing, neither a variable nor what comes of the next random numbers?"""
+        """Whether a run changes neither a variable nor the state of random numbers."""
         return not self.random and not any(n.opdef.writes for n in self.nodes)

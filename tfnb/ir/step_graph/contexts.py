@@ -1,4 +1,4 @@
-"""Control contexts: in which frames and branches a node lives.
+"""Control contexts: the frames and branches that a node is in.
 
 Two nodes may share a cluster only if they are alive or dead together and in the same loop iteration (OSDI'16, section
 3.4). Invariant: equal contexts mean equal liveness in every run.
@@ -19,11 +19,11 @@ _ROOT: Context = frozenset()
 
 
 def contexts(graph: Graph) -> Mapping[int, Context]:
-    """Node id -> context: pairs ("frame", name) and ("switch", predicate edge, port)."""
+    """The context of each node by its id: a set of ("frame", name) and ("switch", predicate edge, port)."""
     if not any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, _ROOT)
     outer: dict[str, Context] = {}
-    while True:  # an Exit may come before an Enter of its loop in the order
+    while True:  # in the order, an Exit may come before an Enter of its loop
         known = dict(outer)
         found = _find(graph, outer)
         if outer == known:
@@ -31,7 +31,9 @@ def contexts(graph: Graph) -> Mapping[int, Context]:
 
 
 def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
-    """One pass. `outer` holds, per frame, the context around it: a loop with one dead Enter is dead."""
+    """The contexts after one pass over the nodes. `outer` has the context around each frame, and is updated.
+
+    A loop is dead if one of its Enters is dead."""
     found: dict[int, Context] = {}
     for i in graph.order:
         node = graph.nodes[i]
@@ -58,7 +60,7 @@ def _closes_loop(graph: Graph, e: Edge) -> bool:
 
 
 def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
-    """The context of what leaves a node by this edge."""
+    """The context of the values on this edge."""
     node: Node = graph.nodes[e.id]
     if node.opdef.kind is Kind.SWITCH:
         return found[e.id] | {("switch", node.inputs[1], e.port)}

@@ -17,6 +17,7 @@ from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.builder import infer_specs, pack_outputs
 from tfnb.ir.const import CONST
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.record import Attrs
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import DType, TensorSpec, as_dtype
@@ -25,7 +26,7 @@ __all__ = ["EditNode", "GraphEdit"]
 
 
 class EditNode:
-    """A node during an edit; looks like an Operation to gradient, expansion and shape functions."""
+    """A node during an edit. Gradient, expansion and shape functions can use it like an Operation."""
 
     __slots__ = (
         "attrs",
@@ -51,25 +52,31 @@ class EditNode:
 
     @property
     def type(self) -> str:
+        """The name of the op."""
         return self.opdef.name
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors that the node reads."""
         return tuple(self.graph.tensor(e) for e in self.refs)
 
     @property
     def outputs(self) -> list[Tensor]:
+        """The tensors that the node makes."""
         return [Tensor(self.graph, self, i) for i in range(len(self.specs))]
 
     @property
     def x(self) -> Tensor:
+        """The first input."""
         return self.inputs[0]
 
     @property
     def y(self) -> Tensor:
+        """The first output."""
         return self.outputs[0]
 
     def set_spec(self, index: int, spec: TensorSpec) -> None:
+        """Replaces the dtype and static shape of an output."""
         self.specs[index] = spec
 
     def replace_input(self, index: int, tensor: Tensor) -> None:
@@ -77,6 +84,7 @@ class EditNode:
         self.refs = (*self.refs[:index], Edge(tensor.op.id, tensor.index), *self.refs[index + 1 :])
 
     def freeze(self) -> Node:
+        """The node as it is now, for the new graph."""
         return Node(
             self.id,
             self.name,
@@ -93,7 +101,7 @@ class EditNode:
 
 
 class GraphEdit:
-    """Edits of one graph. `at(node)` sets the node on whose behalf new nodes are made (name, device, origin)."""
+    """Edits of one graph. `at(node)` sets the node from which new nodes take their name, device and origin."""
 
     def __init__(self, graph: Graph) -> None:
         self.base = graph
@@ -106,12 +114,15 @@ class GraphEdit:
 
     @property
     def graph(self) -> GraphEdit:
+        """The edit itself, as tensors and nodes have a graph."""
         return self
 
     def tensor(self, e: Edge) -> Tensor:
+        """The tensor of an edge."""
         return Tensor(self, self.nodes[e.id], e.port)
 
     def at(self, node: EditNode | None) -> None:
+        """Nodes that are made from now on get the name, device and origin of `node`; None for none of these."""
         self._behalf = node
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
@@ -121,8 +132,9 @@ class GraphEdit:
         return pack_outputs(opdef, node, node.outputs)
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> EditNode:
+        """Adds a node. Raises the errors of the op's shape function."""
         specs = infer_specs(opdef, inputs, attrs, types)
         behalf = self._behalf
         i, self.next_id = self.next_id, self.next_id + 1
@@ -144,6 +156,10 @@ class GraphEdit:
         return self.nodes[i]
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        """A tensor of this edit, or a new Const of a Python or NumPy value.
+
+        Raises `InternalError` for a tensor of another graph.
+        """
         if isinstance(value, Tensor):
             if value.graph is not self:
                 raise InternalError(f"{value.name} belongs to another graph")
@@ -157,11 +173,11 @@ class GraphEdit:
         return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]
 
     def redirect(self, old: Edge, new: Edge) -> None:
-        """Everything that read `old` reads `new`."""
+        """Makes all readers of `old` read `new`."""
         self.redirect_all({old: new})
 
     def redirect_all(self, table: dict[Edge, Edge]) -> None:
-        """Redirects many edges at once; chains are followed."""
+        """Redirects many edges at once. If a new edge is itself redirected, readers get the last one."""
 
         def final(e: Edge) -> Edge:
             while e in table:
@@ -174,7 +190,7 @@ class GraphEdit:
         self.fetches = [final(e) for e in self.fetches]
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Removes nodes; control edges on them pass to what they waited for."""
+        """Removes nodes. Nodes that waited for them wait for the inputs and control inputs of the removed ones."""
         gone = set(ids)
         for node in list(self.nodes.values()):
             if node.id not in gone and any(c in gone for c in node.control):

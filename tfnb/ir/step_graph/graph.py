@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from tfnb.errors import GraphError, Origin
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.order import Path, find_cycle, find_paths, topological
+from tfnb.ir.tensor import Tensor
 from tfnb.types import TensorSpec
 
 __all__ = ["Edge", "Frames", "Graph", "Node", "Path", "graph_from_operations"]
@@ -44,6 +46,7 @@ class Node:
 
     @property
     def type(self) -> str:
+        """The name of the op."""
         return self.opdef.name
 
     def __repr__(self) -> str:
@@ -51,8 +54,11 @@ class Node:
 
 
 class Frames(NamedTuple):
-    """`inside[i]`: the frames around node i where it fires; `outside[i]`: those around its outputs, which differ for
-    Enter and Exit. A node that waits for nothing is in the root; constants are where they are read."""
+    """The frames of each node.
+
+    `inside[i]` are the frames in which node i fires, `outside[i]` those of its outputs, other ones for Enter and Exit.
+    A node that waits for nothing is in the root, but constants can be read in any frame.
+    """
 
     inside: Mapping[int, Path]
     outside: Mapping[int, Path]
@@ -60,7 +66,8 @@ class Frames(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """`fetches` are the edges a step wants, `targets` the nodes it must run, `feeds` the edges it is given."""
+    """A step's graph: `fetches` are the edges whose values it returns, `targets` the nodes that it must run, `feeds`
+    the edges whose values it is given."""
 
     nodes: Mapping[int, Node]
     fetches: tuple[Edge, ...] = ()
@@ -93,7 +100,7 @@ class Graph:
 
     @cached_property
     def frames(self) -> Frames:
-        """In which frames the nodes are."""
+        """The frames of the nodes."""
         enters = {n.id: str(n.attrs.frame_name) for n in self.nodes.values() if n.opdef.kind is Kind.ENTER}
         if not enters:
             root: Mapping[int, Path] = dict.fromkeys(self.nodes, ())
@@ -102,15 +109,16 @@ class Graph:
         return Frames(*find_paths(self.order, self._sources(), enters, exits))
 
     def _sources(self) -> Mapping[int, Collection[int]]:
-        """Node -> what it waits for within an iteration: all but NextIterations."""
+        """For each node, the nodes for which it waits within an iteration: its inputs, except NextIterations."""
         later = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
         return {n.id: {e.id for e in n.inputs}.union(n.control) - later for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
+        """The dtype and static shape of an edge."""
         return self.nodes[e.id].specs[e.port]
 
 
-def node_of(op: Any) -> Node:
+def node_of(op: Operation) -> Node:
     """The step-side node of a user's operation."""
     return Node(
         op.id,
@@ -128,7 +136,10 @@ def node_of(op: Any) -> Node:
 
 
 def graph_from_operations(
-    ops: Iterable[Any], fetches: Iterable[Any] = (), targets: Iterable[Any] = (), feeds: Iterable[Any] = ()
+    ops: Iterable[Operation],
+    fetches: Iterable[Tensor] = (),
+    targets: Iterable[Operation] = (),
+    feeds: Iterable[Tensor] = (),
 ) -> Graph:
     """The step-side graph of some operations; fetches and feeds are tensors, targets operations."""
     return Graph(

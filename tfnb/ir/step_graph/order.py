@@ -1,4 +1,4 @@
-"""Orders of nodes, and what follows from an order: in which frame a node is, and who reads a value last.
+"""Orders of nodes, and results that follow from an order: the frame of each node, and the last reader of each value.
 
 A graph, a plan and the body of a loop are ordered by these functions, whatever their nodes look like. Invariant: an
 edge that closes a loop (NextIteration -> Merge) is not among the sources that are given here.
@@ -19,9 +19,9 @@ Path = tuple[str, ...]
 
 
 def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[int]]:
-    """The keys, each after its sources, and those that are left: they are on a cycle or behind one.
+    """The keys in an order in which each follows its sources, and the keys that are on a cycle or after one.
 
-    Stable: among those that are ready the smallest comes first.
+    The order is stable: of the keys that are ready the smallest comes first.
     """
     pending: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
@@ -49,7 +49,7 @@ def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[
     """One cycle, each node before its reader, among nodes that all have a source in `stuck`."""
     path: dict[int, None] = {}
     i = min(stuck)
-    while i not in path:  # every stuck node waits for a stuck one, so walking backwards comes round
+    while i not in path:  # every stuck node waits for a stuck one, so walking backwards must meet a node again
         path[i] = None
         i = next(b for b in sources[i] if b in stuck)
     backwards = list(path)
@@ -59,7 +59,7 @@ def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[
 def find_paths(
     order: Iterable[int], sources: Mapping[int, Collection[int]], enters: Mapping[int, str], exits: Collection[int]
 ) -> tuple[dict[int, Path], dict[int, Path]]:
-    """(path in which each node fires, path in which its outputs are), which differ for Enters and Exits.
+    """The frame path in which each node fires, and that of its outputs; the two differ for Enters and Exits.
 
     `enters` are the Enter nodes with the names of their frames. A node that reads values of several frames is in the
     innermost; one that waits for nothing is in the root.

@@ -1,1 +1,1 @@
-"""Line charts that grow while a training runs: series, Bokeh documents, pictures."""
+"""Line charts that are updated while a training runs: series, Bokeh documents, pictures."""

@@ -1,7 +1,7 @@
-"""BokehJS as data: how it gets to the browser, without importing bokeh, which takes half a second.
+"""The source of BokehJS as data for the browser, taken from the bokeh package without importing it (half a second).
 
-It comes from the installed bokeh package, so documents and library always have the same version and nothing is loaded
-from elsewhere. Invariant: one model per kernel carries it, whatever charts there are.
+Documents and library come from the same installed package, so they always have the same version and nothing is loaded
+from elsewhere. Invariant: one model per kernel carries the library, however many charts there are.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ BOKEH_VERSION: str = version("bokeh")
 
 def bokehjs() -> str:
     """The text of BokehJS."""
-    found = find_spec("bokeh")
-    if found is None or found.origin is None:
+    package = find_spec("bokeh")
+    if package is None or package.origin is None:
         raise FailedPreconditionError("the package bokeh is not installed whole: it has no BokehJS")
-    return (Path(found.origin).parent / "server/static/js/bokeh.min.js").read_text("utf-8")
+    return (Path(package.origin).parent / "server/static/js/bokeh.min.js").read_text("utf-8")
 
 
 @cache
 def bokehjs_zipped() -> bytes:
-    """BokehJS compressed with gzip, as it travels to the browser."""
+    """BokehJS compressed with gzip, as it is sent to the browser."""
     return gzip.compress(bokehjs().encode(), compresslevel=6, mtime=0)
 
 
 class BokehLibrary(anywidget.AnyWidget):
-    """BokehJS on its way to the browser, where it is started at once; never displayed."""
+    """The model that carries BokehJS to the browser, which starts it at once. It is never displayed."""
 
     _esm = widget_module("bokeh_library")
     source = Bytes().tag(sync=True)
@@ -49,7 +49,7 @@ _library: list[BokehLibrary] = []
 
 
 def shared_library() -> BokehLibrary:
-    """The model that brings BokehJS to the browser, made when it is first needed."""
+    """The model that carries BokehJS to the browser. The first call creates it."""
     if not _library:
         _library.append(BokehLibrary(source=bokehjs_zipped()))
     return _library[0]

@@ -1,7 +1,7 @@
-"""A line chart as SVG: the picture that a live chart leaves in the saved notebook.
+"""A line chart as SVG: the picture of a live chart that stays in the saved notebook.
 
-Invariant: texts are escaped, values that are not finite break a line and never reach the picture, and
-the colours hold on light and dark ground alike.
+Invariant: texts are escaped, values that are not finite interrupt a line and are never written to the picture, and the
+colours are readable on light and dark backgrounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["line_chart_svg"]
 WIDTH, HEIGHT = 720.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 14.0, 12.0, 40.0
 TICKS = 7
-# What lies beyond is no number that a chart can place.
+# A chart cannot place numbers of a larger magnitude.
 LARGEST, SMALLEST = 1e100, 1e-100
 
 
@@ -132,6 +132,6 @@ def _legend(curves: Sequence[Curve]) -> list[str]:
         y, colour = TOP + 14 + 16 * number, COLOURS[number % len(COLOURS)]
         out.append(
             f'<path d="M{WIDTH - RIGHT - 16} {y - 4}h14" stroke="{colour}" stroke-width="3"/>'
-            f'<text x="{WIDTH - RIGHT - 22}" y="{y}" text-anchor="end">{escape(curve.told)}</text>'
+            f'<text x="{WIDTH - RIGHT - 22}" y="{y}" text-anchor="end">{escape(curve.label)}</text>'
         )
     return out

@@ -1,7 +1,7 @@
 """The loss plot as a Bokeh document.
 
-It is built here, once for each set of curves; the browser fills its sources with plain arrays. Invariant: no text of
-a user's is taken for a formula, which would load MathJax from elsewhere.
+The kernel builds it once for each set of curves; the browser fills its sources with plain arrays. Invariant: no text of
+a user is taken for a formula, which would load MathJax from a remote server.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tfnb.notebook.charts.series import COLOURS, Curve
 
 __all__ = ["grey_axes", "loss_document"]
 
-GREY = "#808080"  # as far from white as from black
+GREY = "#808080"  # has the same contrast to white as to black
 
 
 def loss_document(curves: Sequence[Curve], log: bool = False, live: bool = False) -> dict[str, Any]:
     """The JSON of a chart for `Bokeh.embed.embed_item`.
 
-    The source of curve k is named `curve-k` and has the columns `step`, `value` and `smooth`, its bold line `bold-k`.
-    live: the ranges, named `x` and `y`, are set by the browser, instead of following the curves by themselves.
+    The source of curve k is named `curve-k` and has the columns `step`, `value` and `smooth`; its bold line is named
+    `bold-k`. live: the browser sets the ranges, which are named `x` and `y`; otherwise they follow the curves.
     """
     ranges = {f"{axis}_range": Range1d(0.1, 1, name=axis) for axis in "xy"} if live else {}
     plot = figure(
@@ -50,7 +50,7 @@ def loss_document(curves: Sequence[Curve], log: bool = False, live: bool = False
     return item
 
 
-def _add_curve(plot: Any, k: int, curve: Curve) -> None:
+def _add_curve(plot: figure, k: int, curve: Curve) -> None:
     colour = COLOURS[k % len(COLOURS)]
     smooth = curve.smooth is not None
     columns = {"step": curve.steps, "value": curve.values}
@@ -64,10 +64,10 @@ def _add_curve(plot: Any, k: int, curve: Curve) -> None:
     main = plot.line(
         "step", "smooth", source=source, line_color=colour, line_width=2, legend_label=label, name=f"bold-{k}"
     )
-    told = [("step", "@step{0,0}"), ("value", "@value{0.0000}")]
+    tooltips = [("step", "@step{0,0}"), ("value", "@value{0.0000}")]
     if smooth:
-        told.append(("smoothed", "@smooth{0.0000}"))
-    plot.add_tools(HoverTool(renderers=[main], tooltips=told, mode="vline"))
+        tooltips.append(("smoothed", "@smooth{0.0000}"))
+    plot.add_tools(HoverTool(renderers=[main], tooltips=tooltips, mode="vline"))
 
 
 def _plain(text: str) -> str:
@@ -75,8 +75,8 @@ def _plain(text: str) -> str:
     return text.replace("$$", "$ $").replace("\\", "/")
 
 
-def grey_axes(plot: Any) -> None:
-    """Axes, grid and legend in the colours that hold on light and dark ground."""
+def grey_axes(plot: figure) -> None:
+    """Gives axes, grid and legend colours that are readable on light and dark backgrounds."""
     for axis in plot.axis:
         axis.axis_label_text_color = axis.major_label_text_color = GREY
         axis.axis_line_color = axis.major_tick_line_color = GREY

@@ -1,16 +1,16 @@
-"""A chart of losses and other numbers that grows while training runs.
+"""A chart of losses and other numbers that is updated while a training runs.
 
-In a notebook Bokeh draws it in the browser: the kernel sends BokehJS once over the widget channel, then only new
-points, thinned to what can be seen, as often as `RateLimiter` allows. When the cell ends, the live chart gives way to a
-picture with the document inside, which is a live chart again wherever BokehJS has been started.
-Invariant: what the notebook saves needs no kernel and no network to be seen.
+In a notebook Bokeh draws it in the browser: the kernel sends BokehJS once over the widget channel, and then only new
+points, downsampled to the resolution of the chart, as often as `RateLimiter` allows. When the cell ends, a picture
+replaces the live chart. The picture contains the document and becomes a live chart again wherever BokehJS has been
+started. Invariant: the saved notebook shows the chart without a kernel and without a network.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from typing import Any, TextIO
+from typing import Any, SupportsFloat, TextIO
 from uuid import uuid4
 
 import numpy as np
@@ -34,13 +34,13 @@ __all__ = ["LossPlot"]
 
 SECONDS_PER_DRAWING = 0.165  # the next step after that is drawn
 LIVE_POINTS, SAVED_POINTS = 1500, 300
-# A curve that the browser has more points of, since it grew, is sent whole again, which downsamples it.
+# A curve of which the browser has more points is sent as a whole again, which downsamples it.
 MOST_HELD = 2 * LIVE_POINTS
 FEWEST_NEW = 4  # points of a curve in one message, where there are more
 
 
 class LossChart(Channel):
-    """The live chart: a Bokeh document and the arrays of its curves. New points come as messages."""
+    """The widget of the live chart: a Bokeh document and the arrays of its curves. New points come as messages."""
 
     _esm = widget_module("loss_chart")
     library = Instance(Widget).tag(sync=True, **widget_serialization)
@@ -56,9 +56,9 @@ class LossPlot(ClosedAtEnd):
                 _, value = sess.run([train, loss], feed)
                 plot.add(step, loss=value)
 
-    The `with` is not needed: the chart also comes to rest at the end of the cell. `smoothing` (0 up to,
-    not including, 1) is the weight of the past in the bold line, `log` a logarithmic axis. Outside of a
-    notebook the newest values are written as text. Raises `InvalidArgumentError` for another `smoothing`.
+    The `with` is optional: the live chart also ends with the cell. `smoothing` is the weight of earlier values in the
+    bold line, from 0 up to but not including 1; `log` makes the vertical axis logarithmic. Outside of a notebook the
+    newest values are written as text. Raises `InvalidArgumentError` for another `smoothing`.
     """
 
     def __init__(self, smoothing: float = 0.9, log: bool = False, stream: TextIO | None = None) -> None:
@@ -72,13 +72,13 @@ class LossPlot(ClosedAtEnd):
         self._live = in_kernel() and stream is None
         self._resting = True
         self._drawn: list[tuple[str, bool]] = []
-        self._sent: dict[str, int] = {}  # up to which point each series was sent
-        self._held: dict[str, int] = {}  # how many points of it the browser has
-        self._whole = True  # the next drawing sends all
+        self._sent: dict[str, int] = {}  # how many points of each series have been sent
+        self._held: dict[str, int] = {}  # how many points of each series the browser has
+        self._whole = True  # the next drawing sends all points
         self._due = 0.0
         self._limiter = RateLimiter(SECONDS_PER_DRAWING)
 
-    def add(self, step: float, **values: Any) -> None:
+    def add(self, step: float, **values: SupportsFloat) -> None:
         """Adds the value of each named quantity at `step`: numbers, or arrays of one element.
 
         Raises `InvalidArgumentError` for anything else.
@@ -102,7 +102,7 @@ class LossPlot(ClosedAtEnd):
             self._due = begin + self._limiter.pause
 
     def close(self) -> None:
-        """Brings the chart to rest: what stays is a picture of it. Adding to it wakes it up again."""
+        """Ends the live chart and shows a picture of it instead. Adding a value starts the live chart again."""
         if self._resting:
             return
         self._resting = True
@@ -111,7 +111,7 @@ class LossPlot(ClosedAtEnd):
         self._outlet.show({"text/html": self._repr_html_(), "text/plain": repr(self)}, last=True)
 
     def __repr__(self) -> str:
-        newest = ", ".join(curve.told for curve in self._curves(1))
+        newest = ", ".join(curve.label for curve in self._curves(1))
         return f"loss plot at step {self._step:g}: {newest}" if newest else "an empty loss plot"
 
     def _repr_html_(self) -> str:
@@ -126,7 +126,7 @@ class LossPlot(ClosedAtEnd):
         if not self._live:
             self._outlet.show({"text/plain": repr(self)})
             return
-        # A series that has grown long is drawn in another way: the document changes.
+        # A series that has become long gets a smoothed line, so the document changes.
         drawn = [(s.name, s.smooth) for s in self._series.values()]
         full = any(points > MOST_HELD for points in self._held.values())
         if self._chart is None or drawn != self._drawn or self._whole or full:
@@ -147,7 +147,7 @@ class LossPlot(ClosedAtEnd):
             self._chart = LossChart(
                 uuid4().hex, library=shared_library(), document=self._document(curves), curves=arrays
             )
-            self._chart.on_msg(self._told)
+            self._chart.on_msg(self._received)
         else:
             self._chart.curves = arrays
             if drawn != self._drawn:
@@ -171,8 +171,10 @@ class LossPlot(ClosedAtEnd):
             message: AppendLossPoints = {"op": "append", "curves": rows}
             chart.send(message, [np.concatenate(parts).tobytes()])
 
-    def _told(self, _chart: object, message: Any, _buffers: object) -> None:
-        """From the browser, in a comm's thread: it lacks what new points belong to."""
+    def _received(self, _chart: LossChart, message: object, _buffers: object) -> None:
+        """A message from the browser, in the thread of a comm. `whole`: the browser lacks the points before the new
+        ones.
+        """
         if isinstance(message, dict) and message.get("op") == "whole":
             self._whole = True
 
@@ -184,7 +186,7 @@ class LossPlot(ClosedAtEnd):
         self.close()
 
 
-def _none_of(curve: Curve) -> Any:
+def _none_of(curve: Curve) -> np.ndarray | None:
     return None if curve.smooth is None else curve.smooth[:0]
 
 
@@ -205,9 +207,9 @@ def _view(chart: LossChart, text: str) -> dict[str, Any]:
 
 
 def _picture(svg: str, document: dict[str, Any]) -> str:
-    """The SVG, and a script that puts the live chart in its place if BokehJS has been started."""
+    """The SVG, and a script that replaces it by the live chart if BokehJS has been started."""
     place = f"tfnb-plot-{uuid4().hex}"
-    # In a script, "<" could begin a tag that ends it.
+    # Inside a script, "<" could begin a tag that ends the script.
     item = json.dumps(document).replace("<", "\\u003c")
     return (
         f'<div id="{place}" class="tfnb-plot">{svg}</div><script>(() => {{'

@@ -1,4 +1,4 @@
-"""Limits how often something is drawn beside a training: at a chosen interval, or less often if drawing is expensive.
+"""Limits how often a chart is drawn during a training: at a chosen interval, or less often if drawing is expensive.
 
 Invariant: over any longer interval, drawing takes at most `share` of the time.
 """

@@ -1,7 +1,7 @@
-"""The last stage of a compiled step as a graph: a scope for each device and cluster, with the OpenCL made for it.
+"""The last stage of a compiled step as a graph: a scope for each device and cluster, with the OpenCL generated for it.
 
-A constant or variable that several clusters use stands in each of them, as it does in their programs. Invariant: every
-edge of the step is there; one between devices goes through its Send and Recv.
+A constant or variable that several clusters use appears in each of them, as it does in their programs. Invariant: every
+edge of the step is in the graph; an edge between devices goes through its Send and Recv.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tfnb.ir.step_graph.graph import Node
 from tfnb.notebook.graph.table import GraphTable, table_of_nodes
 from tfnb.passes.cluster import Clustered
 
@@ -18,47 +19,47 @@ Note = tuple[str, str]
 
 
 def clusters_table(parts: Sequence[Clustered], notes: Mapping[tuple[str, str], Sequence[Note]]) -> GraphTable:
-    """The table of a step's partitions; `notes` tells of a cluster, by its device and name, for its card."""
-    nodes: list[Any] = []
+    """The table of the partitions of a step; `notes` are texts for the card of a cluster, by its device and name."""
+    nodes: list[Node] = []
     names: list[str] = []
     edges: list[tuple[int, int, int]] = []
     control: list[tuple[int, int]] = []
-    told: dict[str, list[Note]] = {}
+    texts: dict[str, list[Note]] = {}
     for part in parts:
         begin = len(nodes)
         scope = f"{_short(part.clusters[0].device)}/" if len(parts) > 1 and part.clusters else ""
         rows: dict[tuple[int, int], int] = {}  # (cluster or -1, node) -> row
-        home: dict[int, int] = {}
+        first_row: dict[int, int] = {}
         groups = [(k, f"{scope}{c.name}/", c.nodes) for k, c in enumerate(part.clusters)]
         groups.append((-1, scope, tuple(part.graph.nodes[i] for i in part.singles)))
         for k, prefix, members in groups:
             if k >= 0:
                 c = part.clusters[k]
-                told[prefix[:-1]] = list(notes.get((c.device, c.name), ()))
+                texts[prefix[:-1]] = list(notes.get((c.device, c.name), ()))
             for node in members:
                 rows[k, node.id] = len(nodes)
-                home.setdefault(node.id, len(nodes))
+                first_row.setdefault(node.id, len(nodes))
                 nodes.append(node)
                 names.append(prefix + node.name)
         for (k, _), row in list(rows.items()):
-            found = [(rows.get((k, e.id), home.get(e.id)), e.port) for e in nodes[row].inputs]
-            edges += [(source, port, row) for source, port in found if source is not None]
-            before = [rows.get((k, c), home.get(c)) for c in nodes[row].control]
+            sources = [(rows.get((k, e.id), first_row.get(e.id)), e.port) for e in nodes[row].inputs]
+            edges += [(source, port, row) for source, port in sources if source is not None]
+            before = [rows.get((k, c), first_row.get(c)) for c in nodes[row].control]
             control += [(source, row) for source in before if source is not None]
         assert len(nodes) - begin == len(rows)
-    return table_of_nodes(nodes, edges + _sent(nodes), control, names, told)
+    return table_of_nodes(nodes, edges + _sent(nodes), control, names, texts)
 
 
 def _short(device: str) -> str:
     return device.rpartition("device:")[2] or device or "device"
 
 
-def _sent(nodes: Sequence[Any]) -> list[tuple[int, int, int]]:
-    """From each Send to its Recv."""
+def _sent(nodes: Sequence[Node]) -> list[tuple[int, int, int]]:
+    """The edges from each Send to its Recv."""
     keys = [(node.type, _key(node.attrs)) for node in nodes]
     sends = {key: i for i, (kind, key) in enumerate(keys) if kind in ("_Send", "_HostSend")}
     return [(sends[key], 0, i) for i, (kind, key) in enumerate(keys) if kind in ("_Recv", "_HostRecv") and key in sends]
 
 
-def _key(attrs: Any) -> tuple[Any, ...]:
+def _key(attrs: object) -> tuple[Any, ...]:
     return tuple(getattr(attrs, name, "") for name in ("tensor_name", "send_device", "recv_device"))

@@ -1,7 +1,8 @@
-"""Edges between nodes become edges between boxes: each goes to the smallest box that holds both of its ends.
+"""Edges between nodes become edges between boxes: each is drawn in the smallest box that contains both of its ends.
 
-What crosses a box's border is counted there, as its inlet and outlet. Invariant: the data edges of all bundles and the
-edges inside leaves add up to those of the graph, whichever boxes are opened. All of it is a few passes over arrays.
+An edge that crosses the border of a box is counted there, as one of its inlets or outlets. Invariant: the data edges of
+all bundles and the edges inside leaves add up to those of the graph, whichever boxes are open. The whole computation is
+a few passes over arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["Bundles", "EdgeEnds", "border", "bundles", "edge_ends"]
 
 @dataclass
 class EdgeEnds:
-    """Of each edge, the two parts it connects in the smallest box that holds both ends (equal: inside one leaf)."""
+    """For each edge, the two parts that it connects in the smallest box with both ends (equal inside one leaf)."""
 
     start: np.ndarray
     stop: np.ndarray
@@ -25,9 +26,10 @@ class EdgeEnds:
 
 @dataclass
 class Bundles:
-    """Edges from box `start` to box `stop`, parts of one box: how many data edges, different tensors and control edges.
+    """Edges from box `start` to box `stop`, both parts of one box: the numbers of data edges, of different tensors and
+    of control edges.
 
-    `spec` is that of all its tensors, or -1 where they differ or are not known.
+    `spec` is that of all its tensors, or -1 where they differ or are unknown.
     """
 
     start: np.ndarray
@@ -39,7 +41,7 @@ class Bundles:
 
 
 def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
-    """For edges between boxes (leaves)."""
+    """The ends of edges between boxes that are leaves."""
     a, b = source.astype(np.int64), target.astype(np.int64)
     while True:
         deeper = tree.depth[a] - tree.depth[b]
@@ -52,7 +54,9 @@ def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
 
 
 def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
-    """How many of the edges that end in `box` cross each box's border on their way from `until`, which holds `box`."""
+    """For each box, how many of the edges that end in `box` cross its border on the way from `until`, which contains
+    `box`.
+    """
     count = np.zeros(len(tree.parent), np.int64)
     at, stop = box, until
     while True:
@@ -65,7 +69,7 @@ def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
 
 
 def bundles(tree: Tree, data: EdgeEnds, tensor: np.ndarray, spec: np.ndarray, control: EdgeEnds) -> Bundles:
-    """EdgeEnds edges with the same ends as one; `tensor` and `spec` tell what each data edge carries."""
+    """Joins edges with the same ends into one; `tensor` and `spec` give the tensor of each data edge and its spec."""
     n = len(tree.parent)
     crossing = data.start != data.stop
     keys = data.start[crossing] * n + data.stop[crossing]

@@ -1,5 +1,4 @@
-"""Which nodes are extracted from the drawing because their edges would cover it: bookkeeping, hubs, constants, initial
-values.
+"""The nodes that are extracted from the drawing because their edges would cover it: bookkeeping, hubs, constants.
 
 White paper, section 9.1: "we separate out high-degree nodes". An extracted node is listed beside its scope, or drawn as
 a stub at its neighbours. Invariant: every scope keeps at least one node that is not extracted.
@@ -19,7 +18,8 @@ from tfnb.notebook.protocol.graph import EXTRACTED
 __all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "extract_nodes", "extract_unconnected"]
 
 HUB, BOOKKEEPING, ATTACHED = (EXTRACTED[why] for why in ("hub", "bookkeeping", "attached"))
-# A hub has at least so many neighbours, and two fifths of its scope; what most of the nodes are in is none.
+# The least number of neighbours of a hub, which also has two fifths of its scope as neighbours. A box with most of the
+# nodes of its scope is not a hub.
 CROWDED = 8
 INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 _SAVES = frozenset({"Save", "SaveV2", "SaveSlices", "Restore", "RestoreV2", "RestoreSlice", "MergeV2Checkpoints"})
@@ -36,7 +36,7 @@ class _Rules:
         outlet: np.ndarray,
     ) -> None:
         self.tree = tree
-        self.inside = inside  # how many nodes are in each box
+        self.inside = inside  # the number of nodes in each box
         self.outlet = outlet
         n = len(tree.parent)
         self.types = [types[i] if i >= 0 else "" for i in tree.node.tolist()]
@@ -73,7 +73,7 @@ class _Rules:
         end = self.tree.end[box]
         if self.books[end] == self.books[box]:
             return False
-        # An optimizer, or a scope around it that holds little else; but not a scope around the whole model.
+        # An optimizer, or a scope that contains little else; but not a scope around the whole model.
         small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
         return bool(small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
 
@@ -95,10 +95,12 @@ def _is_gradient(label: str) -> bool:
 def extract_nodes(
     tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray
 ) -> np.ndarray:
-    """For each box why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers), or 0."""
+    """For each box the reason why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers),
+    or 0.
+    """
     rules = _Rules(tree, types, edges, inside, outlet)
     why = np.zeros(len(tree.parent), np.int64)
-    behind = np.zeros(len(tree.parent), bool)  # inside something that is bookkeeping
+    behind = np.zeros(len(tree.parent), bool)  # inside a scope that is bookkeeping
     for scope in np.flatnonzero(tree.end > np.arange(len(tree.parent)) + 1).tolist():
         behind[scope] = behind[tree.parent[scope]] or why[scope] == BOOKKEEPING if scope else False
         parts = tree.parts(scope)
@@ -113,11 +115,11 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
         return out
     if not behind:
         out = {box: BOOKKEEPING for box in parts if rules.is_bookkeeping(box)}
-    for _ in range(4):  # a chain of initial values of four boxes
-        found = [box for box in parts if box not in out and rules.is_attached(box, out)]
-        if not found:
+    for _ in range(4):  # a chain of at most four boxes that computes an initial value
+        attached = [box for box in parts if box not in out and rules.is_attached(box, out)]
+        if not attached:
             break
-        out.update(dict.fromkeys(found, ATTACHED))
+        out.update(dict.fromkeys(attached, ATTACHED))
     left = [box for box in parts if box not in out]
     degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left}
     most = sum(int(rules.inside[box]) for box in parts) / 4
@@ -136,9 +138,9 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
 def extract_unconnected(
     tree: Tree, types: Sequence[str], edges: Bundles, why: np.ndarray, crossing: np.ndarray
 ) -> None:
-    """What is connected to nothing that is still drawn (slots of an optimizer) is bookkeeping too; in place.
+    """Marks, in place, boxes without an edge to a drawn box (slots of an optimizer) as bookkeeping.
 
-    `crossing[b]`: how many drawn edges go through b's border.
+    `crossing[b]`: how many drawn edges cross the border of b.
     """
     n = len(tree.parent)
     drawn = np.zeros(n, np.int64)

@@ -1,7 +1,7 @@
-"""Files with graphs in them: GraphDef, MetaGraphDef and SavedModel, as bytes or as protobuf's text.
+"""Files that contain graphs: GraphDef, MetaGraphDef and SavedModel, in binary form or as protobuf's text.
 
-What a file is shows only when it is read: each of the three is tried, the one its name suggests first. Invariant:
-nothing of a file is run or built; it is a message, or an `OpError`.
+The kind of a file is known only after parsing it: each of the three is tried, first the one that the file's name
+suggests. Invariant: nothing in a file is run or built; reading it gives a message, or raises an `OpError`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import importlib
 import os
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
+from tfnb.ir.graphdef.message_types import GraphDef, Message
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 from tfnb.system.files import os_errors
@@ -20,11 +21,11 @@ from tfnb.system.files import os_errors
 __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph"]
 
 MOST_BYTES, MOST_TEXT = 256 << 20, 4 << 20
-MOST_TEXT_VALUES = 200_000  # protobuf's parser of text is written in Python, and takes some 10 us for each
-MOST_NODES = 100_000  # more than twice those of Inception with its gradients; drawn in seconds
+MOST_TEXT_VALUES = 200_000  # protobuf's parser of text is written in Python, and takes some 10 us per value
+MOST_NODES = 100_000  # more than twice as many as Inception with its gradients has; such a graph is drawn in seconds
 
 
-def read_graph(path: str) -> Any:
+def read_graph(path: str) -> GraphDef:
     """The GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError`."""
     text = path.endswith((".pbtxt", ".txt"))
     most = MOST_TEXT if text else MOST_BYTES
@@ -53,7 +54,7 @@ def _kinds(name: str) -> Iterator[Any]:
 
 @cache
 def _saved_model() -> Any:
-    """TensorFlow's SavedModel, which `tensorboard` does not bring: a version and MetaGraphDefs."""
+    """The class of TensorFlow's SavedModel messages, which `tensorboard` lacks: a version and MetaGraphDefs."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pools = importlib.import_module("google.protobuf.descriptor_pool")
     factory = importlib.import_module("google.protobuf.message_factory")
@@ -75,7 +76,7 @@ def _saved_model() -> Any:
     return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
 
 
-def _from_bytes(message: Any, content: bytes) -> bool:
+def _from_bytes(message: Message, content: bytes) -> bool:
     try:
         read_message(message, content)
     except DataLossError:
@@ -83,7 +84,7 @@ def _from_bytes(message: Any, content: bytes) -> bool:
     return True
 
 
-def _from_text(message: Any, content: bytes) -> bool:
+def _from_text(message: Message, content: bytes) -> bool:
     values = sum(content.count(mark) for mark in (b":", b"{", b"<", b","))
     if values > MOST_TEXT_VALUES:
         raise ResourceExhaustedError(
@@ -97,15 +98,19 @@ def _from_text(message: Any, content: bytes) -> bool:
     return True
 
 
-def _graph_in(message: Any) -> Any:
+def _graph_in(message: object) -> GraphDef | None:
+    """The graph in a GraphDef, a MetaGraphDef or a SavedModel; of several, the first that has nodes."""
     if hasattr(message, "meta_graphs"):
         graphs = [m.graph_def for m in message.meta_graphs if m.graph_def.node]
         return graphs[0] if graphs else None
-    return getattr(message, "graph_def", message)
+    return cast(GraphDef, getattr(message, "graph_def", message))
 
 
-def _plausible(graph: Any) -> bool:
-    """Bytes of another kind often parse as a message with strange nodes: each must have a name and a type."""
+def _plausible(graph: GraphDef) -> bool:
+    """Whether each node has a name and a type: other bytes often parse as a message with strange nodes.
+
+    Raises `ResourceExhaustedError` for too many nodes.
+    """
     if len(graph.node) > MOST_NODES:
         raise ResourceExhaustedError(f"a graph of {len(graph.node):,} nodes: at most {MOST_NODES:,} are shown")
     return len(graph.node) > 0 and all(node.name and node.op for node in graph.node)

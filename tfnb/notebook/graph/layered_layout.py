@@ -1,8 +1,8 @@
-"""Layered drawing of a directed graph: data flows down, as in the figures of the papers.
+"""Layered drawing of a directed graph in which data flows down, as in the figures of the papers.
 
-Four steps of Sugiyama's method: break cycles, assign layers by longest path, order each layer by
-the means of its neighbours, then move each layer as near to its neighbours as its order allows
-(isotonic regression). Invariant: boxes of a layer never overlap and keep their order.
+It has the four steps of Sugiyama's method: break cycles, assign layers by longest path, order each layer by the means
+of its neighbours, then move each box as near to its neighbours as the order of its layer allows (isotonic regression).
+Invariant: boxes of a layer never overlap and keep their order.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Pair = tuple[int, int]
 
 SWEEPS = 6
 GAP_X, GAP_Y = 22.0, 34.0
-# A layer no higher than this holds only a scope's inlet or outlet.
+# A layer of at most this height contains only the inlet or the outlet of a scope.
 FLAT = 4.0
-# A bend of a long edge takes little room beside a box.
+# The width of a bend of a long edge, which needs little room beside a box.
 BEND: Size = (6.0, 0.0)
 
 
 @dataclass(slots=True)
 class Layout:
-    """Top-left corner of each box, the points each edge passes, and the size of the whole."""
+    """The top-left corner of each box, the points that each edge passes through, and the size of the drawing."""
 
     corners: list[Point]
     routes: dict[Pair, list[Point]]
@@ -35,7 +35,7 @@ class Layout:
 
 @dataclass(slots=True)
 class _Plan:
-    """Boxes 0..n-1, then a bend for each layer that a long edge crosses."""
+    """Boxes 0..n-1, followed by a bend for each layer that a long edge crosses."""
 
     sizes: list[Size]
     layer: list[int]
@@ -52,10 +52,10 @@ def layered(
     last: int | None = None,
     anchors: Mapping[int, tuple[float, float]] | None = None,
 ) -> Layout:
-    """Places boxes of the given sizes; `edges` are pairs of box numbers.
+    """Places boxes of the given sizes; `edges` are pairs of box numbers, and an edge from a box to itself is left out.
 
-    An edge to itself is left out. Box `first` stands above all others, `last` below. Edges enter
-    and leave a box at its middle, or as far right of its left side as `anchors` says (in, out).
+    Box `first` is above all others, `last` below. Edges enter and leave a box at its middle, or at the distances from
+    its left side that `anchors` gives (in, out).
     """
     pairs = list(dict.fromkeys((a, b) for a, b in edges if a != b))
     if not sizes:
@@ -82,7 +82,7 @@ def _back_edges(n: int, pairs: Sequence[Pair]) -> set[Pair]:
     for a, b in pairs:
         after.setdefault(a, []).append(b)
     targets = {b for _, b in pairs}
-    found: set[Pair] = set()
+    back_edges: set[Pair] = set()
     for root in sorted(range(n), key=lambda i: i in targets):
         if entered[root]:
             continue
@@ -95,16 +95,16 @@ def _back_edges(n: int, pairs: Sequence[Pair]) -> set[Pair]:
                 stack.pop()
                 on_path.discard(node)
             elif step in on_path:
-                found.add((node, step))
+                back_edges.add((node, step))
             elif not entered[step]:
                 entered[step] = True
                 on_path.add(step)
                 stack.append((step, iter(after.get(step, ()))))
-    return found
+    return back_edges
 
 
 def _layers(n: int, pairs: set[Pair]) -> list[int]:
-    """Longest path from the sources; sources then sink to just above their first reader."""
+    """Layers by the longest path from the sources; then each source moves down to the layer above its first reader."""
     before, after = _neighbours(n, pairs)
     pending = [len(b) for b in before]
     ready = [i for i in range(n) if not pending[i]]
@@ -178,7 +178,7 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 
 
 def _place(plan: _Plan) -> None:
-    """Centers: each layer in turn goes as near as it can to the mean of its neighbours' centers."""
+    """Chooses the centers of boxes: each layer in turn moves as near as it can to its neighbours' mean centers."""
     before, after = _neighbours(len(plan.sizes), plan.links)
     plan.center = [0.0] * len(plan.sizes)
     for row in plan.order:
@@ -192,7 +192,7 @@ def _place(plan: _Plan) -> None:
 
 
 def _settle(plan: _Plan, row: Sequence[int], wish: Sequence[float]) -> None:
-    """Least squares to the wished centers under the order: pool adjacent violators."""
+    """The least-squares solution for the wished centers that keeps the order, by pooling adjacent violators."""
     offset, shifts = 0.0, []
     for i, node in enumerate(row):
         if i:
@@ -238,7 +238,7 @@ def _finish(
 
 
 def _anchor(plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
-    """Where edges enter and leave a box, measured from its middle."""
+    """The places at which edges enter and leave a box, relative to its middle."""
     if box not in anchors:
         return 0.0, 0.0
     half = plan.sizes[box][0] / 2

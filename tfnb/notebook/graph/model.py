@@ -1,8 +1,8 @@
-"""What the graph view draws: the tree of boxes with bundled edges, groups of one structure, and statistics.
+"""The data that the graph view draws: the tree of boxes with bundled edges, groups of equal structure, and statistics.
 
-Everything goes to the browser at once, as compressed columns, so that looking around needs no kernel; only a node's
-attributes and values are asked for one by one. Invariant: a box's nodes, parameters, time and memory are the sums over
-the nodes inside.
+Everything is sent to the browser at once, as compressed columns, so that navigating needs no kernel; only the
+attributes and values of a selected node are requested one by one. Invariant: the nodes, parameters, time and memory of
+a box are the sums over the nodes inside it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -53,10 +52,11 @@ LONGEST_LABEL = 200
 
 @dataclass
 class GraphModel:
-    """Columns over boxes (see `Tree`): `kind` in KINDS, `nodes` inside, `parameters` (-1: not known), `extracted` (see
-    extracted_nodes.py), `group` of one structure or -1, `inlet` and `outlet`: drawn data edges through the border.
+    """Columns over boxes (see `Tree`), and the bundles of edges between them.
 
-    `time_us` and `nbytes` are of a traced step, or None.
+    `kind`: one of KINDS. `nodes`: how many are inside. `parameters`: how many the variables inside have (-1: unknown).
+    `extracted`: see extracted_nodes.py. `group`: the group of boxes with equal structure, or -1. `inlet` and `outlet`:
+    the numbers of drawn data edges through the border. `time_us` and `nbytes` are of a traced step, or None.
     """
 
     table: GraphTable
@@ -73,11 +73,11 @@ class GraphModel:
     nbytes: np.ndarray | None = None
 
     def box(self, path: str) -> int:
-        """The box of a name. Raises `InvalidArgumentError`."""
-        found = self._boxes.get(path)
-        if found is None:
+        """The number of the box with this path. Raises `InvalidArgumentError` if there is none."""
+        box = self._boxes.get(path)
+        if box is None:
             raise InvalidArgumentError(f"the graph has no scope or node {path!r}")
-        return found
+        return box
 
     @cached_property
     def _boxes(self) -> Mapping[str, int]:
@@ -87,7 +87,7 @@ class GraphModel:
         return paths
 
     def card(self, box: int) -> GraphCard:
-        """The details of a selected box that its columns do not contain: `rows` of texts, and `code` to unfold."""
+        """Details of a box that its columns do not contain: `rows` of texts, and `code` that can be unfolded."""
         if not 0 <= box < len(self.tree.parent):
             raise InvalidArgumentError(f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}")
         rows: list[tuple[str, str]] = []
@@ -160,13 +160,13 @@ class GraphModel:
         return zlib.compress(struct.pack("<I", len(text)) + text + ints + floats, 1)
 
 
-def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
+def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
     """The model of a `tf.Graph`, a GraphDef (or its bytes), a stage of the compiler, or a table of nodes.
 
-    `run_metadata`: of a traced step (`tf.RunMetadata`, its `step_stats`, or TensorFlow's message): where time and
-    memory went. Raises `DTypeError` for what is no graph.
+    `run_metadata`: the times and memory of a traced step (`tf.RunMetadata`, its `step_stats`, or TensorFlow's message).
+    Raises `DTypeError` if `graph` is not a graph.
     """
-    table = found if isinstance(found, GraphTable) else graph_table(found)
+    table = graph if isinstance(graph, GraphTable) else graph_table(graph)
     tree, alike = _folded(table)
     data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
@@ -195,15 +195,15 @@ def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
 
 
 def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
-    """The tree with its series folded, and the structure of each box."""
+    """The tree with its series folded into single boxes, and the structure of each box."""
     plan = draft(table.names)
     tree, new = number(plan)
     data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
     outlet = border(tree, tree.leaf[table.source], data.start)
     why = extract_nodes(tree, table.types, joined, _sums(tree, np.ones(len(table.names))), outlet)
-    found = structure(tree, table.types, joined, why == ATTACHED)
-    alike: list[int] = [int(found[b]) if b >= 0 else 0 for b in new.tolist()]
+    hashes = structure(tree, table.types, joined, why == ATTACHED)
+    alike: list[int] = [int(hashes[b]) if b >= 0 else 0 for b in new.tolist()]
     old = np.flatnonzero(new >= 0)
     old = old[np.argsort(new[old])]
     after: list[list[int]] = [[] for _ in plan.parent]
@@ -226,7 +226,7 @@ def _edge_ends(tree: Tree, table: GraphTable) -> tuple[EdgeEnds, EdgeEnds]:
 
 
 def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
-    """A number for the tensor of each data edge, and its spec (-1: not known)."""
+    """The number of the tensor of each data edge, and of its spec (-1: unknown)."""
     width = int(table.port.max(initial=0)) + 1
     specs = np.full(len(table.source), -1, np.int64)
     for i, (source, port) in enumerate(zip(table.source.tolist(), table.port.tolist(), strict=True)):
@@ -237,7 +237,7 @@ def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _borders(tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Drawn data edges into and out of each box. What is a stub where its ends meet is one all the way."""
+    """The numbers of drawn data edges into and out of each box. An edge that ends in a stub is not drawn."""
     drawn = (why[data.start] == 0) & (why[data.stop] == 0)
     outlet = border(tree, tree.leaf[table.source[drawn]], data.start[drawn])
     inlet = border(tree, tree.leaf[table.target[drawn]], data.stop[drawn])
@@ -245,7 +245,7 @@ def _borders(tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray) -> 
 
 
 def _sums(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
-    """Sums of a column of nodes over what is inside each box."""
+    """For each box, the sum of a column of nodes over the nodes inside it."""
     column = np.zeros(len(tree.parent) + 1)
     np.add.at(column, tree.leaf + 1, of_nodes)
     total = np.cumsum(column)
@@ -276,19 +276,22 @@ def _of_boxes(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
     return np.where(tree.node >= 0, of_nodes[tree.node], -1)
 
 
-def _interned(texts: Any) -> tuple[list[str], np.ndarray]:
-    found: dict[str, int] = {}
-    numbers = np.array([found.setdefault(text, len(found)) for text in texts], np.int32)
-    return list(found), numbers
+def _interned(texts: Iterable[str]) -> tuple[list[str], np.ndarray]:
+    index: dict[str, int] = {}
+    numbers = np.array([index.setdefault(text, len(index)) for text in texts], np.int32)
+    return list(index), numbers
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL]}…"
 
 
-def _measure(model: GraphModel, run_metadata: Any) -> None:
-    """Time and memory of a step on its nodes. A kernel of several nodes counts for each of them alike; what the
-    compiler added counts for the scope that it stands in."""
+def _measure(model: GraphModel, run_metadata: object) -> None:
+    """Adds the time and memory of a step to the boxes.
+
+    The cost of a kernel that computes several nodes is divided equally among them; the cost of a node that the compiler
+    added goes to the scope that contains it.
+    """
     tree = model.tree
     leaf = {name: int(tree.leaf[i]) for i, name in enumerate(model.table.names)}
     time, memory = np.zeros(len(tree.parent) + 1), np.zeros(len(tree.parent) + 1)
@@ -306,10 +309,10 @@ def _measure(model: GraphModel, run_metadata: Any) -> None:
 
 def _nearest(model: GraphModel, leaf: Mapping[str, int], name: str) -> int:
     while name:
-        found = leaf.get(name)
-        if found is None:
-            found = model._boxes.get(name)
-        if found is not None:
-            return found
+        box = leaf.get(name)
+        if box is None:
+            box = model._boxes.get(name)
+        if box is not None:
+            return box
         name = name.rpartition("/")[0]
     return 0

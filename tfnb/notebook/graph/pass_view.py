@@ -1,6 +1,6 @@
-"""What the compiler makes of a request, stage by stage, down to the OpenCL of each cluster; parameters by scope.
+"""The stages through which the compiler takes a request, down to the OpenCL of each cluster; and parameters by scope.
 
-Invariant: looking changes nothing: no step is run, and no state is touched.
+Invariant: the view has no side effects: it runs no step and changes no state.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from functools import cached_property, partial
 from html import escape
 from typing import Any
 
+from tfnb.codegen.program import Copy, Launch, Module
 from tfnb.errors import DTypeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.notebook.graph import GraphModel, graph_model
@@ -28,13 +30,14 @@ from tfnb.session.session import Session
 
 __all__ = ["ClusterText", "Parameters", "PassView", "count_parameters", "show_passes"]
 
-_MOST = 400  # nodes listed for a stage
+_MOST = 400  # the largest number of nodes that are listed for a stage
 
 
 @dataclass(frozen=True)
 class ClusterText:
-    """A cluster: where it runs, its nodes, its generated OpenCL (empty until the step has run once), the library
-    kernels that it launches, and what was not fused, and why."""
+    """A cluster: its device, its nodes, its generated OpenCL (empty until the step has run once), the kernels that it
+    launches, and which nodes were not fused and why.
+    """
 
     name: str
     device: str
@@ -44,16 +47,17 @@ class ClusterText:
     why_not: tuple[str, ...]
 
     def notes(self) -> list[tuple[str, str]]:
-        """For the card of a node in it: what it launches, and the generated code."""
-        told = [("launches", "\n".join(self.launches)), ("not fused", "\n".join(self.why_not))]
-        return [row for row in told if row[1]] + [("generated OpenCL", source) for source in self.sources]
+        """The texts for the card of a node in the cluster: its launches, and the generated code."""
+        rows = [("launches", "\n".join(self.launches)), ("not fused", "\n".join(self.why_not))]
+        return [row for row in rows if row[1]] + [("generated OpenCL", source) for source in self.sources]
 
 
 @dataclass(frozen=True)
 class PassView:
-    """`stages`: (name, graph) after each; `clusters` of the last one, `clustered` its graph for each partition.
+    """`stages` are (name, graph after the stage); `clusters` are those of the last one, `clustered` its graph per
+    partition.
 
-    A step on several devices ends with a stage for each: "partition CPU:1".
+    For a step on several devices the last stages are one per device, as "partition CPU:1".
     """
 
     stages: tuple[tuple[str, Graph], ...]
@@ -81,11 +85,11 @@ class PassView:
 
     @cached_property
     def _live(self) -> LiveGraph:
-        """The stages one after the other, and the clusters with their OpenCL; these are shown first."""
+        """The live view of the stages in their order; the last one, the clusters with their OpenCL, is shown first."""
         graphs: list[tuple[str, Callable[[], GraphModel]]]
         graphs = [(name, partial(graph_model, g)) for name, g in self.stages]
-        told = {(c.device, c.name): c.notes() for c in self.clusters}
-        graphs.append(("clusters", lambda: graph_model(clusters_table(self.clustered, told))))
+        notes = {(c.device, c.name): c.notes() for c in self.clusters}
+        graphs.append(("clusters", lambda: graph_model(clusters_table(self.clustered, notes))))
         return LiveGraph(graphs, {}, len(graphs) - 1)
 
     def _listing(self) -> str:
@@ -100,8 +104,8 @@ class PassView:
             parts.append(_fold(f"{name}: {size:,} nodes{change}", "\n".join(listing)))
             before = size
         for c in self.clusters:
-            told = [*(f"launches {launch}" for launch in c.launches), *c.why_not, *c.nodes[:_MOST]]
-            inner = _fold(f"{len(c.nodes):,} nodes, {len(c.launches):,} launches", "\n".join(told))
+            lines = [*(f"launches {launch}" for launch in c.launches), *c.why_not, *c.nodes[:_MOST]]
+            inner = _fold(f"{len(c.nodes):,} nodes, {len(c.launches):,} launches", "\n".join(lines))
             if not c.launches:
                 inner += "<p>It is compiled for the shapes of its inputs when it first runs: look again then.</p>"
             inner += "".join(_fold("generated OpenCL", s) for s in c.sources)
@@ -126,7 +130,7 @@ def _stage_name(name: str, g: Graph) -> str:
 
 
 def _device_of(name: str) -> str:
-    """Of a stage that is one partition, the device."""
+    """The device of a stage that is one partition, from the name of the stage."""
     return name.partition(" ")[2]
 
 
@@ -137,11 +141,12 @@ def _line(g: Graph, node: Node) -> str:
     return f"{node.name} = {node.type}({inputs}) -> {specs}{after}"
 
 
-def show_passes(session: Session, fetches: Any, feeds: Sequence[Any] = ()) -> PassView:
-    """The stages through which a request goes: pruned, optimised, placed, in clusters with their OpenCL.
+def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) -> PassView:
+    """The stages through which a request goes: pruned, optimised, placed, and in clusters with their OpenCL.
 
-    `fetches` as in `session.run`; `feeds` the tensors that are fed (the keys of a feed_dict). Nothing runs; the OpenCL
-    of a cluster is there once the same request was run. Raises what `session.run` raises when it compiles.
+    `fetches` are as in `session.run`; `feeds` are the tensors that are fed (the keys of a feed_dict). Nothing is run,
+    so the OpenCL of a cluster is empty until the same request has been run. Raises `DTypeError` if `session` is not a
+    session, and the errors of `session.run` when it compiles.
     """
     if not isinstance(session, Session):
         raise DTypeError(f"needed a tf.Session, got {type(session).__name__}")
@@ -174,8 +179,8 @@ def show_passes(session: Session, fetches: Any, feeds: Sequence[Any] = ()) -> Pa
     return PassView(graphs, tuple(clusters), singles, fresh.clustered)
 
 
-def _launch(step: Any, modules: Sequence[Any]) -> str:
-    if not hasattr(step, "entry"):
+def _launch(step: Launch | Copy, modules: Sequence[Module]) -> str:
+    if isinstance(step, Copy):
         return f"copy of {step.nbytes:,} bytes"
     groups = "x".join(str(n) for n in step.groups)
     where = modules[step.module].file or "generated"
@@ -187,7 +192,7 @@ def _launch(step: Any, modules: Sequence[Any]) -> str:
 
 @dataclass(frozen=True)
 class Parameters:
-    """`scopes`: (scope or variable, depth, numbers in it); the whole first. -1: a shape is not known."""
+    """`scopes`: (scope or variable, depth, number of parameters), the whole graph first; -1 for an unknown shape."""
 
     scopes: tuple[tuple[str, int, int], ...]
 
@@ -209,8 +214,11 @@ class Parameters:
         )
 
 
-def count_parameters(graph: Any = None, collection: str = "trainable_variables") -> Parameters:
-    """How many numbers the variables of a collection hold, per name scope and variable. Default: the default graph."""
+def count_parameters(graph: GraphBuilder | None = None, collection: str = "trainable_variables") -> Parameters:
+    """The number of parameters of the variables of a collection, by name scope and variable.
+
+    `graph`: the default graph if it is None.
+    """
     graph = graph if graph is not None else get_default_graph()
     counts: dict[tuple[str, ...], int] = {(): 0}
     for v in graph.get_collection(collection):

@@ -1,7 +1,7 @@
-"""The graph view without a browser's help: the same boxes as SVG, for saved notebooks, nbconvert and papers.
+"""The graph view as a static picture: the same boxes as SVG, for saved notebooks, nbconvert and papers.
 
-Invariant: every text is escaped, and all colours are either `currentColor` or hold on light and dark ground alike, so
-one picture serves every theme and needs no style sheet, script or network.
+Invariant: every text is escaped, and all colours are either `currentColor` or readable on light and dark backgrounds,
+so that one picture suits every theme and needs no style sheet, script or network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tfnb.notebook.protocol.graph import KINDS, GraphOptions
 
 __all__ = ["graph_picture", "opened_boxes"]
 
-# So many boxes are read at a glance.
+# The number of boxes that a reader can take in at once.
 ROOM = 22
 COLOURS = {"input": "#009e73", "variable": "#e69f00", "constant": "#999999", "flow": "#cc79a7"}
 GROUPS = (
@@ -39,22 +39,24 @@ CHAR, SMALL_CHAR = 6.9, 5.4  # the mean width of a letter at 12 and 9.5 pixels
 LONGEST, MOST_EXTRACTED = 28, 12
 LINE, PAD, TITLE, MARGIN, LEGEND = 13.0, 9.0, 20.0, 10.0, 22.0
 PORT: Size = (2.0, 2.0)
-# Above this the picture is cut to its first boxes' rows by a scroll bar.
+# A higher picture gets a scroll bar.
 MOST_HEIGHT = 640
 _numbers = count(1)
 
 
 @dataclass(slots=True)
 class _Drawn:
-    """A box with its size; opened, with the layout of its parts."""
+    """A box with its size; if it is open, with the layout of its parts."""
 
     box: int
     size: Size
     lines: tuple[str, str] = ("", "")
     parts: list[_Drawn] = field(default_factory=list)
     layout: Layout | None = None
-    edges: list[tuple[int, int, int]] = field(default_factory=list)  # from, to (numbers of parts), bundle or -1
-    anchors: tuple[float, float] | None = None  # where edges enter and leave, from the left side
+    edges: list[tuple[int, int, int]] = field(
+        default_factory=list
+    )  # (start, stop, bundle or -1); start and stop are indices of parts
+    anchors: tuple[float, float] | None = None  # where edges enter and leave, measured from the left side
 
 
 class _Draft:
@@ -112,7 +114,7 @@ class _Draft:
 
 
 def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[int]:
-    """The boxes that are open at first: those of the paths and what is around them, or what there is room for."""
+    """The boxes that are open at first: those of the paths and their ancestors, or as many as there is room for."""
     opened = {0}
     if paths is not None:
         for path in paths:
@@ -125,13 +127,13 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
     drawn = _Draft(model, opened).shown
 
     def scopes(boxes: Sequence[int]) -> list[int]:
-        """Those worth opening: something flows into them, or out of none."""
-        found = []
+        """The scopes worth opening: those that data flows into, or that no data flows out of."""
+        worth_opening = []
         for b in boxes:
             parts = model.tree.parts(b)
             if KINDS[model.kind[b]] == "scope" and (model.inlet[parts].any() or not model.outlet[parts].any()):
-                found.append(b)
-        return found
+                worth_opening.append(b)
+        return worth_opening
 
     shown = len(drawn(0))
     closed = scopes(drawn(0))
@@ -147,22 +149,22 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
 
 
 def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str:
-    """HTML: the drawing in a frame that scrolls, and a line on what the graph holds."""
+    """HTML: the drawing in a frame that scrolls, and a line with the number of operations."""
     total = int(model.nodes[0])
     if not total:
         return "<p>an empty dataflow graph</p>"
     opened = opened_boxes(model, (options or {}).get("open"))
     root = _Draft(model, opened).measure(0)
-    told = [f"dataflow graph: {_amount(total)}"]
+    notes = [f"dataflow graph: {_amount(total)}"]
     extracted = [b for b in model.tree.parts(0) if model.extracted[b] not in (0, ATTACHED)]
     if extracted and len(extracted) < len(model.tree.parts(0)):
         extracted.sort(key=lambda b: -model.nodes[b])
         names = [f"{_short(model.tree.label[b])} ({_amount(int(model.nodes[b]))})" for b in extracted[:MOST_EXTRACTED]]
         names += [f"{len(extracted) - MOST_EXTRACTED:,} more"] * (len(extracted) > MOST_EXTRACTED)
-        told.append(f"auxiliary nodes: {', '.join(names)}")
+        notes.append(f"auxiliary nodes: {', '.join(names)}")
     return (
         f'<div class="tfnb-graph" style="max-height:{MOST_HEIGHT}px;overflow:auto">{_svg(model, root)}</div>'
-        f'<p style="font-size:smaller;opacity:.8">{escape("; ".join(told))}</p>'
+        f'<p style="font-size:smaller;opacity:.8">{escape("; ".join(notes))}</p>'
     )
 
 
@@ -176,7 +178,7 @@ def _short(text: str) -> str:
 
 
 def _lines(model: GraphModel, box: int) -> tuple[str, str]:
-    """What stands in a closed box."""
+    """The lines of text in a closed box."""
     label, kind, node = model.tree.label[box], KINDS[model.kind[box]], int(model.tree.node[box])
     if kind == "series":
         return _short(label), f"{len(model.tree.parts(box)):,} similar"
@@ -215,7 +217,7 @@ def _svg(model: GraphModel, root: _Drawn) -> str:
 
 
 def _inner(model: GraphModel, drawn: _Drawn, arrow: str) -> list[str]:
-    """What is inside an opened box, in its own coordinates."""
+    """The content of an open box, in its own coordinates."""
     layout = drawn.layout
     if layout is None:
         return []
@@ -225,11 +227,11 @@ def _inner(model: GraphModel, drawn: _Drawn, arrow: str) -> list[str]:
         if a == b:
             continue
         route = layout.routes[a, b]
-        if a >= parts:  # from the frame's upper side, TITLE above what is inside
+        if a >= parts:  # from the upper side of the frame, TITLE above the content
             route = [(route[0][0], -TITLE), *route]
         if b >= parts:
             route = [*route, (route[-1][0], layout.size[1] + TITLE)]
-        # An arrow where the edge ends in a box that is not opened; there it goes on inside.
+        # An arrow only if the edge ends at a closed box; inside an open box the edge continues.
         ends = b < parts and drawn.parts[b].layout is None
         out.append(_edge(model, route, bundle, arrow if ends else ""))
     for part, (x, y) in zip(drawn.parts, layout.corners, strict=False):
@@ -241,20 +243,20 @@ def _edge(model: GraphModel, points: list[Point], bundle: int, arrow: str) -> st
     tensors = 1 if bundle < 0 else int(model.bundles.tensors[bundle])
     style = "" if tensors else ' stroke-dasharray="4 3"'
     head = f' marker-end="url(#{arrow})"' if arrow else ""
-    told = ""
+    label = ""
     if bundle >= 0:
         spec = int(model.bundles.spec[bundle])
         shape = model.table.specs[spec] if spec >= 0 else ""
-        told = "control edge" if not tensors else shape if tensors == 1 else f"{tensors:,} tensors {shape}".strip()
+        label = "control edge" if not tensors else shape if tensors == 1 else f"{tensors:,} tensors {shape}".strip()
     width = 1.2 + 0.5 * min(max(tensors, 1).bit_length() - 1, 7)
     return (
         f'<path d="{_curve(points)}" fill="none" stroke="currentColor" stroke-opacity=".5" '
-        f'stroke-width="{width:.1f}"{style}{head}><title>{escape(told)}</title></path>'
+        f'stroke-width="{width:.1f}"{style}{head}><title>{escape(label)}</title></path>'
     )
 
 
 def _curve(points: list[Point]) -> str:
-    """A smooth path: upright at its ends, along the line of its neighbours in between."""
+    """A smooth path through points: vertical at its ends, and parallel to the line between the neighbours elsewhere."""
     last = len(points) - 1
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for i, ((x, y), (to_x, to_y)) in enumerate(zip(points, points[1:], strict=False)):
@@ -297,7 +299,7 @@ def _box(model: GraphModel, drawn: _Drawn, arrow: str) -> str:
             f'<text x="{width / 2:.1f}" y="{PAD + 20:.0f}" text-anchor="middle" font-size="9.5" '
             f'opacity=".75">{escape(second)}</text>'
         )
-    return f"<g><title>{escape(_told(model, drawn.box))}</title>{frame}{text}</g>"
+    return f"<g><title>{escape(_tooltip(model, drawn.box))}</title>{frame}{text}</g>"
 
 
 def _colour(model: GraphModel, box: int) -> str:
@@ -310,8 +312,8 @@ def _colour(model: GraphModel, box: int) -> str:
     return COLOURS.get(kind, "")
 
 
-def _told(model: GraphModel, box: int) -> str:
-    """The tooltip: the whole name, what it is, and the source line that created it."""
+def _tooltip(model: GraphModel, box: int) -> str:
+    """The tooltip of a box: its full name, its type or size, and the source line that created it."""
     node = int(model.tree.node[box])
     path = model.tree.path(box)
     if node < 0:

@@ -1,7 +1,8 @@
-"""Which boxes have the same structure: a hash of a box's nodes and of how they are connected, and of nothing else.
+"""Finds boxes of equal structure by a hash of the nodes of a box and of their connections, and of nothing else.
 
-Weisfeiler and Lehman's refinement in each box, from the leaves up, on whole arrays. Invariant: names, devices and the
-order of making do not matter, nor how variables get their first values, so the towers of a replicated model are alike.
+It is the refinement of Weisfeiler and Lehman in each box, from the leaves up, on whole arrays. Invariant: names,
+devices, the order of creation and initial values of variables do not matter, so the towers of a replicated model are
+equal.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from tfnb.notebook.graph.tree import Tree
 __all__ = ["groups", "structure"]
 
 ROUNDS = 3
-# Smaller scopes are alike by chance.
+# Scopes with fewer nodes are often equal by chance.
 SMALLEST = 3
 _A, _B = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _S = np.uint64(29)
 
 
 def structure(tree: Tree, types: Sequence[str], edges: Bundles, initial: np.ndarray) -> np.ndarray:
-    """A number of 64 bits for each box. `initial`: boxes that only give others a first value, which do not count."""
+    """A hash of 64 bits for each box. `initial`: boxes that only compute initial values, which do not count."""
     n = len(tree.parent)
     own = np.full(n, 1, np.uint64)
     known = {t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)}
@@ -45,17 +46,17 @@ def structure(tree: Tree, types: Sequence[str], edges: Bundles, initial: np.ndar
         np.add.at(total, tree.parent[counted], _mix(refined[counted]))
         above = np.unique(tree.parent[boxes])
         own[above] = _mix(total[above] + _A)
-        own[states] = of_node[tree.node[states]]  # whatever initialises, reads and trains it
+        own[states] = of_node[tree.node[states]]  # independently of the nodes that initialise, read and train it
     return own
 
 
 def _refined(own: np.ndarray, boxes: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
     now = own.copy()
     for _ in range(ROUNDS):
-        heard = np.zeros(len(own), np.uint64)
-        np.add.at(heard, stop, _mix(now[start] * _A))
-        np.add.at(heard, start, _mix(now[stop] * _B))
-        now[boxes] = _mix(now[boxes] + heard[boxes] * _B)
+        messages = np.zeros(len(own), np.uint64)
+        np.add.at(messages, stop, _mix(now[start] * _A))
+        np.add.at(messages, start, _mix(now[stop] * _B))
+        now[boxes] = _mix(now[boxes] + messages[boxes] * _B)
     return now
 
 
@@ -66,8 +67,8 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 def groups(tree: Tree, alike: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """The group of each scope that has its like, or -1; group 0 holds the most nodes."""
-    found = np.full(len(tree.parent), -1, np.int64)
+    """The group of each scope for which there is an equal one, or -1; group 0 contains the most nodes."""
+    group = np.full(len(tree.parent), -1, np.int64)
     scopes = np.flatnonzero((tree.end > np.arange(len(tree.parent)) + 1) & (nodes >= SMALLEST) & ~tree.series)
     scopes = scopes[scopes > 0]
     _, first, at, count = np.unique(alike[scopes], return_index=True, return_inverse=True, return_counts=True)
@@ -75,5 +76,5 @@ def groups(tree: Tree, alike: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     order = np.lexsort((first, -weight))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    found[scopes] = np.where(weight[at] > 0, rank[at], -1)
-    return found
+    group[scopes] = np.where(weight[at] > 0, rank[at], -1)
+    return group

@@ -1,7 +1,7 @@
-"""Graphs of every kind as one table: the user's graph, a compiler stage, a GraphDef of ours or of TensorFlow.
+"""Graphs of every kind as one table: the user's graph, a stage of the compiler, a GraphDef of tfnb or of TensorFlow.
 
-Invariant: `source`, `port` and `target` list the data edges, `before` and `after` the control edges, all as rows of
-the table; what a file names and does not have is counted in `missing`, and nothing of a file is run.
+Invariant: `source`, `port` and `target` list the data edges, `before` and `after` the control edges, all as rows of the
+table. An input that a file names but does not contain is counted in `missing`, and nothing in a file is run.
 """
 
 from __future__ import annotations
@@ -16,26 +16,29 @@ from tfnb.caches import remembered
 from tfnb.errors import DTypeError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import GraphDef, NodeDef, TensorProto
 from tfnb.ir.graphdef.tensor_proto import decode_array, decode_dtype, decode_shape
-from tfnb.ir.step_graph.graph import Graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.types import Shape
 
 __all__ = ["UPDATES", "GraphTable", "graph_table", "is_variable", "shape_text", "table_of_nodes"]
 
-# A value is told in the card when it is no larger; a text no longer.
+# The card shows values of at most this many elements, and texts of at most this many characters.
 SMALL_VALUE = 64
 LONGEST = 600
 UPDATES = ("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
-# Attributes of files that say what the table has anyway, or nothing to a reader.
+# Attributes in files that repeat the table, or mean nothing to a reader.
 _SILENT = frozenset({"_output_shapes", "value", "_class"})
 
 
 @dataclass
 class GraphTable:
-    """`specs` are texts such as "float32 ?×784"; `outputs[i]` numbers those of node i's outputs.
+    """The nodes of a graph as columns, and its edges.
 
-    `sizes[i]` is how many numbers variable i holds (-1: not known); 0 for others and for slots of an optimizer.
-    `details(i)` tells a node's attributes, value and line: [(what, text)].
+    `specs` are texts such as "float32 ?×784"; `outputs[i]` are the indices in `specs` of the outputs of node i.
+    `sizes[i]` is the number of elements of variable i (-1: unknown), and 0 for other nodes and for slots of an
+    optimizer. `details(i)` returns the attributes, the value and the source line of a node: [(label, text)].
     """
 
     names: list[str]
@@ -51,33 +54,33 @@ class GraphTable:
     after: np.ndarray
     details: Callable[[int], list[tuple[str, str]]]
     missing: int = 0
-    notes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # of scopes, by path
+    notes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # texts for scopes, by path
 
 
-def graph_table(found: Any) -> GraphTable:
+def graph_table(graph: object) -> GraphTable:
     """The table of a `tf.Graph`, a stage of the compiler, operations, a GraphDef or its bytes. Raises `DTypeError`."""
-    if isinstance(found, GraphBuilder):
-        return _of_operations(found.get_operations())
-    if isinstance(found, Graph):
-        return _of_stage(found)
-    if isinstance(found, (list, tuple)) and all(hasattr(op, "control_inputs") for op in found):
-        return _of_operations(found)
-    if hasattr(found, "graph_def") and hasattr(found, "SerializeToString"):  # a MetaGraphDef
-        found = found.graph_def
-    if not (isinstance(found, (bytes, bytearray)) or hasattr(found, "SerializeToString")):
-        raise DTypeError(f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(found).__name__}")
-    return _of_message(as_message("graph", "GraphDef", found))
+    if isinstance(graph, GraphBuilder):
+        return _of_operations(graph.get_operations())
+    if isinstance(graph, Graph):
+        return _of_stage(graph)
+    if isinstance(graph, (list, tuple)) and all(hasattr(op, "control_inputs") for op in graph):
+        return _of_operations(graph)
+    if hasattr(graph, "graph_def") and hasattr(graph, "SerializeToString"):  # a MetaGraphDef
+        graph = graph.graph_def
+    if not (isinstance(graph, (bytes, bytearray)) or hasattr(graph, "SerializeToString")):
+        raise DTypeError(f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(graph).__name__}")
+    return _of_message(as_message("graph", "GraphDef", graph))
 
 
 def shape_text(shape: Shape) -> str:
-    """`?×784`, `scalar`, or nothing where not even the rank is known."""
+    """`?×784`, `scalar`, or an empty text where the rank is unknown."""
     if shape.dims is None:
         return ""
     return "×".join("?" if d is None else str(d) for d in shape.dims) if shape.dims else "scalar"
 
 
 class _Specs:
-    """Texts of dtypes and shapes, each kept once."""
+    """Texts of dtypes and shapes, each stored once."""
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
@@ -86,14 +89,14 @@ class _Specs:
 
     def number(self, dtype: str, shape: Shape) -> int:
         key = (dtype, shape.dims)
-        found = self._known.get(key)
-        if found is None:
+        index = self._known.get(key)
+        if index is None:
             text = f"{dtype} {shape_text(shape)}".strip()
-            found = self._known[key] = self.texts.setdefault(text, len(self.texts))
-        return found
+            index = self._known[key] = self.texts.setdefault(text, len(self.texts))
+        return index
 
 
-def _of_operations(ops: Sequence[Any]) -> GraphTable:
+def _of_operations(ops: Sequence[Operation]) -> GraphTable:
     row = {op: i for i, op in enumerate(ops)}
     edges = [(row[t.op], t.index, i) for i, op in enumerate(ops) for t in op.inputs if t.op in row]
     control = [(row[c], i) for i, op in enumerate(ops) for c in op.control_inputs if c in row]
@@ -109,13 +112,13 @@ def _of_stage(graph: Graph) -> GraphTable:
 
 
 def table_of_nodes(
-    nodes: Sequence[Any],
+    nodes: Sequence[Operation] | Sequence[Node],
     edges: Sequence[tuple[int, int, int]],
     control: Sequence[tuple[int, int]],
     names: list[str] | None = None,
     notes: dict[str, list[tuple[str, str]]] | None = None,
 ) -> GraphTable:
-    """Of operations or step-side nodes: `edges` are (row, port, row), `names` what they are called here."""
+    """The table of operations or of nodes of a step: `edges` are (row, port, row), `names` their names in the table."""
     specs = _Specs()
     outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
     sizes = [_size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes]
@@ -128,7 +131,7 @@ def table_of_nodes(
         sizes,
         edges,
         control,
-        lambda i: _told(nodes[i]),
+        lambda i: _details(nodes[i]),
     )
     table.notes.update(notes or {})
     return table
@@ -168,19 +171,19 @@ def _table(
 
 
 def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[int]:
-    """What updates read beside the variable itself, their first input."""
+    """The variables that updates read in addition to the updated variable, which is their first input."""
     met: set[int] = set()
-    found = []
+    slots = []
     for source, _, target in edges:
         if types[target].startswith(UPDATES):
             if target in met and is_variable(types[source]):
-                found.append(source)
+                slots.append(source)
             met.add(target)
-    return found
+    return slots
 
 
 def is_variable(kind: str) -> bool:
-    """Whether nodes of this type hold state that is trained."""
+    """Whether nodes of this type hold trainable state."""
     return kind in ("Variable", "VariableV2", "VarHandleOp")
 
 
@@ -189,17 +192,17 @@ def _size(shape: Shape) -> int:
     return -1 if known is None else known
 
 
-def _told(node: Any) -> list[tuple[str, str]]:
-    """Attributes, value and line of an operation or a step-side node."""
+def _details(node: Operation | Node) -> list[tuple[str, str]]:
+    """The attributes, the value and the source line of an operation or of a node of a step."""
     rows = [(key, getattr(t, "name", str(t))) for key, t in node.types.items()]
     value = None
     if is_dataclass(node.attrs):
         for f in fields(node.attrs):
-            found = getattr(node.attrs, f.name)
-            if f.name == "value" and isinstance(found, np.ndarray):
-                value = found
+            attr = getattr(node.attrs, f.name)
+            if f.name == "value" and isinstance(attr, np.ndarray):
+                value = attr
             else:
-                rows.append((f.name, _short(getattr(found, "name", found))))
+                rows.append((f.name, _short(getattr(attr, "name", attr))))
     if value is not None:
         rows.append(("value", _value_text(value)))
     if node.colocation:
@@ -209,7 +212,7 @@ def _told(node: Any) -> list[tuple[str, str]]:
     return rows
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
@@ -224,7 +227,7 @@ def _value_text(value: np.ndarray) -> str:
 # ---- files -------------------------------------------------------------------------------------------
 
 
-def _of_message(message: Any) -> GraphTable:
+def _of_message(message: GraphDef) -> GraphTable:
     nodes = list(message.node)
     row: dict[str, int] = {}
     for i, node in enumerate(nodes):
@@ -253,27 +256,27 @@ def _of_message(message: Any) -> GraphTable:
         sizes,
         edges,
         control,
-        lambda i: _told_of_file(nodes[i]),
+        lambda i: _details_in_file(nodes[i]),
         missing,
     )
 
 
-def _outputs(node: Any, specs: _Specs) -> tuple[int, ...]:
-    """What the file says of a node's outputs: all shapes, or the one that its own attributes give."""
+def _outputs(node: NodeDef, specs: _Specs) -> tuple[int, ...]:
+    """The specs of a node's outputs according to the file: all shapes, or the one that the node's attributes give."""
     attr = node.attr
     enum = next((attr[k].type for k in ("dtype", "T", "DstT", "SrcT") if k in attr), 0)
     if "_output_shapes" not in attr:
         return (specs.number(_dtype(enum), _declared(node)),)
     listed = attr["_output_shapes"]
     key = (enum, listed.SerializeToString())
-    found = specs.of_files.get(key)
-    if found is None:
+    numbers = specs.of_files.get(key)
+    if numbers is None:
         try:
-            found = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in listed.list.shape)
+            numbers = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in listed.list.shape)
         except (OpError, ValueError):
-            found = ()
-        specs.of_files[key] = found
-    return found
+            numbers = ()
+        specs.of_files[key] = numbers
+    return numbers
 
 
 def _dtype(enum: int) -> str:
@@ -288,7 +291,7 @@ def _dtype_name(enum: int) -> str:
         return ""
 
 
-def _declared(node: Any) -> Shape:
+def _declared(node: NodeDef) -> Shape:
     try:
         if node.op == "Const" and "value" in node.attr:
             return decode_shape(node.attr["value"].tensor.tensor_shape)
@@ -300,7 +303,7 @@ def _declared(node: Any) -> Shape:
         return Shape(None)
 
 
-def _told_of_file(node: Any) -> list[tuple[str, str]]:
+def _details_in_file(node: NodeDef) -> list[tuple[str, str]]:
     rows = []
     for key in sorted(node.attr):
         if key in _SILENT:
@@ -322,10 +325,10 @@ def _told_of_file(node: Any) -> list[tuple[str, str]]:
     return rows
 
 
-def _tensor_text(message: Any) -> str:
+def _tensor_text(message: TensorProto) -> str:
     try:
         known = decode_shape(message.tensor_shape).num_elements()
-        if known is None or known > SMALL_VALUE:  # never unpacked: a file may claim any size
+        if known is None or known > SMALL_VALUE:  # not decoded, because a file may claim any size
             return f"{known:,} values" if known is not None else "unknown size"
         return _value_text(decode_array(message))
     except (OpError, ValueError, TypeError) as error:

@@ -1,7 +1,7 @@
-"""The tree of boxes of a graph: scopes by name, series of like boxes folded, and no box with too many parts.
+"""The tree of boxes of a graph: a box for each name scope; series of equal boxes are folded into one.
 
-Boxes are numbered in preorder, so inside box b are the boxes b+1 .. end[b]-1. Invariant: each node has one leaf;
-a box that is both a node and a scope (`w` with `w/read`) holds its node as its first part.
+Boxes are numbered in preorder, so the boxes inside box b are b+1 .. end[b]-1. Invariant: each node has one leaf; a box
+that is both a node and a scope (`w` with `w/read`) has its node as its first part; and no box has too many parts.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import numpy as np
 
 __all__ = ["MAX_DEPTH", "MOST_PARTS", "Draft", "Tree", "draft", "fold", "number"]
 
-# A name with more slashes than this is hostile or generated: its rest stands in one leaf.
+# A name with more slashes than this is hostile or generated: its rest becomes the label of one leaf.
 MAX_DEPTH = 32
-# No opened box shows more parts than this at once; the rest is folded further.
+# The largest number of parts of a box; a box with more parts is folded further.
 MOST_PARTS = 160
-# So many like boxes with numbered names are a series; of single nodes it takes more.
+# The least number of equal boxes with numbered names that become a series; for single nodes it is larger.
 SERIES, SERIES_OF_NODES = 3, 6
-# A search for cycles is worth its time in a small scope.
+# Only in scopes of at most this many parts is a search for cycles fast enough.
 SMALL = 80
 _NUMBER = re.compile(r"^(.*?)(\d*)$", re.DOTALL)
 
 
 @dataclass
 class Draft:
-    """Boxes in the order of their making; box 0 is the whole. `node[b]`: the node that b is (or is named by), or -1.
+    """Boxes in the order of their creation; box 0 is the whole graph.
 
-    `main[b]`: the part of b that stands for b's own node, or -1. `series[b]`: b only holds a series.
+    `node[b]`: the node that b represents or is named after, or -1. `main[b]`: the part of b that represents b's own
+    node, or -1. `series[b]`: whether b exists only to hold a series.
     """
 
     parent: list[int]
@@ -38,7 +39,7 @@ class Draft:
     parts: list[list[int]]
     main: list[int]
     series: list[bool]
-    leaf: list[int]  # of each node
+    leaf: list[int]  # the leaf of each node
 
     def add(self, parent: int, label: str, node: int = -1) -> int:
         self.parent.append(parent)
@@ -55,7 +56,7 @@ class Draft:
 
 @dataclass
 class Tree:
-    """A draft in preorder, as columns. `end[b]` is one past the last box inside b; `leaf[i]` the box of node i."""
+    """A draft in preorder, as columns. `end[b]` is one past the last box inside b; `leaf[i]` is the box of node i."""
 
     parent: np.ndarray
     end: np.ndarray
@@ -68,14 +69,14 @@ class Tree:
 
     def parts(self, box: int) -> list[int]:
         """The boxes directly inside."""
-        found, at = [], box + 1
+        drafted, at = [], box + 1
         while at < self.end[box]:
-            found.append(at)
+            drafted.append(at)
             at = int(self.end[at])
-        return found
+        return drafted
 
     def path(self, box: int) -> str:
-        """The whole name; a series goes by its own label."""
+        """The full name of a box; for a series, its label."""
         parts: list[str] = []
         while box > 0:
             if not self.series[box] or not parts:
@@ -85,16 +86,16 @@ class Tree:
 
 
 def draft(names: Sequence[str]) -> Draft:
-    """The scopes of these names."""
-    found = Draft([], [], [], [], [], [], [])
-    found.add(-1, "")
+    """The boxes of the name scopes in these names of nodes."""
+    drafted = Draft([], [], [], [], [], [], [])
+    drafted.add(-1, "")
     known: dict[tuple[int, str], int] = {}
     scopes: dict[str, int] = {}
 
     def step(at: int, part: str) -> int:
         box = known.get((at, part))
         if box is None:
-            box = known[at, part] = found.add(at, part)
+            box = known[at, part] = drafted.add(at, part)
         return box
 
     for i, name in enumerate(names):
@@ -107,47 +108,50 @@ def draft(names: Sequence[str]) -> Draft:
                 at = step(at, part)
             scopes[prefix] = at
         box = step(at, parts[-1])
-        if found.node[box] >= 0:  # two nodes of one name: only a broken file has them
-            box = found.add(at, parts[-1])
-        found.node[box] = i
-        found.leaf.append(box)
-    for box in range(1, len(found.parent)):
-        if found.node[box] >= 0 and found.parts[box]:
-            main = found.add(box, found.label[box], found.node[box])
-            found.parts[box].insert(0, found.parts[box].pop())
-            found.main[box] = main
-            found.leaf[found.node[box]] = main
-    _unwrap(found)
-    return found
+        if drafted.node[box] >= 0:  # two nodes of one name, as only a broken file has
+            box = drafted.add(at, parts[-1])
+        drafted.node[box] = i
+        drafted.leaf.append(box)
+    for box in range(1, len(drafted.parent)):
+        if drafted.node[box] >= 0 and drafted.parts[box]:
+            main = drafted.add(box, drafted.label[box], drafted.node[box])
+            drafted.parts[box].insert(0, drafted.parts[box].pop())
+            drafted.main[box] = main
+            drafted.leaf[drafted.node[box]] = main
+    _unwrap(drafted)
+    return drafted
 
 
-def _unwrap(found: Draft) -> None:
-    """A scope that holds nothing but one other box gives way to it, which takes its name in."""
-    instead: dict[int, int] = {}  # of a box that gives way, the box that takes its place
-    for box in range(len(found.parent) - 1, 0, -1):  # a scope's parts come before the scope
-        parts = found.parts[box]
-        if len(parts) == 1 and found.node[box] < 0:
+def _unwrap(drafted: Draft) -> None:
+    """Replaces a scope that contains only one other box by that box, in place.
+
+    The label of the box then starts with the label of the scope.
+    """
+    instead: dict[int, int] = {}  # for a box that is replaced, the box in its place
+    for box in range(len(drafted.parent) - 1, 0, -1):  # parts come before their scope
+        parts = drafted.parts[box]
+        if len(parts) == 1 and drafted.node[box] < 0:
             only = instead[box] = instead.get(parts[0], parts[0])
-            found.label[only] = f"{found.label[box]}/{found.label[only]}"
-            found.parent[only] = found.parent[box]
-            found.parts[box] = []
-            found.parent[box] = -1  # no longer of the tree
-    for parts in found.parts:
+            drafted.label[only] = f"{drafted.label[box]}/{drafted.label[only]}"
+            drafted.parent[only] = drafted.parent[box]
+            drafted.parts[box] = []
+            drafted.parent[box] = -1  # removed from the tree
+    for parts in drafted.parts:
         parts[:] = [instead.get(part, part) for part in parts]
 
 
-def number(found: Draft) -> tuple[Tree, np.ndarray]:
-    """The tree in preorder, and the new number of each drafted box (-1 for what is no longer there)."""
+def number(drafted: Draft) -> tuple[Tree, np.ndarray]:
+    """The tree in preorder, and the new number of each drafted box (-1 for a box that was removed)."""
     order: list[int] = []
     stack = [0]
     while stack:
         box = stack.pop()
         order.append(box)
-        stack.extend(reversed(found.parts[box]))
+        stack.extend(reversed(drafted.parts[box]))
     old = np.array(order, np.int64)
-    new = np.full(len(found.parent), -1, np.int64)
+    new = np.full(len(drafted.parent), -1, np.int64)
     new[old] = np.arange(len(old))
-    parent = np.array(found.parent, np.int64)[old]
+    parent = np.array(drafted.parent, np.int64)[old]
     parent[1:] = new[parent[1:]]
     size = np.ones(len(old), np.int64)
     depth = np.zeros(len(old), np.int64)
@@ -158,65 +162,66 @@ def number(found: Draft) -> tuple[Tree, np.ndarray]:
     deep = depth.tolist()
     for b in range(1, len(old)):
         deep[b] = deep[above[b]] + 1
-    main = np.array(found.main, np.int64)[old]
+    main = np.array(drafted.main, np.int64)[old]
     main[main >= 0] = new[main[main >= 0]]
     return Tree(
         parent,
         np.arange(len(old)) + np.array(sizes),
         np.array(deep),
-        np.array(found.node, np.int64)[old],
+        np.array(drafted.node, np.int64)[old],
         main,
-        np.array(found.series, bool)[old],
-        new[np.array(found.leaf, np.int64)] if found.leaf else np.zeros(0, np.int64),
-        [found.label[b] for b in order],
+        np.array(drafted.series, bool)[old],
+        new[np.array(drafted.leaf, np.int64)] if drafted.leaf else np.zeros(0, np.int64),
+        [drafted.label[b] for b in order],
     ), new
 
 
 # ---- folding -----------------------------------------------------------------------------------------
 
 
-def fold(found: Draft, alike: list[int], after: list[list[int]]) -> None:
-    """Folds series, in place: `alike[b]` is equal for boxes of one structure, `after[b]` are the parts b's edges go to.
+def fold(drafted: Draft, alike: list[int], after: list[list[int]]) -> None:
+    """Folds series, in place: `alike[b]` is equal for boxes of equal structure, `after[b]` are the parts that the edges
+    of b lead to.
 
-    Both grow with the boxes that are added.
+    Both lists grow with the boxes that are added.
     """
     box = -1
-    while (box := box + 1) < len(found.parent):
-        for new in range(len(alike), len(found.parent)):
+    while (box := box + 1) < len(drafted.parent):
+        for new in range(len(alike), len(drafted.parent)):
             alike.append(-new)
             after.append([])
-        if found.parent[box] < 0 and box:
+        if drafted.parent[box] < 0 and box:
             continue
-        parts = found.parts[box]
+        parts = drafted.parts[box]
         if len(parts) >= SERIES:
-            _fold_series(found, box, alike, after)
-        if len(found.parts[box]) > MOST_PARTS:
-            _fold_kinds(found, box, alike)
-        if len(found.parts[box]) > MOST_PARTS:
-            _fold_runs(found, box)
+            _fold_series(drafted, box, alike, after)
+        if len(drafted.parts[box]) > MOST_PARTS:
+            _fold_kinds(drafted, box, alike)
+        if len(drafted.parts[box]) > MOST_PARTS:
+            _fold_runs(drafted, box)
 
 
-def _fold_series(found: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]) -> None:
+def _fold_series(drafted: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]) -> None:
     stems: dict[tuple[str, int], list[int]] = {}
-    for part in found.parts[box]:
-        match = _NUMBER.match(found.label[part])
-        stem = (match[1] if match else found.label[part]).rstrip("_")
+    for part in drafted.parts[box]:
+        match = _NUMBER.match(drafted.label[part])
+        stem = (match[1] if match else drafted.label[part]).rstrip("_")
         stems.setdefault((stem, alike[part]), []).append(part)
-    small = len(found.parts[box]) <= SMALL
+    small = len(drafted.parts[box]) <= SMALL
     groups = []
     for members in stems.values():
-        if len(members) < (SERIES if found.parts[members[0]] else SERIES_OF_NODES):
+        if len(members) < (SERIES if drafted.parts[members[0]] else SERIES_OF_NODES):
             continue
-        if len(members) == len(found.parts[box]) and found.series[box]:
+        if len(members) == len(drafted.parts[box]) and drafted.series[box]:
             continue
         if small and _encloses(members, after):
             continue
-        groups.append((members, _series_label([found.label[m] for m in members])))
-    _group(found, box, groups)
+        groups.append((members, _series_label([drafted.label[m] for m in members])))
+    _group(drafted, box, groups)
 
 
 def _encloses(members: Sequence[int], after: Sequence[Sequence[int]]) -> bool:
-    """Whether a path leaves the members and comes back: one box in their place would close a cycle."""
+    """Whether a path leaves the members and returns to them: a box in their place would then be part of a cycle."""
     own = set(members)
     seen: set[int] = set()
     todo = [b for m in members for b in after[m] if b not in own]
@@ -230,46 +235,46 @@ def _encloses(members: Sequence[int], after: Sequence[Sequence[int]]) -> bool:
     return False
 
 
-def _fold_kinds(found: Draft, box: int, alike: Sequence[int]) -> None:
-    """Too many parts: those of one structure become one box, whatever they are called."""
+def _fold_kinds(drafted: Draft, box: int, alike: Sequence[int]) -> None:
+    """Folds a box with too many parts: parts of equal structure become one box, whatever their names."""
     kinds: dict[int, list[int]] = {}
-    for part in found.parts[box]:
-        if not found.series[part]:
+    for part in drafted.parts[box]:
+        if not drafted.series[part]:
             kinds.setdefault(alike[part], []).append(part)
-    many = len(found.parts[box])
-    groups = [(m, f"{found.label[m[0]]} and similar") for m in kinds.values() if 2 < len(m) < many]
-    _group(found, box, groups)
+    many = len(drafted.parts[box])
+    groups = [(m, f"{drafted.label[m[0]]} and similar") for m in kinds.values() if 2 < len(m) < many]
+    _group(drafted, box, groups)
 
 
-def _fold_runs(found: Draft, box: int) -> None:
-    """Still too many: runs of parts that were made one after the other; `MOST_PARTS` of these at most."""
-    while len(found.parts[box]) > MOST_PARTS:
-        parts = list(found.parts[box])
+def _fold_runs(drafted: Draft, box: int) -> None:
+    """Folds a box that still has too many parts: consecutive parts become runs, `MOST_PARTS` of them at most."""
+    while len(drafted.parts[box]) > MOST_PARTS:
+        parts = list(drafted.parts[box])
         length = min(MOST_PARTS, -(-len(parts) // 12))
         runs = [parts[at : at + length] for at in range(0, len(parts), length)]
-        groups = [(r, f"{found.label[r[0]][:40]} … {found.label[r[-1]][:40]}") for r in runs if len(r) > 1]
-        _group(found, box, groups)
+        groups = [(r, f"{drafted.label[r[0]][:40]} … {drafted.label[r[-1]][:40]}") for r in runs if len(r) > 1]
+        _group(drafted, box, groups)
 
 
-def _group(found: Draft, box: int, groups: Sequence[tuple[list[int], str]]) -> None:
-    """For each (members, label) a box in the place of the first member, with all members inside.
+def _group(drafted: Draft, box: int, groups: Sequence[tuple[list[int], str]]) -> None:
+    """For each (members, label) puts a box in the place of the first member, with all members inside.
 
-    All groups of a box are made in one pass over its parts, of which there may be hundreds of thousands.
+    All groups of a box are created in one pass over its parts, of which there may be hundreds of thousands.
     """
     if not groups:
         return
-    parts = found.parts[box]
-    first_of: dict[int, int] = {}  # the first member of a group, and the new box
+    parts = drafted.parts[box]
+    first_of: dict[int, int] = {}  # the first member of a group -> the new box
     inside: set[int] = set()
     for members, label in groups:
-        series = first_of[members[0]] = found.add(box, label)
+        series = first_of[members[0]] = drafted.add(box, label)
         inside.update(members)
-        found.parts[series] = members
-        found.series[series] = True
+        drafted.parts[series] = members
+        drafted.series[series] = True
         for part in members:
-            found.parent[part] = series
-    old = parts[: len(parts) - len(groups)]  # the new boxes were added behind
-    found.parts[box] = [first_of.get(p, p) for p in old if p in first_of or p not in inside]
+            drafted.parent[part] = series
+    old = parts[: len(parts) - len(groups)]  # the new boxes were appended
+    drafted.parts[box] = [first_of.get(p, p) for p in old if p in first_of or p not in inside]
 
 
 def _series_label(labels: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
-"""`tf.show_graph`: a graph in the notebook to open, search and trace, also of 36,000 nodes (white paper, section 9.1).
+"""`tf.show_graph`: a view of a graph to open, search and trace, for graphs of up to 36,000 nodes and more.
 
-The cell's output is a picture; where a kernel is there the browser puts the live view in its place, which then asks
-the kernel only what a chosen node's card tells. Invariant: a saved notebook shows the picture, without a network too.
+White paper, section 9.1. The output of the cell is a picture. If there is a kernel, the browser replaces the picture by
+the live view, which asks the kernel only for the details of a selected node. Invariant: a saved notebook shows the
+picture, also without a network.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from tfnb.notebook.protocol.graph import (
 __all__ = ["GraphView", "LiveGraph", "show_graph"]
 
 LEAST_HEIGHT, MOST_HEIGHT = 220, 4000
-MOST_LIVE = 64  # graphs that the browser can ask about; the one shown first is closed
+MOST_LIVE = 64  # the largest number of open channels; the oldest of more is closed
 
 
 class GraphChannel(Channel):
-    """The line to the browser."""
+    """The channel to the browser."""
 
     _esm = widget_module("graph_widget")
 
@@ -43,7 +44,10 @@ _shown: deque[weakref.ref[GraphChannel]] = deque()
 
 
 def _keep(channel: GraphChannel) -> None:
-    """The widget library keeps every open channel, and a cell that is run again does not close the last one's."""
+    """Registers an open channel, and closes the oldest one of too many.
+
+    The widget library keeps every open channel in memory, and a cell that is run again does not close its last one.
+    """
     _shown.append(weakref.ref(channel))
     while len(_shown) > MOST_LIVE:
         oldest = _shown.popleft()()
@@ -52,7 +56,8 @@ def _keep(channel: GraphChannel) -> None:
 
 
 class LiveGraph:
-    """A place in the page for one of several graphs, each made when it is first asked for; `options` as in TypeScript.
+    """A view of one or several graphs, each of which is built when it is first requested; `options` are as in
+    TypeScript.
 
     `first`: the number of the graph that is shown at first.
     """
@@ -73,13 +78,13 @@ class LiveGraph:
         return self._models[stage]
 
     def html(self) -> str:
-        """The picture, and where a kernel is there the place for the live view."""
+        """The picture, and if there is a kernel the place of the live view."""
         picture = graph_picture(self.model(self._first), self._options)
         if not in_kernel() or not self.model(self._first).nodes[0]:
             return picture
         key = uuid4().hex
         channel = GraphChannel(key)
-        channel.on_msg(self._asked)
+        channel.on_msg(self._received)
         self._channels.append(weakref.ref(channel))
         _keep(channel)
         return (
@@ -88,20 +93,21 @@ class LiveGraph:
         )
 
     def close(self) -> None:
-        """Ends the lines to the browser, which keep the graph in memory. Pictures stay."""
-        for found in self._channels:
-            channel = found()
+        """Closes the channels to the browser, which keep the graph in memory. The pictures stay."""
+        for reference in self._channels:
+            channel = reference()
             if channel is not None:
                 channel.close()
         self._channels.clear()
 
-    def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
-        answer = self.answer(message)
+    def _received(self, channel: GraphChannel, message: object, _buffers: object) -> None:
+        """A message from the browser. It comes in the thread of a comm."""
+        answer = self.answer(message) if isinstance(message, dict) else None
         if answer is not None:
             channel.send(answer[0], buffers=answer[1])
 
     def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
-        """What the browser gets for one of its messages, and its buffers; None for what is no message of its."""
+        """The reply to a message of the browser, and the reply's buffers; None for any other message."""
         stage = message.get("stage", self._first)
         if not isinstance(stage, int) or not 0 <= stage < len(self._graphs):
             return None
@@ -119,8 +125,8 @@ class LiveGraph:
 
 
 def show_graph(
-    graph: Any = None,
-    run_metadata: Any = None,
+    graph: object = None,
+    run_metadata: object = None,
     *,
     colour: str | None = None,
     open: Sequence[str] | None = None,
@@ -128,20 +134,21 @@ def show_graph(
 ) -> GraphView:
     """The view of a `tf.Graph` (default: the default graph), a GraphDef or its bytes, or a stage of the compiler.
 
-    `run_metadata`: of a traced step, to colour by time and memory. `colour`: "structure", "device", "time" or
-    "memory". `open`: names of the scopes that are open at first (default: what there is room for). `height`: in pixels.
-    Raises `DTypeError` for what is no graph, `InvalidArgumentError` for other arguments.
+    `run_metadata`: the metadata of a traced step, to colour nodes by time and memory. `colour`: "structure", "device",
+    "time" or "memory". `open`: names of the scopes that are open at first (default: as many as there is room for).
+    `height`: in pixels. Raises `DTypeError` if `graph` is not a graph, and `InvalidArgumentError` for other wrong
+    arguments.
     """
     return GraphView(graph, run_metadata, colour=colour, open=open, height=height)
 
 
 class GraphView:
-    """See `show_graph`. `model` has boxes and edges as columns."""
+    """The view that `show_graph` returns. `model` contains boxes and edges as columns."""
 
     def __init__(
         self,
-        graph: Any = None,
-        run_metadata: Any = None,
+        graph: object = None,
+        run_metadata: object = None,
         *,
         colour: str | None = None,
         open: Sequence[str] | None = None,
@@ -170,7 +177,7 @@ class GraphView:
         return "\n".join(lines + ["       ..."] * (len(parts) > 20))
 
     def close(self) -> None:
-        """Gives the line to the browser back, which keeps the graph in memory; the picture stays."""
+        """Closes the channel to the browser, which keeps the graph in memory; the picture stays."""
         self._live.close()
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""The messages of `tf.show_cluster`: the state of the tasks, of which `tfnb.session.dask` sends reports."""
+"""The messages of `tf.show_cluster`: the state of the tasks, out of the reports of `tfnb.session.dask`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class _AnsweredTask(TypedDict, total=False):
     host: str
     pid: int
     memory: int
-    """Bytes of the process."""
+    """Memory of the process in bytes."""
     steps: int
     refused: int
     variables: int
@@ -21,7 +21,7 @@ class _AnsweredTask(TypedDict, total=False):
 
 
 class TaskReport(_AnsweredTask):
-    """A task that never answered has only the required fields."""
+    """The state of a task. Only the required fields are present if the task has never answered."""
 
     name: str
     job: str
@@ -29,9 +29,9 @@ class TaskReport(_AnsweredTask):
     address: str
     state: TaskState
     why: str
-    """Why it is lost, or ""."""
+    """Why the task is lost, or ""."""
     lives: int
-    """How many processes have had the role."""
+    """How many processes have run this task so far."""
     silent: float | None
     """Seconds since its last answer, null before the first."""
 
@@ -50,7 +50,7 @@ _Sender = TypedDict("_Sender", {"from": str})
 
 
 class Sent(_Sender):
-    """What a task has sent to another; `rate` is in bytes a second, between the last two answers."""
+    """The transfers from one task to another; `rate` is in bytes per second, between the last two reports."""
 
     to: str
     messages: int
@@ -59,7 +59,7 @@ class Sent(_Sender):
     steps: int
     rate: float
     tensors: list[tuple[str, int, int]]
-    """Name, messages and bytes of the tensors with the most bytes."""
+    """For the tensors with the most bytes: name, number of messages, bytes."""
 
 
 class ClusterState(TypedDict):
@@ -67,7 +67,7 @@ class ClusterState(TypedDict):
     devices: list[DeviceReport]
     sent: list[Sent]
     dashboard: str
-    """The address of Dask's own dashboard, or ""."""
+    """The address of Dask's dashboard, or ""."""
 
 
 class StateMessage(TypedDict):
@@ -84,6 +84,6 @@ FromKernel = StateMessage | NoteMessage
 
 
 class ToKernel(TypedDict):
-    """Whether the view is visible: the kernel asks the tasks only then."""
+    """Whether the view is visible; the kernel polls the tasks only while it is."""
 
     type: Literal["hello", "bye"]

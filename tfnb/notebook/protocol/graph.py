@@ -41,7 +41,7 @@ FloatColumn = Literal["parameters", "time", "bytes"]
 
 
 class FloatLengths(TypedDict, total=False):
-    """The length of each `FloatColumn` that there is."""
+    """The length of each `FloatColumn` that is present."""
 
     parameters: int
     time: int
@@ -65,14 +65,14 @@ class GraphHead(TypedDict):
     specs: list[str]
     kinds: list[BoxKind]
     missing: int
-    """Inputs that a file names and does not have."""
+    """The number of inputs that name a node which the file does not contain."""
     ints: dict[IntColumn, int]
     """The length of each column."""
     floats: FloatLengths
 
 
 class GraphCard(TypedDict):
-    """Details of a selected box that its columns do not contain: texts, and longer ones to unfold."""
+    """Details of a selected box that the columns do not contain: short texts, and longer ones that can be unfolded."""
 
     box: int
     rows: list[tuple[str, str]]
@@ -82,12 +82,12 @@ class GraphCard(TypedDict):
 class GraphOptions(TypedDict, total=False):
     colour: ColourBy
     open: list[str]
-    """Paths of boxes that are open at first; left out: as many as there is room for."""
+    """Paths of the boxes that are open at first; without it, as many boxes are open as there is room for."""
     height: int
 
 
 class GraphMessage(TypedDict):
-    """A graph, which is in the buffer, of several that the compiler went through."""
+    """One of the graphs that the compiler produced stage by stage; its columns are in the buffer."""
 
     type: Literal["graph"]
     stage: int
@@ -106,7 +106,7 @@ FromKernel = GraphMessage | CardMessage
 
 class _GraphRequest(TypedDict, total=False):
     stage: int
-    """Left out: the one that is shown at first."""
+    """The number of the stage; without it, the one that is shown first."""
 
 
 class GraphRequest(_GraphRequest):

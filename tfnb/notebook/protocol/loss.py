@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 class LossCurve(TypedDict):
     total: int
-    """How many points there are; what is sent may be downsampled."""
+    """The number of points before downsampling."""
     colour: str
     step: bytes
     value: bytes
@@ -15,15 +15,15 @@ class LossCurve(TypedDict):
 
 
 class AppendLossPoints(TypedDict):
-    """New points. The buffer holds per curve its steps, then values, then smoothed values."""
+    """New points. For each curve the buffer contains its steps, then its values, then its smoothed values."""
 
     op: Literal["append"]
     curves: list[tuple[int, int, int, int]]
-    """The place of the curve, the total before and now, and how many points come."""
+    """The index of the curve, its total before and after this message, and the number of points in the buffer."""
 
 
 class WholeRequest(TypedDict):
-    """The browser lacks the points that new ones belong to."""
+    """The browser lacks the points before the new ones, and needs all points."""
 
     op: Literal["whole"]
 
@@ -33,6 +33,6 @@ class LossState(TypedDict):
 
     key: str
     library: str
-    """The id of the model that brings BokehJS."""
+    """The id of the model that carries BokehJS."""
     document: str
     curves: list[LossCurve]

@@ -1,4 +1,4 @@
-"""One exchange between an open document and Jupyter's server, which feeds it where there is no kernel."""
+"""The exchange between an open document and Jupyter's server, which replaces the kernel for documents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ DocumentKind = Literal["events", "graph", "trace"]
 
 
 class ServedRequest(TypedDict):
-    """What the browser sends."""
+    """A request of the browser."""
 
     state: dict[str, Any]
     messages: list[Any]
     first: bool
-    """The document starts anew."""
+    """Whether the document is opened, or reloaded."""
 
 
 class ServedMessage(TypedDict):
@@ -22,11 +22,11 @@ class ServedMessage(TypedDict):
 
 
 class ServedReply(TypedDict):
-    """What the server answers."""
+    """The server's reply."""
 
     state: dict[str, Any]
     messages: list[ServedMessage]
     again: float
-    """Seconds until there may be news; 0: never."""
+    """Seconds until the browser should ask again; 0: never."""
     renewed: bool
-    """The server had forgotten the document, and has opened it again."""
+    """Whether the server had closed the document in the meantime and has opened it again."""

@@ -1,4 +1,4 @@
-"""The messages of `tf.timeline`. The columns of the events come beside "data" as buffers, in the order of COLUMNS."""
+"""The messages of `tf.timeline`. The columns of the events are the buffers of "data", in the order of COLUMNS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, get_args
 EventKind = Literal["kernel", "host", "launch", "compile", "transfer", "schedule", "wait"]
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
-# The type of each column. `cause` is the event waited for, or -1; `critical` is 1 on the critical path of a step.
+# The dtype of each column. `cause` is the event that was waited for, or -1; `critical` is 1 on the critical path.
 COLUMNS = {
     "start": "float64",
     "end": "float64",
@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 class Lane(TypedDict):
-    """Rows `row` to `row + rows` of the drawing: a queue of a device, a thread of the host, or transfers."""
+    """Rows `row` to `row + rows - 1` of the drawing: a queue of a device, a thread of the host, or transfers."""
 
     device: str
     name: str
@@ -32,7 +32,7 @@ class Lane(TypedDict):
 
 
 class CostRow(TypedDict):
-    """What the events of one label cost; `share` is of all kernels and host kernels."""
+    """The cost of all events of one label; `share` is relative to all kernels and host kernels."""
 
     label: int
     name: str
@@ -54,7 +54,7 @@ class TraceMeta(TypedDict):
     span_us: float
     n_rows: int
     steps: list[tuple[float, float]]
-    """Begin and length of each step."""
+    """Begin and duration of each step, in microseconds."""
     table: list[CostRow]
     summary: str
     account: list[tuple[str, float]]

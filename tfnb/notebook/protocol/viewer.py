@@ -14,7 +14,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 class ParameterTable(TypedDict):
     name: str
     rows: list[tuple[str, int, str, int]]
-    """Scope or variable, depth, shape, number of parameters."""
+    """Scope or variable, its depth, its shape, and its number of parameters."""
 
 
 class HyperParameters(TypedDict):
@@ -37,7 +37,7 @@ class Catalogue(TypedDict):
 class CurveData(TypedDict):
     run: int
     total: int
-    """How many points there are; what is sent may be downsampled."""
+    """The number of points before downsampling."""
     step: bytes
     wall: bytes
     value: bytes
@@ -82,7 +82,7 @@ class ItemTime(TypedDict):
 
 class UnreadableItem(ItemTime):
     note: str
-    """Why it cannot be shown."""
+    """Why the item cannot be shown."""
 
 
 class ImageItem(ItemTime):
@@ -103,7 +103,7 @@ class AudioItem(ItemTime):
 class TextItem(ItemTime):
     text: str
     cut: int
-    """Characters left out."""
+    """The number of characters that were cut off."""
 
 
 class ImageRun(TypedDict):
@@ -156,7 +156,7 @@ Content = ScalarContent | HistogramContent | ImageContent | AudioContent | TextC
 
 
 class ChartTheme(TypedDict):
-    """`charts` are empty charts as JSON for `Bokeh.embed.embed_item`; more are sent when they are asked for."""
+    """`charts` are empty charts as JSON for `Bokeh.embed.embed_item`; the browser requests further ones by name."""
 
     version: str
     colours: list[str]
@@ -165,7 +165,7 @@ class ChartTheme(TypedDict):
 
 
 class Wanted(TypedDict):
-    """What is shown: the kernel sends that and nothing else."""
+    """The content that is visible in the browser; the kernel sends nothing else."""
 
     kind: Kind
     tags: list[str]
@@ -173,14 +173,14 @@ class Wanted(TypedDict):
 
 
 class AppendPoints(TypedDict):
-    """New points of curves that were sent before. The buffer holds per curve its steps, then times, then values."""
+    """New points of curves that were sent before. For each curve the buffer contains steps, then times, then values."""
 
     op: Literal["append"]
     tags: list[str]
     curves: list[tuple[int, int, int, int, int]]
-    """The place of its tag, its run, the total before and now, and how many points come."""
+    """Index of the tag, run, total before and after this message, number of points in the buffer."""
     pause: float
-    """Seconds until the next message at the earliest."""
+    """The least number of seconds until the next message."""
 
 
 class Note(TypedDict):
@@ -189,7 +189,7 @@ class Note(TypedDict):
 
 
 class CsvFile(TypedDict):
-    """The buffer holds the file."""
+    """A CSV file, whose content is in the buffer."""
 
     op: Literal["csv"]
     tag: str
@@ -209,7 +209,9 @@ class ChartRequest(TypedDict):
 
 
 class VisibilityRequest(TypedDict):
-    """A place of the view became visible or invisible, or lacks the points that new ones belong to."""
+    """A place of the view became visible ("hello") or hidden ("bye"), or lacks the points before the new ones
+    ("whole").
+    """
 
     op: Literal["hello", "bye", "whole"]
 
@@ -219,7 +221,7 @@ ToKernel = ExportRequest | ChartRequest | VisibilityRequest
 
 class _ViewerState(TypedDict, total=False):
     has_kernel: bool
-    """False where Jupyter's server feeds the model."""
+    """False where Jupyter's server takes the place of the kernel."""
 
 
 class ViewerState(_ViewerState):
@@ -227,7 +229,7 @@ class ViewerState(_ViewerState):
 
     key: str
     library: str
-    """The id of the model that brings BokehJS."""
+    """The id of the model that carries BokehJS."""
     templates: ChartTheme
     catalogue: Catalogue
     changes: list[Content]

@@ -1,13 +1,16 @@
-"""The Jupyter server's part: files shown without a kernel, by the same Python and the same widgets as with one.
+"""The extension of Jupyter's server: it shows files without a kernel, with the same Python and the same widgets.
 
-Invariant: only authenticated requests are answered, only files below the served root are read, and nothing heavy is
-imported before the first request comes (this module alone may import its own parts late, for that).
+Invariant: only authenticated requests are answered, only files below the served root are read, and no slow import
+happens before the first request (for which this module alone may import its own parts inside functions).
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
 
 __all__ = ["_jupyter_server_extension_points", "_load_jupyter_server_extension"]
 
@@ -16,8 +19,8 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "tfnb.notebook.server"}]
 
 
-def _load_jupyter_server_extension(app: Any) -> None:
-    """Called by Jupyter's server when it starts."""
+def _load_jupyter_server_extension(app: ServerApp) -> None:
+    """Registers the extension's handlers; Jupyter's server calls it when it starts."""
     handlers = importlib.import_module("tfnb.notebook.server.handlers")
     handlers.add_handlers(app.web_app, _documents)
 

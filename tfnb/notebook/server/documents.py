@@ -1,8 +1,9 @@
-"""What an open document is on the server: the state its widget's model would have, and answers to its messages.
+"""The server's side of open documents: the state that the widget's model of a document would have, and its replies.
 
-A turn is one request: the browser tells what it wants and says, and gets the state that changed and the answers. The
-modules that draw are those of the notebook's widgets. Invariant: one turn of a document at a time; of all documents the
-`MOST_OPEN` used last are held, and one that was dropped starts anew without its browser noticing more than a redraw.
+In one exchange the browser sends its changed state and its messages, and gets the server's changed state and the
+replies. The browser draws with the modules of the notebook's widgets. Invariant: a document has one exchange at a time;
+the `MOST_OPEN` documents that were used last are kept, and the browser opens a dropped one again with no visible effect
+but a redraw.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tfnb.notebook.graph import graph_model
 from tfnb.notebook.graph.file_formats import read_graph
 from tfnb.notebook.graph.widget import LiveGraph
 from tfnb.notebook.protocol.served import ServedReply
-from tfnb.notebook.protocol.viewer import CsvFile, Note
+from tfnb.notebook.protocol.viewer import Catalogue, CsvFile, Note
 from tfnb.notebook.traces.trace_file import read_trace
 from tfnb.notebook.traces.view import Timeline
 from tfnb.notebook.viewer.chart_theme import full_chart_theme
@@ -33,29 +34,33 @@ from tfnb.notebook.viewer.state import ViewState, Wanted
 __all__ = ["Documents", "bokehjs_zipped", "module_and_style"]
 
 MOST_OPEN = 8
-# Between two looks at a growing folder: seconds, and as a multiple of what the last look took.
+# The least time between two polls of a growing folder: in seconds, and as a multiple of the last poll's time.
 SECONDS, SHARE = 1.0, 20.0
 Answers = list[tuple[Mapping[str, Any], list[bytes]]]
 
 
 class Document(Protocol):
-    """See the module. `turn` gives the changed state, the answers, and in how many seconds to ask again (0: never)."""
+    """The state of one open document.
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]: ...
+    `exchange` makes one exchange; it returns the changed state, the replies, and in how many seconds to ask again (0:
+    never).
+    """
+
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]: ...
 
 
 class EventsDocument:
-    """A folder of event files, or one of them."""
+    """A folder of event files, or a single one."""
 
     def __init__(self, place: str, admits: Callable[[str], bool]) -> None:
-        # A file's run goes by the name of its folder.
+        # The run of a single file is named after its folder.
         name = "" if os.path.isdir(place) else os.path.basename(os.path.dirname(place))
         self._view = ViewState([FolderSource(place, name, admits)])
         self._wanted = Wanted()
-        self._told: Any = None
+        self._sent_catalogue: Catalogue | None = None
         self._first = True
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         begin = time.thread_time()
         everything = self._first
         out: dict[str, Any] = {}
@@ -69,12 +74,12 @@ class EventsDocument:
             everything |= wanted != self._wanted
             self._wanted = wanted
         catalogue = self._view.catalogue()
-        if catalogue is not self._told:
-            self._told = out["catalogue"] = catalogue
+        if catalogue is not self._sent_catalogue:
+            self._sent_catalogue = out["catalogue"] = catalogue
         contents = self._view.contents(self._wanted, everything)
         if contents or "templates" in out:
             out["changes"] = contents
-        answers: Answers = [self._answer(message) for message in messages if _asks(message)]
+        answers: Answers = [self._answer(message) for message in messages if _is_export_request(message)]
         return out, answers, max(SECONDS, (time.thread_time() - begin) * SHARE)
 
     def _answer(self, message: dict[str, Any]) -> tuple[Note | CsvFile, list[bytes]]:
@@ -94,34 +99,34 @@ class EventsDocument:
         return file, [text.getvalue().encode()]
 
 
-def _asks(message: Any) -> bool:
+def _is_export_request(message: object) -> bool:
     return isinstance(message, dict) and message.get("op") in ("csv", "frame")
 
 
 class TraceDocument:
-    """A Chrome trace as a timeline."""
+    """A Chrome trace, shown as a timeline."""
 
     def __init__(self, place: str, _admits: Callable[[str], bool]) -> None:
         self._timeline = Timeline(read_trace(place))
         self._first = True
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         out = {"key": state["key"]} if self._first and isinstance(state.get("key"), str) else {}
         self._first = False
-        found = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
-        return out, [answer for answer in found if answer is not None], 0.0
+        answers = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
+        return out, [answer for answer in answers if answer is not None], 0.0
 
 
 class GraphDocument:
-    """A graph out of a file."""
+    """A graph in a file."""
 
     def __init__(self, place: str, _admits: Callable[[str], bool]) -> None:
         model = graph_model(read_graph(place))
         self._live = LiveGraph([("", lambda: model)], {"colour": "structure"})
 
-    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
-        found = (self._live.answer(message) for message in messages if isinstance(message, dict))
-        return {}, [answer for answer in found if answer is not None], 0.0
+    def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+        answers = (self._live.answer(message) for message in messages if isinstance(message, dict))
+        return {}, [answer for answer in answers if answer is not None], 0.0
 
 
 KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
@@ -129,7 +134,7 @@ KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
     "graph": GraphDocument,
     "trace": TraceDocument,
 }
-# What draws them: the widgets' modules, by the names of their files.
+# The modules of widgets that draw each kind, by the names of their files.
 MODULES = {"events": "viewer", "graph": "graph_widget", "trace": "timeline"}
 
 
@@ -155,18 +160,19 @@ class _Open:
 
 
 class Documents:
-    """The open documents by the names that browsers gave them."""
+    """The open documents by the names that browsers chose for them."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, _Open] = OrderedDict()
         self._lock = threading.Lock()
 
-    def turn(
-        self, name: str, kind: str, place: str, admits: Callable[[str], bool], told: dict[str, Any]
+    def exchange(
+        self, name: str, kind: str, place: str, admits: Callable[[str], bool], request: Mapping[str, Any]
     ) -> ServedReply:
-        """One turn of the document `name`; `told` has its `state` and `messages`, and `first` when it starts anew.
+        """One exchange with the document `name`.
 
-        Raises `InvalidArgumentError` for a kind that is not known, and what reading the file raises.
+        `request` contains the `state` and the `messages` of the browser, and `first` if the document is opened or
+        reloaded. Raises `InvalidArgumentError` for an unknown kind, and the errors of reading the file.
         """
         if kind not in KINDS:
             raise InvalidArgumentError(f"needed one of {', '.join(KINDS)}, got {kind[:40]!r}")
@@ -175,26 +181,26 @@ class Documents:
         key = f"{kind} {name}"
         with self._lock:
             held = self._open.get(key)
-            renewed = held is None or held.place != place or bool(told.get("first"))
+            renewed = held is None or held.place != place or bool(request.get("first"))
             if held is None or renewed:
                 held = self._open[key] = _Open(place, lambda: KINDS[kind](place, admits))
             self._open.move_to_end(key)
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
-        state, messages = told.get("state"), told.get("messages")
+        state, messages = request.get("state"), request.get("messages")
         with held.lock:
-            changed, answers, again = held.document().turn(
+            changed, answers, again = held.document().exchange(
                 state if isinstance(state, dict) else {}, messages if isinstance(messages, list) else []
             )
         return {
             "state": changed,
             "messages": [{"content": content, "buffers": buffers} for content, buffers in answers],
             "again": again,
-            "renewed": renewed and not told.get("first"),
+            "renewed": renewed and not request.get("first"),
         }
 
     def close(self, name: str) -> None:
-        """Forgets a document."""
+        """Closes a document."""
         with self._lock:
             for key in [k for k in self._open if k.partition(" ")[2] == name]:
                 del self._open[key]

@@ -1,7 +1,8 @@
-"""The addresses below `tfnb/`: a turn of a document, the modules that draw, BokehJS.
+"""The HTTP addresses below `tfnb/`: exchanges of documents, the modules that draw them, and BokehJS.
 
-Each asks for a signed-in user who may read contents. Files are read in threads, so that the server goes on.
-Invariant: an error becomes a status and a sentence as JSON; no page is ever made of what a file holds.
+Each requires an authenticated user who may read contents. Files are read in threads, so that the server can answer
+other requests. Invariant: an error becomes a status and a sentence in JSON; no reply is a page made of the content of a
+file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
@@ -25,6 +26,7 @@ from tfnb.notebook.server.places import inside_only, place_of
 
 __all__ = ["add_handlers"]
 
+Result = TypeVar("Result")
 _NAME = re.compile(r"[\w-]{8,80}\Z")
 STATUS = {
     errors.NotFoundError: 404,
@@ -34,15 +36,15 @@ STATUS = {
 
 
 class _Handler(APIHandler):
-    """What all of them share: who may, in which thread, and how a fault is told."""
+    """The common part of all handlers: authorisation, running work in a thread, and the form of errors."""
 
     auth_resource = "contents"
 
-    async def in_thread(self, work: Any, *arguments: Any) -> Any:
-        """Runs `work` in a thread; gives None after a fault, which was told to the browser then."""
+    async def in_thread(self, work: Callable[[], Result]) -> Result | None:
+        """The result of `work`, which runs in a thread; None after an `OpError`, which was sent to the browser."""
         pool = self.settings["tfnb_threads"]
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
+            return await asyncio.get_running_loop().run_in_executor(pool, work)
         except errors.OpError as fault:
             self.say(STATUS.get(type(fault), 422), fault.message)
             return None
@@ -53,17 +55,21 @@ class _Handler(APIHandler):
 
 
 class DocumentHandler(_Handler):
-    """POST document: {name, kind, path, state, messages, first} -> a framed turn, or {fault} for a file that is damaged
-    or too large. DELETE: it was closed."""
+    """POST document: {name, kind, path, state, messages, first} -> a framed reply.
+
+    The reply is {fault} for a file that is damaged or too large. DELETE document: closes it.
+    """
 
     @web.authenticated
     @authorized("read", resource="contents")
     async def post(self) -> None:
         try:
-            told = self.get_json_body()
+            request = self.get_json_body()
         except UnicodeDecodeError:
-            told = None
-        if not (isinstance(told, dict) and isinstance(told.get("path"), str) and _NAME.match(str(told.get("name")))):
+            request = None
+        if not (
+            isinstance(request, dict) and isinstance(request.get("path"), str) and _NAME.match(str(request.get("name")))
+        ):
             self.say(400, "needed an object in JSON and UTF-8, with name, kind and path")
             return
         contents = self.contents_manager
@@ -71,19 +77,20 @@ class DocumentHandler(_Handler):
         if not isinstance(root, str) or not root:
             self.say(501, "this server's files do not lie in a folder: they cannot be shown without a kernel")
             return
-        found = await self.in_thread(self._turn, told, root, bool(getattr(contents, "allow_hidden", False)))
-        if found is not None:
+        hidden = bool(getattr(contents, "allow_hidden", False))
+        reply = await self.in_thread(lambda: self._turn(request, root, hidden))
+        if reply is not None:
             self.set_header("Content-Type", "application/octet-stream")
-            self.finish(found)
+            self.finish(reply)
 
-    def _turn(self, told: dict[str, Any], root: str, hidden: bool) -> bytes:
-        place = place_of(root, told["path"], hidden)
+    def _turn(self, request: dict[str, Any], root: str, hidden: bool) -> bytes:
+        place = place_of(root, request["path"], hidden)
         documents = self.settings["tfnb_documents"]()
-        name, kind = str(told["name"]), str(told.get("kind"))
+        name, kind = str(request["name"]), str(request.get("kind"))
         try:
-            return packed(documents.turn(name, kind, place, inside_only(root, hidden), told))
+            return packed(documents.exchange(name, kind, place, inside_only(root, hidden), request))
         except (errors.DataLossError, errors.ResourceExhaustedError) as fault:
-            # The request was all right, the file is not: no failed request for the browser's console.
+            # The request is valid, only the file is not: with a status of success the console shows no error.
             return packed({"fault": fault.message[:600]})
 
     @web.authenticated
@@ -95,14 +102,14 @@ class DocumentHandler(_Handler):
 
 
 class ModuleHandler(_Handler):
-    """GET module/KIND: {module, style}, the texts that the notebook's widgets are made of."""
+    """GET module/KIND: {module, style}, the module and the style sheet of the widget that draws this kind."""
 
     @web.authenticated
     @authorized("read", resource="contents")
     async def get(self, kind: str) -> None:
-        found = await self.in_thread(lambda: self.settings["tfnb_parts"]().module_and_style(kind))
-        if found is not None:
-            self.finish(json.dumps({"module": found[0], "style": found[1]}))
+        texts = await self.in_thread(lambda: self.settings["tfnb_parts"]().module_and_style(kind))
+        if texts is not None:
+            self.finish(json.dumps({"module": texts[0], "style": texts[1]}))
 
 
 class BokehHandler(_Handler):
@@ -111,14 +118,17 @@ class BokehHandler(_Handler):
     @web.authenticated
     @authorized("read", resource="contents")
     async def get(self) -> None:
-        found = await self.in_thread(lambda: self.settings["tfnb_parts"]().bokehjs_zipped())
-        if found is not None:
+        library = await self.in_thread(lambda: self.settings["tfnb_parts"]().bokehjs_zipped())
+        if library is not None:
             self.set_header("Content-Type", "application/octet-stream")
-            self.finish(found)
+            self.finish(library)
 
 
-def add_handlers(app: Any, parts: Callable[[], Any]) -> None:
-    """Adds them to a Jupyter server's application; `parts()` imports what reads files, when it is first needed."""
+def add_handlers(app: web.Application, parts: Callable[[], Any]) -> None:
+    """Adds the handlers to the application of a Jupyter server.
+
+    `parts()` imports the modules that read files; it is called at the first request.
+    """
     app.settings["tfnb_parts"] = parts
     app.settings["tfnb_documents"] = cache(lambda: parts().Documents())
     app.settings["tfnb_threads"] = ThreadPoolExecutor(2, thread_name_prefix="tfnb-document")

@@ -1,7 +1,7 @@
-"""Paths that a browser sends become files inside the folder that the server serves, or an error.
+"""Turns a path from a browser into a file inside the folder that the server serves, or raises an error.
 
-Invariant: what is given back exists, is a regular file or a folder, and lies below the root after all links have been
-followed. What is outside and what is not there are told in the same words.
+Invariant: the result exists, is a regular file or a folder, and lies below the root after all links are followed. The
+error does not reveal whether a path outside of the root exists.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["inside_only", "place_of"]
 
 
 def place_of(root: str, path: str, hidden: bool = False) -> str:
-    """The absolute path of `path`, which is told from `root` with slashes. Raises `NotFoundError`.
+    """The absolute path of `path`, which is relative to `root` and has slashes. Raises `NotFoundError`.
 
-    hidden: whether names that begin with a dot may be asked for.
+    hidden: whether names that begin with a dot are allowed.
     """
     parts = [part for part in path.split("/") if part]
     missing = NotFoundError(f"there is no {path[:200]!r} in the served folder")
@@ -28,34 +28,34 @@ def place_of(root: str, path: str, hidden: bool = False) -> str:
             raise missing
     base = os.path.realpath(root)
     try:
-        found = os.path.realpath(os.path.join(base, *parts), strict=True)
-        mode = os.stat(found).st_mode
+        resolved = os.path.realpath(os.path.join(base, *parts), strict=True)
+        mode = os.stat(resolved).st_mode
     except (OSError, ValueError):
         raise missing from None
-    if not _below(base, found, hidden) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    if not _below(base, resolved, hidden) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise missing
-    return found
+    return resolved
 
 
 def inside_only(root: str, hidden: bool = False) -> Callable[[str], bool]:
-    """A test of files met on the way through a folder: is it a regular file below `root`, links followed?"""
+    """A predicate for paths below a folder: whether a path is a regular file below `root`, after following links."""
     base = os.path.realpath(root)
 
     def admits(path: str) -> bool:
         try:
-            found = os.path.realpath(path, strict=True)
-            return _below(base, found, hidden) and stat.S_ISREG(os.stat(found).st_mode)
+            resolved = os.path.realpath(path, strict=True)
+            return _below(base, resolved, hidden) and stat.S_ISREG(os.stat(resolved).st_mode)
         except OSError:
             return False
 
     return admits
 
 
-def _below(base: str, found: str, hidden: bool) -> bool:
+def _below(base: str, path: str, hidden: bool) -> bool:
     try:
-        if os.path.commonpath([base, found]) != base:
+        if os.path.commonpath([base, path]) != base:
             return False
-    except ValueError:  # on other drives
+    except ValueError:  # the paths are on different drives
         return False
-    inner = os.path.relpath(found, base).split(os.sep)
+    inner = os.path.relpath(path, base).split(os.sep)
     return hidden or not any(part.startswith(".") and part != "." for part in inner)

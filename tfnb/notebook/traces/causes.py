@@ -1,46 +1,46 @@
-"""What each event of a trace waited for, and the critical path: the chain of such waits that ends a step.
+"""The event that each event of a trace waited for, and the critical path: the chain of such waits that ends a step.
 
-An event follows the one that ended last among those it needs: the producers of its inputs, what ran before it on its
-queue or thread, the launch that enqueued it, or the thread that woke it. Invariant: what an event waited for ended
-before it did, so chains come to an end.
+An event waited for the one that ended last among those it needs: the producers of its inputs, the event before it on
+its queue or thread, the launch that enqueued it, or the thread that woke it. Invariant: an event ends after the event
+that it waited for, so every chain ends.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
 
 import numpy as np
 
 from tfnb.notebook.traces.lanes import host_beside, is_host, is_sent, lane_to, task_of
 from tfnb.notebook.traces.model import TraceModel
+from tfnb.session.config import NodeStats
 
 __all__ = ["MOST", "causes", "critical_path"]
 
-MOST = 100_000  # events for which causes are looked for; the rest of a long recording has none
-_SLACK = 3.0  # microseconds: two lanes go by two clocks
+MOST = 100_000  # the number of events whose causes are computed; later events of a long recording have none
+_SLACK = 3.0  # microseconds, since two lanes may have two clocks
 
 
 def causes(model: TraceModel) -> np.ndarray:
-    """For each event the index of the one that it waited for, -1 for none."""
+    """For each event the index of the event that it waited for, or -1."""
     return _Causes(model).all()
 
 
 def critical_path(model: TraceModel, cause: np.ndarray) -> np.ndarray:
     """True for the events on the critical path of their step."""
-    found = np.zeros(len(model.events), bool)
+    critical = np.zeros(len(model.events), bool)
     last: dict[int, int] = {}
     for i in range(min(len(model.events), MOST)):
         n = int(model.step[i])
-        # Waits and launches enclose what they are about.
+        # Waits and launches are left out, because they enclose the events that they belong to.
         if model.events[i].kind not in ("wait", "launch") and (n not in last or model.end[i] >= model.end[last[n]]):
             last[n] = i
     for n, at in last.items():
         i = at
-        while i >= 0 and model.step[i] == n and not found[i]:
-            found[i] = True
+        while i >= 0 and model.step[i] == n and not critical[i]:
+            critical[i] = True
             i = int(cause[i])
-    return found
+    return critical
 
 
 class _Causes:
@@ -49,9 +49,9 @@ class _Causes:
         self.start: list[float] = model.start.tolist()
         self.end: list[float] = model.end.tolist()
         self.step: list[int] = model.step.tolist()
-        self.lanes: dict[tuple[str, str], list[int]] = {}  # events so far, by start
+        self.lanes: dict[tuple[str, str], list[int]] = {}  # events so far, in the order of their start
         self.named: dict[tuple[int, str], int] = {}  # (step, node) -> the last event that computed it
-        self.launches: dict[tuple[int, str], list[int]] = {}  # by step and host
+        self.launches: dict[tuple[int, str], list[int]] = {}  # (step, host) -> launches
         self.carried: dict[tuple[int, str, str], int] = {}  # (step, lane, node) -> the last transfer of its tensor
         self.sent: dict[tuple[int, str], list[int]] = {}  # (step, lane) -> transfers to a task, by start
         self.hosts = frozenset(t.device for t in model.events if is_host(t.device))
@@ -59,13 +59,13 @@ class _Causes:
 
     def all(self) -> np.ndarray:
         events = self.model.events
-        found = np.full(len(events), -1, np.int32)
+        cause = np.full(len(events), -1, np.int32)
         late = []
         for i, t in enumerate(events[:MOST]):
             if t.kind == "wait":
                 late.append(i)
             else:
-                found[i] = self._latest(i, self._before(i, t))
+                cause[i] = self._latest(i, self._before(i, t))
             self.lanes.setdefault((t.device, t.lane), []).append(i)
             if t.kind == "launch":
                 self.launches.setdefault((self.step[i], t.device), []).append(i)
@@ -75,42 +75,42 @@ class _Causes:
                 self.carried[self.step[i], t.lane, _node_of(t.name)] = i
                 self.sent.setdefault((self.step[i], t.lane), []).append(i)
         for i in late:
-            found[i] = self._latest(i, self._ended(i, events[i]))
-        return found
+            cause[i] = self._latest(i, self._ended(i, events[i]))
+        return cause
 
     def _latest(self, i: int, candidates: list[int]) -> int:
         known = [c for c in candidates if c != i and self.end[c] < self.end[i]]
         return max(known, key=lambda c: self.end[c], default=-1)
 
-    def _before(self, i: int, t: Any) -> list[int]:
-        """What a kernel or a piece of host work can have waited for."""
+    def _before(self, i: int, t: NodeStats) -> list[int]:
+        """The events that a kernel or a host operation may have waited for."""
         mine = self.step[i]
         same = self.lanes.get((t.device, t.lane), ())
-        found = [c for c in same[-1:] if self.step[c] == mine and self.end[c] <= self.start[i] + _SLACK]
+        candidates = [c for c in same[-1:] if self.step[c] == mine and self.end[c] <= self.start[i] + _SLACK]
         names, lane = self._producers(i, t), lane_to(task_of(t.device))
-        if is_sent(t):  # others may be on their way at the same time
-            found, names, lane = [], (_node_of(t.name),), ""
+        if is_sent(t):  # other tensors may be transferred at the same time
+            candidates, names, lane = [], (_node_of(t.name),), ""
         for name in names:
             for c in (self.named.get((mine, name)), self.carried.get((mine, lane, name))):
                 if c is not None and self.end[c] <= self.start[i] + _SLACK:
-                    found.append(c)
-        if not found:
+                    candidates.append(c)
+        if not candidates:
             launches = self.launches.get((mine, host_beside(t.device, self.hosts)), ())
             begun = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
             if t.kind == "kernel" and begun:
                 return self._launch(begun[-1], i)
-            found = [c for c in reversed(same) if self.end[c] <= self.start[i]][:1]
-        return found
+            candidates = [c for c in reversed(same) if self.end[c] <= self.start[i]][:1]
+        return candidates
 
     def _launch(self, launch: int, i: int) -> list[int]:
-        """The launch that enqueued a kernel, when it did not outlast it; else what came before that launch."""
+        """The launch that enqueued a kernel, if it ended before the kernel; otherwise the event before that launch."""
         if self.end[launch] < self.end[i]:
             return [launch]
         t = self.model.events[launch]
         return [c for c in self.lanes[t.device, t.lane] if self.end[c] <= self.start[i] and c != launch][-1:]
 
-    def _producers(self, i: int, t: Any) -> tuple[str, ...]:
-        """The nodes whose values the nodes of an event read, from outside of it."""
+    def _producers(self, i: int, t: NodeStats) -> tuple[str, ...]:
+        """The names of the nodes whose values the nodes of an event read, except for the nodes of the event."""
         graph = self.model.steps[self.step[i]].graph
         if graph is None or not t.nodes:
             return ()
@@ -123,32 +123,32 @@ class _Causes:
             known = self.producers[id(graph), t.nodes] = tuple(n for n in names if n not in own)
         return known
 
-    def _ended(self, i: int, t: Any) -> list[int]:
-        """What can have ended a wait."""
+    def _ended(self, i: int, t: NodeStats) -> list[int]:
+        """The events that may have ended a wait."""
         if t.woken_by:
             lane = self.lanes.get((host_beside(t.device, self.hosts), t.woken_by), [])
             at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
             host = [c for c in lane[max(at - 8, 0) : at] if self.model.events[c].kind in ("host", "launch")]
-            return host[-1:] or self._came(i, t)
+            return host[-1:] or self._arrived(i, t)
         what = t.name.removeprefix("wait for ")
         for (device, _), lane in self.lanes.items():
             if device.endswith(f"device:{what}") and task_of(t.device) in ("", task_of(device)):
                 at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
-                found = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
-                if found:
-                    return found[-1:]
+                ended = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
+                if ended:
+                    return ended[-1:]
         c = self.named.get((self.step[i], what))
         return [] if c is None else [c]
 
-    def _came(self, i: int, t: Any) -> list[int]:
-        """Of the tensors that came from other tasks the last before the end of a wait."""
+    def _arrived(self, i: int, t: NodeStats) -> list[int]:
+        """Among the tensors from other tasks, the last one that arrived before the end of a wait."""
         lane = self.sent.get((self.step[i], lane_to(task_of(t.device))), [])
         at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
-        came = [c for c in lane[max(at - 32, 0) : at] if self.end[c] <= self.end[i]]
-        return [max(came, key=lambda c: self.end[c])] if came else []
+        arrived = [c for c in lane[max(at - 32, 0) : at] if self.end[c] <= self.end[i]]
+        return [max(arrived, key=lambda c: self.end[c])] if arrived else []
 
 
 def _node_of(tensor: str) -> str:
-    """The node of a tensor's name: `w` of `w:0`, and of `^w`, the news that it has run."""
+    """The node of the name of a tensor: `w` for `w:0`, and for `^w`, the message that w has run."""
     name, colon, _ = tensor.rpartition(":")
     return name if colon else tensor.removeprefix("^")

@@ -1,8 +1,8 @@
-"""Lays the events of a trace in lanes and rows (white paper, section 9.2, the EEG).
+"""Assigns the events of a trace to lanes and rows (white paper, section 9.2, the EEG).
 
 A lane is a queue of a device, a thread of the host, or the transfers between them; of events that overlap in a lane
-each goes to the first row that is free. Where a step ran on many tasks, the lanes of a task stand together. Invariant:
-within a row no two overlap, and there are never more than MOST_LANES lanes of MOST_ROWS rows.
+each goes to the first free row. If a step ran on several tasks, the lanes of a task are adjacent. Invariant: no two
+events of a row overlap, and there are never more than MOST_LANES lanes of MOST_ROWS rows.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
 MOST_LANES, MOST_ROWS = 400, 60
 HOST, TRANSFERS = "host", "transfers"
 _TASK = re.compile(r"/job:([^/]+)/.*task:(\d+)")
-_TO = "to "  # which `tfnb.session.dask.tracing` writes
+_TO = "to "  # the prefix that `tfnb.session.dask.tracing` writes
 _RANK = {"queue": 0, "inline": 1}
 
 
 @dataclass(frozen=True)
 class Lane:
-    """`rows` rows from `row` on; `device` and `name` say of what. `group`: its task, "" where there is but one."""
+    """`rows` rows from `row` on, for the lane `name` of `device`. `group`: its task, or "" if there is only one."""
 
     device: str
     name: str
@@ -48,12 +48,12 @@ class Lane:
 
 
 def is_host(device: str) -> bool:
-    """Do the host's threads belong to this device: "host", or that of a task of a cluster?"""
+    """Whether a device is a host, whose lanes are threads: "host", or the host of a task of a cluster."""
     return device == HOST or device.endswith(f"/{HOST}")
 
 
 def task_of(device: str) -> str:
-    """The task of a device's full name, or of a task's host; "" for what belongs to no task."""
+    """The task in the full name of a device or of a host of a task; "" if there is none."""
     if is_host(device):
         return device[: -len(HOST)].rstrip("/")
     return device.rpartition("/device:")[0]
@@ -61,28 +61,28 @@ def task_of(device: str) -> str:
 
 def short_name(task: str) -> str:
     """ "worker 0" of "/job:worker/replica:0/task:0"; other names as they are."""
-    found = _TASK.fullmatch(task)
-    return f"{found[1]} {found[2]}" if found else task
+    match = _TASK.fullmatch(task)
+    return f"{match[1]} {match[2]}" if match else task
 
 
 def is_sent(t: NodeStats) -> bool:
-    """Is it a tensor on its way to another task?"""
+    """Whether an event is the transfer of a tensor to another task."""
     return t.kind == "transfer" and t.lane.startswith(_TO) and bool(task_of(t.device))
 
 
 def lane_to(task: str) -> str:
-    """The lane of tensors that are sent to a task, among those of the sender."""
+    """The name of the sender's lane for tensors that are sent to a task."""
     return f"{_TO}{short_name(task)}"
 
 
 def host_beside(device: str, hosts: Container[str]) -> str:
-    """The host whose threads a device works for: that of its task where there is one, else this process's."""
+    """The host whose threads launch the kernels of a device: that of its task if there is one, else this process."""
     own = f"{task_of(device)}/{HOST}"
     return own if own in hosts else HOST
 
 
 def lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> tuple[list[Lane], np.ndarray, int]:
-    """The lanes, the row of each event, given by start, and how many found no place (their row is -1)."""
+    """The lanes, the row of each event (events ordered by start), and the number of events without a row (row -1)."""
     members: dict[tuple[str, str], list[int]] = {}
     for i, t in enumerate(events):
         local = t.kind == "transfer" and is_host(t.device) and not is_sent(t)
@@ -115,13 +115,13 @@ def _groups(devices: Iterable[str]) -> dict[str, str]:
 
 
 def _in_order(group: str) -> tuple[Any, ...]:
-    """This process and clients first, then by job and number."""
-    found = _TASK.fullmatch(group)
-    return (found[1] != "client", found[1], int(found[2])) if found else (False, "", 0)
+    """The sort key of groups: this process and clients first, then by job and number."""
+    match = _TASK.fullmatch(group)
+    return (match[1] != "client", match[1], int(match[2])) if match else (False, "", 0)
 
 
 def _stack(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The row of each interval, given by start: the first in which it overlaps nothing, -1 for none."""
+    """The row of each interval, in the order of their start: the first in which it overlaps no other, or -1."""
     if (start[1:] >= end[:-1]).all():
         return np.zeros(len(start), np.int32)
     free: list[float] = []

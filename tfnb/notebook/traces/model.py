@@ -1,8 +1,8 @@
-"""Times of steps as columns and lanes, for drawing: what the timeline shows (white paper, section 9.2, the EEG).
+"""The times of steps as columns and lanes: the data of the timeline (white paper, section 9.2, the EEG).
 
-A lane is a queue of a device, a thread of the host, or transfers; what overlaps in it goes to rows below each other.
-Times may come from files: impossible ones are left out, counted and told. Invariant: events are in the order of their
-begin, within a row no two overlap, and their number, the lanes and the rows are limited.
+A lane is a queue of a device, a thread of the host, or transfers; events that overlap in it are in different rows.
+Times may come from files, so impossible ones are left out, and a note says how many. Invariant: events are in the order
+of their begin, no two of a row overlap, and the numbers of events, lanes and rows are limited.
 """
 
 from __future__ import annotations
@@ -11,40 +11,42 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.notebook.protocol.timeline import KINDS, CostRow, EventCard, NodeCard
 from tfnb.notebook.traces.lanes import Lane, lay_out
-from tfnb.notebook.traces.trace_file import TraceFile
+from tfnb.notebook.traces.trace_file import TraceFile, TraceStep
 from tfnb.session.chrome_trace import times_of
 from tfnb.session.config import NodeStats, RunMetadata
-from tfnb.session.recording import Recording, StepAccount, account
+from tfnb.session.recording import Recording, StepAccount, StepRecord, account
 
 __all__ = ["MOST_EVENTS", "Step", "TraceModel", "trace_model"]
 
 MOST_EVENTS = 2_000_000
-FARTHEST_US = 1e15  # some thirty years from the begin
+FARTHEST_US = 1e15  # some thirty years after the begin
 _GRADIENT = re.compile(r"gradients(?:_\d+)?/(.+?)_grad/")
-_Given = tuple[float, float, Sequence[NodeStats], Any]
+_Given = tuple[float, float, Sequence[NodeStats], Graph | None]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the recording; `graph` is what ran (or None)."""
+    """A step of the recording; `graph` is the graph that ran, or None if it is unknown."""
 
     begin_us: float
     wall_us: float
-    graph: Any
+    graph: Graph | None
     account: StepAccount
 
 
 @dataclass
 class TraceModel:
-    """`events[i]` began at `start[i]` and ended at `end[i]` (microseconds) in row `row[i]`; `label[i]` is its place in
-    `labels`, `kind[i]` in KINDS. `notes` says what is not shown."""
+    """`events[i]` began at `start[i]` and ended at `end[i]` (microseconds) in row `row[i]`.
+
+    `label[i]` is its index in `labels`, `kind[i]` its index in KINDS. `notes` say which events are not shown.
+    """
 
     events: list[NodeStats]
     steps: list[Step]
@@ -57,16 +59,16 @@ class TraceModel:
     kind: np.ndarray
     step: np.ndarray
     notes: list[str]
-    graph_nodes: dict[str, Any] = field(default_factory=dict)
+    graph_nodes: dict[str, Node] = field(default_factory=dict)
 
     @property
     def span_us(self) -> float:
-        """From the first begin to the last end."""
+        """The time from the first begin to the last end."""
         return float(self.end.max()) if len(self.end) else 0.0
 
     @property
     def account(self) -> list[tuple[str, float]]:
-        """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
+        """The time of all steps in microseconds, by what it was spent on: kernels, and the gaps between them."""
         every = [s.account for s in self.steps]
         return [
             ("kernels", sum(a.kernels_us for a in every)),
@@ -76,7 +78,7 @@ class TraceModel:
         ]
 
     def table(self) -> list[CostRow]:
-        """What kernels and host kernels cost, the most expensive first: per label, how often, and microseconds."""
+        """The cost of kernels and host kernels by label, the most expensive first: number of events, microseconds."""
         took = self.end - self.start
         own = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
         total = np.bincount(self.label[own], took[own], len(self.labels))
@@ -85,12 +87,12 @@ class TraceModel:
         np.maximum.at(longest, self.label[own], took[own])
         example = {int(self.label[i]): int(i) for i in np.flatnonzero(own)[::-1]}
         every = float(total.sum()) or 1.0
-        found: list[CostRow] = []
+        rows: list[CostRow] = []
         for k in np.argsort(-total, kind="stable").tolist():
             if not count[k]:
                 continue
             i = example[k]
-            found.append(
+            rows.append(
                 {
                     "label": k,
                     "name": self.labels[k],
@@ -104,7 +106,7 @@ class TraceModel:
                     "share": float(total[k] / every),
                 }
             )
-        return found
+        return rows
 
     def _op(self, i: int) -> str:
         t = self.events[i]
@@ -112,17 +114,17 @@ class TraceModel:
         return str(t.op if node is None else node.type)
 
     def _source(self, i: int) -> str:
-        """The user's line that created what an event computes; for a gradient that of the operation it is of."""
+        """The user's line that created the operation of an event; for a gradient, the line of the forward operation."""
         node = self._forward(self.events[i].name) or self.graph_nodes.get(self.events[i].name)
         return _source_of(node)
 
-    def _forward(self, name: str) -> Any:
-        """The node whose gradient a node computes, by its name: `gradients/NAME_grad/...`; None for others."""
-        found = _GRADIENT.search(name)
-        return self.graph_nodes.get(found.group(1)) if found else None
+    def _forward(self, name: str) -> Node | None:
+        """The node whose gradient the node of this name computes (`gradients/NAME_grad/...`); None for others."""
+        match = _GRADIENT.search(name)
+        return self.graph_nodes.get(match.group(1)) if match else None
 
     def card(self, i: int) -> EventCard:
-        """What is known of an event: op, shapes, bytes, the user's line."""
+        """The details of an event: op, shapes, bytes, the user's source line."""
         t = self.events[i]
         return {
             "op": self._op(i),
@@ -147,38 +149,41 @@ class TraceModel:
         }
 
 
-def _source_of(node: Any) -> str:
+def _source_of(node: Node | None) -> str:
     return "" if node is None or node.origin is None else str(node.origin)
 
 
-def trace_model(found: Any) -> TraceModel:
-    """Of a Recording, a trace file that was read, a RunMetadata, its step statistics, or TensorFlow's messages.
+def trace_model(recording: object) -> TraceModel:
+    """The model of a Recording, a trace file, a RunMetadata, its step statistics, or TensorFlow's messages.
 
-    Raises `InvalidArgumentError` for anything else, and where there is nothing to show.
+    Raises `InvalidArgumentError` for anything else, and if there is no event to show.
     """
     given: list[_Given]
     later: list[str] = []
-    if isinstance(found, Recording | TraceFile):
-        steps = _first_steps(found.steps)
+    if isinstance(recording, Recording | TraceFile):
+        steps = _first_steps(recording.steps)
         given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
-        if rest := found.steps[len(steps) :]:
+        if rest := recording.steps[len(steps) :]:
             count = sum(s.n_events for s in rest)
             later = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
     else:
-        times = times_of(found)
-        wall = found.wall_us if isinstance(found, RunMetadata) else 0.0
+        times = times_of(recording)
+        wall = recording.wall_us if isinstance(recording, RunMetadata) else 0.0
         wall = wall or max((t.end_us for t in times), default=0.0)
-        given = [(0.0, wall, times, getattr(found, "graph", None))] if times else []
+        given = [(0.0, wall, times, getattr(recording, "graph", None))] if times else []
     model = _model(given)
     if not model.events:
         raise InvalidArgumentError("nothing was recorded: there is no step to show")
-    model.notes[:0] = found.notes if isinstance(found, Recording | TraceFile) else []
+    model.notes[:0] = recording.notes if isinstance(recording, Recording | TraceFile) else []
     model.notes += later
     return model
 
 
-def _first_steps(steps: Sequence[Any]) -> Sequence[Any]:
-    """As many steps as there is room for: the times of others are not even looked at, which would take minutes."""
+def _first_steps(steps: Sequence[StepRecord | TraceStep]) -> Sequence[StepRecord | TraceStep]:
+    """The first steps with at most MOST_EVENTS events and one step more.
+
+    The times of later steps are not computed, which would take minutes.
+    """
     room = MOST_EVENTS
     for k, step in enumerate(steps):
         if room <= 0:
@@ -194,7 +199,7 @@ def _model(given: list[_Given]) -> TraceModel:
     step = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
     start = begin + np.fromiter((_number(t.start_us) for t in every), np.float64, len(every))
     end = begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every))
-    possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # false for NaN
+    possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # is false for NaN
     end = np.maximum(end, start)
     order = np.lexsort((-end, start))
     order = order[possible[order]]
@@ -218,21 +223,21 @@ def _model(given: list[_Given]) -> TraceModel:
     kinds = {kind: k for k, kind in enumerate(KINDS)}
     kind = np.fromiter((kinds.get(t.kind, kinds["host"]) for t in events), np.uint8, len(events))
     steps = [_step(b - zero, wall, times, graph, bool(impossible)) for b, wall, times, graph in given]
-    nodes: dict[str, Any] = {}
+    nodes: dict[str, Node] = {}
     for graph in {id(g): g for _, _, _, g in given if g is not None}.values():
         nodes.update((n.name, n) for n in graph.nodes.values())
     return TraceModel(events, steps, lanes, list(names), start, end, row, label, kind, step[order], notes, nodes)
 
 
-def _step(begin: float, wall: float, times: Sequence[NodeStats], graph: Any, hostile: bool) -> Step:
+def _step(begin: float, wall: float, times: Sequence[NodeStats], graph: Graph | None, hostile: bool) -> Step:
     if hostile:
         times = [t for t in times if abs(_number(t.start_us)) <= FARTHEST_US and abs(_number(t.end_us)) <= FARTHEST_US]
         begin, wall = (v if abs(v) <= FARTHEST_US else 0.0 for v in (begin, wall))
     return Step(begin, wall, graph, account(times, wall))
 
 
-def _number(value: Any) -> float:
-    """A time from wherever; NaN for what is none."""
+def _number(value: float) -> float:
+    """A time as float; NaN if the value from a file is not a number."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -240,5 +245,5 @@ def _number(value: Any) -> float:
 
 
 def _label(t: NodeStats) -> str:
-    """What an event is called: a kernel's main node, and how many others it computes with it."""
+    """The label of an event: a kernel's main node, and how many other nodes it computes."""
     return t.name + (f" +{len(t.nodes) - 1}" if t.kind == "kernel" and len(t.nodes) > 1 else "")

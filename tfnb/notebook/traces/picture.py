@@ -1,6 +1,6 @@
 """The picture of a timeline that stays in a saved notebook: lanes, bars, the most expensive operations.
 
-Invariant: names are text, never markup; the picture's size does not grow with the number of events.
+Invariant: names are text, never markup; the size of the picture does not grow with the number of events.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfnb.notebook.traces.model import TraceModel
 
 __all__ = ["COLOURS", "time_text", "timeline_html"]
 
-# Okabe and Ito's colours, as in labextension/src/views/timeline/palette.ts: apart for any colour vision.
+# Okabe and Ito's colours, as in labextension/src/views/timeline/palette.ts: any colour vision distinguishes them.
 COLOURS = {
     "kernel": "#0072b2",
     "host": "#d55e00",
@@ -31,14 +31,14 @@ _WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
 
 
 def time_text(us: float) -> str:
-    """Microseconds in a unit that suits them."""
+    """A time in microseconds as text, in a suitable unit."""
     if us >= 1e6:
         return f"{us / 1e6:.4g} s"
     return f"{us / 1e3:.4g} ms" if us >= 1e3 else f"{us:.4g} µs"
 
 
 def timeline_html(model: TraceModel, most: int = 8) -> str:
-    """Where the time went, an SVG of the lanes, and a table of the `most` expensive operations."""
+    """A bar of where the time went, an SVG of the lanes, and a table of the `most` most expensive operations."""
     left = "<td style='text-align:left'>"
     rows = "".join(
         f"<tr>{left}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
@@ -52,24 +52,24 @@ def timeline_html(model: TraceModel, most: int = 8) -> str:
 
 
 def _last(source: str) -> str:
-    """The line itself, which stands under where it is; else where it is."""
+    """The statement in a text of file, line and statement; the whole text if there is no statement."""
     lines = [line.strip() for line in source.splitlines()]
     return lines[-1][:200] if lines else ""
 
 
 def _account(model: TraceModel) -> str:
-    """Kernels and gaps as one bar: together they are the time of the steps."""
+    """The time of kernels and of gaps as one bar, whose length is the time of the steps."""
     kinds = {"kernels": "kernel", "host kernels": "host", "launching": "launch", "other": "wait"}
     total = sum(us for _, us in model.account) or 1.0
-    told = "; ".join(f"{name} {time_text(us)} ({us / total:.1%})" for name, us in model.account)
+    parts = "; ".join(f"{name} {time_text(us)} ({us / total:.1%})" for name, us in model.account)
     x, bars = 0.0, ""
     for name, us in model.account:
         width = us / total * _WIDTH
         bars += f'<rect x="{x:.1f}" width="{width:.1f}" height="8" fill="{COLOURS[kinds[name]]}"/>'
         x += width
     return (
-        f'<div>{escape(told)}</div><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} 8" role="img" '
-        f'style="max-width:{_WIDTH}px;width:100%" aria-label="{escape(told)}">{bars}</svg>'
+        f'<div>{escape(parts)}</div><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} 8" role="img" '
+        f'style="max-width:{_WIDTH}px;width:100%" aria-label="{escape(parts)}">{bars}</svg>'
     )
 
 
@@ -86,7 +86,7 @@ def _svg(model: TraceModel) -> str:
         names.append((y, lane.name, "400"))
         tops += [y + _ROW * k for k in range(lane.rows)]
         y += _ROW * lane.rows + 6
-    span = max(model.span_us, 1e-6)  # a picosecond: what is shorter has no place on a scale
+    span = max(model.span_us, 1e-6)  # a picosecond, so that the scale of an empty recording is not zero
     scale = (_WIDTH - _GUTTER) / span
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y:.0f}" role="img" '
@@ -108,17 +108,17 @@ def _svg(model: TraceModel) -> str:
 
 
 def _round_unit(least: float) -> float:
-    """1, 2 or 5 times a power of ten, `least` or more."""
+    """The smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(k * power for k in (1, 2, 5, 10) if k * power >= least)
 
 
 def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
-    """At most `_BINS` bars: what is too narrow to see goes into one with its neighbours."""
+    """At most `_BINS` bars per row: events that are too narrow to see are joined with their neighbours."""
     least = model.span_us / _BINS
     starts = model.start[events]
     took = np.concatenate([[0.0], np.cumsum(model.end[events] - starts)])
-    found: list[str] = []
+    shapes: list[str] = []
     k = 0
     while k < len(events):
         i = int(events[k])
@@ -126,7 +126,7 @@ def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> li
         n = int(np.searchsorted(starts, a + least)) if b - a < least else k + 1
         n = max(n, k + 1)
         if n - 1 > k and took[n] - took[n - 1] >= least:
-            n -= 1  # a long one begins here: it gets its own bar
+            n -= 1  # a long event gets a bar of its own
         strength = 1.0
         if b - a < least:
             b = min(a + least, model.span_us)
@@ -134,7 +134,7 @@ def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> li
         kind = KINDS[model.kind[i]]
         strength *= 0.45 if kind == "wait" else 1.0
         title = escape(model.labels[model.label[i]]) + (f" and {n - k - 1} more" if n - k > 1 else "")
-        found.append(
+        shapes.append(
             f'<rect x="{_GUTTER + a * scale:.1f}" y="{top:.1f}" width="{max((b - a) * scale, 0.8):.1f}" '
             f'height="{_ROW - 3}" fill="{COLOURS[kind]}" fill-opacity="{strength:.2f}"><title>{title}: '
             f"{time_text(float(model.end[i]) - float(model.start[i]))}</title></rect>"
@@ -144,6 +144,6 @@ def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> li
         if room > 3 and n - k == 1:
             text = escape(label if len(label) <= room else label[: room - 1] + "…")
             ink = "#808080" if kind == "wait" else "#000" if kind in _DARK_INK else "#fff"
-            found.append(f'<text x="{_GUTTER + a * scale + 4:.1f}" y="{top + 10.5:.1f}" fill="{ink}">{text}</text>')
+            shapes.append(f'<text x="{_GUTTER + a * scale + 4:.1f}" y="{top + 10.5:.1f}" fill="{ink}">{text}</text>')
         k = n
-    return found
+    return shapes

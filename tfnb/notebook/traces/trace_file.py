@@ -1,8 +1,8 @@
-"""Chrome traces as steps for the timeline: ours, and other programs' (the Trace Event Format's JSON).
+"""Chrome traces as steps for the timeline: those of tfnb and of other programs (the Trace Event Format's JSON).
 
-Read are complete events ("X"), pairs ("B", "E"), names of processes and threads ("M") and our arrows of what ended a
-wait. A file may be gzipped, and its list may lack its end. Invariant: whatever a file holds, it ends in steps or in an
-`OpError`, in memory in proportion to the file.
+Complete events ("X"), pairs ("B", "E"), names of processes and threads ("M") and tfnb's arrows, which say what ended a
+wait, are read. A file may be gzipped, and the end of its list may be missing. Invariant: reading a file results in
+steps or in an `OpError`, and takes memory in proportion to the file.
 """
 
 from __future__ import annotations
@@ -16,25 +16,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
+from tfnb.ir.step_graph.graph import Graph
 from tfnb.session.config import NodeStats
 from tfnb.system.files import os_errors
 
 __all__ = ["MOST_BYTES", "TraceFile", "TraceStep", "read_trace", "trace_of"]
 
 MOST_BYTES, MOST_EVENTS = 64 << 20, 200_000
-MOST_VALUES = 4_000_000  # of all in the JSON; an empty one takes two bytes in a file and 72 in memory
-MOST_STEPS = 1_000  # events of later steps are counted as too many
-LONGEST = 400  # of a name or detail
+MOST_VALUES = 4_000_000  # values in the JSON; an empty one takes two bytes in a file and 72 bytes in memory
+MOST_STEPS = 1_000  # events of later steps are skipped
+LONGEST = 400  # characters of a name or detail
+Key = int | str
+Place = tuple[Key, Key]  # a process and a thread
 
 
 @dataclass
 class TraceStep:
-    """The times of one step, which began `begin_us` after the first; `graph` is not in files."""
+    """The times of one step, which began `begin_us` after the first. A file contains no `graph`."""
 
     begin_us: float
     times: list[NodeStats]
     wall_us: float
-    graph: Any = None
+    graph: Graph | None = None
 
     @property
     def n_events(self) -> int:
@@ -43,20 +46,20 @@ class TraceStep:
 
 @dataclass
 class TraceFile:
-    """The steps of a file, as `tf.timeline` takes them. skipped: events that were too many or made no sense."""
+    """The steps of a file, for `tf.timeline`. skipped: the number of events that were too many or invalid."""
 
     steps: list[TraceStep]
     skipped: int = 0
 
     @property
     def notes(self) -> list[str]:
-        """What is not in it."""
-        return [f"{self.skipped:,} entries of the file were too many or made no sense"] if self.skipped else []
+        """A sentence about the events that were skipped, if there are any."""
+        return [f"{self.skipped:,} entries of the file were too many or invalid"] if self.skipped else []
 
 
 @dataclass
 class _Event:
-    place: tuple[Any, Any]
+    place: Place
     name: str
     category: str
     begin: float
@@ -66,7 +69,9 @@ class _Event:
 
 
 def read_trace(path: str, most_bytes: int = MOST_BYTES, most_events: int = MOST_EVENTS) -> TraceFile:
-    """Reads a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError` (no Chrome trace)."""
+    """The steps in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError` (no Chrome
+    trace).
+    """
     with os_errors(path):
         with open(path, "rb") as file:
             zipped = file.read(2) == b"\x1f\x8b"
@@ -91,14 +96,14 @@ def _json(content: bytes) -> Any:
         except ValueError:
             if not text.startswith("["):
                 raise
-            return json.loads(text.rstrip(",") + "]")  # a program that died while it wrote
+            return json.loads(text.rstrip(",") + "]")  # the program ended while it was writing
     except (ValueError, RecursionError) as fault:
         raise DataLossError(f"no JSON: {str(fault)[:200]}") from None
 
 
-def trace_of(found: Any, most_events: int = MOST_EVENTS) -> TraceFile:
-    """The steps in what JSON gave: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
-    events = found.get("traceEvents") if isinstance(found, dict) else found
+def trace_of(parsed: object, most_events: int = MOST_EVENTS) -> TraceFile:
+    """The steps in parsed JSON: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
+    events = parsed.get("traceEvents") if isinstance(parsed, dict) else parsed
     if not isinstance(events, list):
         raise DataLossError("no Chrome trace: needed a list of events, or an object with traceEvents")
     reading = _Reading()
@@ -108,51 +113,51 @@ def trace_of(found: Any, most_events: int = MOST_EVENTS) -> TraceFile:
     skipped += reading.drop_later_steps()
     if not reading.events:
         raise DataLossError(f"no Chrome trace: none of its {len(events):,} events says what ran when")
-    other = found.get("otherData") if isinstance(found, dict) else None
-    return TraceFile(_steps(reading, _told_steps(other)), skipped)
+    other = parsed.get("otherData") if isinstance(parsed, dict) else None
+    return TraceFile(_steps(reading, _recorded_steps(other)), skipped)
 
 
-def _told_steps(other: Any) -> list[tuple[float, float]]:
-    """When our steps began and how long they took, where the file is ours."""
-    told = other.get("tfnb_steps") if isinstance(other, dict) else None
+def _recorded_steps(other: object) -> list[tuple[float, float]]:
+    """The begin and the duration of each step, which only files of tfnb contain."""
+    steps = other.get("tfnb_steps") if isinstance(other, dict) else None
     try:
-        return [(_number(begin), max(_number(wall), 0.0)) for begin, wall in told or ()]
+        return [(_number(begin), max(_number(wall), 0.0)) for begin, wall in steps or ()]
     except (TypeError, ValueError, OverflowError):
         return []
 
 
 class _Reading:
-    """Events seen so far, and what names and arrows say of them."""
+    """The events read so far, and the names and arrows that belong to them."""
 
     def __init__(self) -> None:
         self.events: list[_Event] = []
-        self.processes: dict[Any, str] = {}
-        self.threads: dict[tuple[Any, Any], str] = {}
-        self.wakers: dict[Any, tuple[Any, Any]] = {}
-        self.woken: list[tuple[tuple[Any, Any], float, Any]] = []
+        self.processes: dict[Key, str] = {}
+        self.threads: dict[Place, str] = {}
+        self.wakers: dict[Key, Place] = {}
+        self.woken: list[tuple[Place, float, Key]] = []
         self.skipped = 0
-        self._begun: dict[tuple[Any, Any], list[_Event]] = {}
+        self._begun: dict[Place, list[_Event]] = {}
 
     def open_events(self) -> list[_Event]:
-        """Those that began and never ended."""
+        """The events that began and have not ended."""
         return [event for stack in self._begun.values() for event in stack]
 
     def drop_later_steps(self) -> int:
-        """Leaves the events of the first `MOST_STEPS` steps; says how many went."""
+        """Removes the events after the first `MOST_STEPS` steps, and returns how many were removed."""
         steps = sorted({_step(event) for event in self.events})[:MOST_STEPS]
         kept, before = set(steps), len(self.events)
         self.events = [event for event in self.events if _step(event) in kept]
         return before - len(self.events)
 
-    def take(self, event: Any) -> None:
-        """One event; what makes no sense is counted."""
+    def take(self, event: object) -> None:
+        """Reads one event, and counts it in `skipped` if it is invalid."""
         try:
-            known = self._take(event)
+            known = isinstance(event, dict) and self._take(event)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             known = False
         self.skipped += not known
 
-    def _take(self, event: Any) -> bool:
+    def _take(self, event: dict[str, Any]) -> bool:
         what, place = event["ph"], (_key(event.get("pid")), _key(event.get("tid")))
         if what == "M":
             name = _text(event.get("args", {}).get("name"))
@@ -181,35 +186,35 @@ class _Reading:
         return True
 
 
-def _event(event: dict[str, Any], place: tuple[Any, Any], begin: float, end: float) -> _Event:
+def _event(event: dict[str, Any], place: Place, begin: float, end: float) -> _Event:
     args = event.get("args")
     return _Event(
         place, _text(event.get("name")), _text(event.get("cat")), begin, end, args if isinstance(args, dict) else {}
     )
 
 
-def _steps(reading: _Reading, told: list[tuple[float, float]]) -> list[TraceStep]:
+def _steps(reading: _Reading, recorded: list[tuple[float, float]]) -> list[TraceStep]:
     ends = {(e.place, round(e.end, 3)): e for e in reading.events}
     for place, at, number in reading.woken:
         event, waker = ends.get((place, round(at, 3))), reading.wakers.get(number)
         if event is not None and waker is not None:
             event.woken_by = reading.threads.get(waker, "")
-    first = 0.0 if told else min(e.begin for e in reading.events)
+    first = 0.0 if recorded else min(e.begin for e in reading.events)
     by_step: dict[int, list[_Event]] = {}
     for event in sorted(reading.events, key=lambda e: (e.begin, -e.end)):
         by_step.setdefault(_step(event), []).append(event)
     steps = []
     for n, events in sorted(by_step.items(), key=lambda item: item[1][0].begin):
         begin, wall = events[0].begin, 0.0
-        if 0 <= n < len(told):
-            begin, wall = told[n]
+        if 0 <= n < len(recorded):
+            begin, wall = recorded[n]
         wall = wall or max(e.end for e in events) - begin
         steps.append(TraceStep(begin - first, [_stats(reading, e, begin) for e in events], wall))
     return steps
 
 
 def _step(event: _Event) -> int:
-    """The number of the step that an event belongs to, 0 where it says none."""
+    """The number of the step of an event; 0 if the event has none."""
     step = event.args.get("step")
     return step if isinstance(step, int) and not isinstance(step, bool) else 0
 
@@ -218,7 +223,7 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
     args, (pid, _) = event.args, event.place
     nodes = args.get("nodes")
     size = args.get("bytes", 0)
-    ours = _text(args.get("device"))  # of a step of many tasks: there a process of the trace is a task
+    ours = _text(args.get("device"))  # present in a step of many tasks, where a process of the trace is a task
     ours = ours if ours.startswith("/job:") else ""
     lane = _text(args.get("lane")) if ours else reading.threads.get(event.place, "")
     return NodeStats(
@@ -237,7 +242,7 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
 
 
 def _kind(category: str) -> str:
-    """Ours, by the words that TensorFlow's and PyTorch's profilers use; all else ran on the host."""
+    """tfnb's kind for the categories that TensorFlow's and PyTorch's profilers write; any other is "host"."""
     if category in ("kernel", "host", "launch", "compile", "transfer", "schedule", "wait"):
         return category
     words = category.lower()
@@ -250,20 +255,21 @@ def _kind(category: str) -> str:
     return "host"
 
 
-def _names(found: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(_text(n) for n in found)[:50]
+def _names(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(_text(value) for value in values)[:50]
 
 
-def _text(found: Any) -> str:
-    return "" if found is None else str(found)[:LONGEST]
+def _text(value: object) -> str:
+    return "" if value is None else str(value)[:LONGEST]
 
 
-def _key(found: Any) -> Any:
-    return found if isinstance(found, (int, str)) else _text(found)
+def _key(value: object) -> Key:
+    return value if isinstance(value, (int, str)) else _text(value)
 
 
-def _number(found: Any) -> float:
-    number = float(found)
+def _number(value: float | str) -> float:
+    """A time in microseconds. Raises `TypeError`, `ValueError` or `OverflowError` for anything else."""
+    number = float(value)
     if not math.isfinite(number) or abs(number) > 1e18:
         raise ValueError("no time")
     return number

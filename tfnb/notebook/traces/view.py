@@ -1,7 +1,7 @@
-"""`tf.timeline`: the times of a recording in the notebook, to zoom, search and ask (white paper, section 9.2).
+"""`tf.timeline`: the times of a recording in the notebook, to zoom and to search (white paper, section 9.2).
 
-The cell's output is a picture; where a kernel is there the browser puts the live view in its place, fed over the
-widget channel. Invariant: a saved notebook needs neither kernel nor network to show the picture.
+The output of the cell is a picture. If there is a kernel, the browser replaces it by the live view, whose data come
+over the widget channel. Invariant: a saved notebook shows the picture without a kernel and without a network.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ from tfnb.notebook.traces.model import MOST_EVENTS, TraceModel, trace_model
 from tfnb.notebook.traces.picture import time_text, timeline_html
 from tfnb.notebook.traces.trace_file import TraceFile, TraceStep, read_trace
 from tfnb.session.chrome_trace import chrome_trace
+from tfnb.session.config import NodeStats
 from tfnb.session.recording import Recording
 
 __all__ = ["Timeline", "timeline"]
 
-MOST_BYTES = 512 << 20  # of a trace file; Python makes about eight times that of it
-MOST_LIVE = 8  # views that the kernel answers; older ones keep what the browser has of them
+MOST_BYTES = 512 << 20  # the largest trace file; in memory it takes about eight times as much
+MOST_LIVE = 8  # the number of views that the kernel answers; older ones keep only the data that the browser has
 
 
 class TimelineChannel(Channel):
-    """The line to the browser."""
+    """The channel to the browser."""
 
     _esm = widget_module("timeline")
 
@@ -53,29 +54,30 @@ class TimelineChannel(Channel):
 _live: deque[TimelineChannel] = deque()
 
 
-def timeline(found: Any) -> Timeline:
-    """The timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, a message of either, a file.
+def timeline(recording: object) -> Timeline:
+    """The timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, a message of either, or a file.
 
-    A file is a Chrome trace, ours or another profiler's, as JSON or gzipped. Shown as the last value of a cell. Raises
-    `InvalidArgumentError` when there is nothing to show, for files also what `read_trace` raises.
+    A file is a Chrome trace, written by tfnb or by another profiler, as JSON or gzipped. A notebook shows the timeline
+    as the last value of a cell. Raises `InvalidArgumentError` if there is no event to show, and for files the errors of
+    `read_trace`.
     """
-    if isinstance(found, str | os.PathLike):
-        found = read_trace(os.fspath(found), MOST_BYTES, MOST_EVENTS)
-    return Timeline(found)
+    if isinstance(recording, str | os.PathLike):
+        recording = read_trace(os.fspath(recording), MOST_BYTES, MOST_EVENTS)
+    return Timeline(recording)
 
 
 class Timeline:
-    """See `timeline`. `model` has the events as columns."""
+    """The view that `timeline` returns. `model` contains the events as columns."""
 
-    def __init__(self, found: Any) -> None:
-        self.model: TraceModel = trace_model(found)
-        self._found = found
+    def __init__(self, recording: object) -> None:
+        self.model: TraceModel = trace_model(recording)
+        self._recording = recording
 
-    # ---- for programs ----------------------------------------------------------------------
+    # ---- the interface for programs ----------------------------------------------------------------------
 
     @property
     def most_expensive(self) -> list[CostRow]:
-        """Operations by what they cost in all, in microseconds."""
+        """Operations by their total cost in microseconds, the most expensive first."""
         return self.model.table()
 
     @cached_property
@@ -87,28 +89,28 @@ class Timeline:
         return critical_path(self.model, self._causes)
 
     @property
-    def critical_path(self) -> list[Any]:
-        """The NodeStats on the critical paths of the steps, in order."""
+    def critical_path(self) -> list[NodeStats]:
+        """The events on the critical paths of the steps, in the order of their begin."""
         return [self.model.events[i] for i in np.flatnonzero(self._critical)]
 
     def chrome_trace(self) -> str:
-        """JSON for chrome://tracing or Perfetto."""
-        if isinstance(self._found, Recording | TraceFile):
-            return chrome_trace(self._found.steps)
+        """The recording as JSON for chrome://tracing or Perfetto."""
+        if isinstance(self._recording, Recording | TraceFile):
+            return chrome_trace(self._recording.steps)
         return chrome_trace([TraceStep(0.0, self.model.events, self.model.span_us)])
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the Chrome trace to a file."""
         Path(path).write_text(self.chrome_trace(), "utf-8")
 
     @property
     def summary(self) -> str:
-        """One sentence: how long, and where the time went."""
+        """One sentence: the number and duration of the steps, and what their time was spent on."""
         steps = self.model.steps
         wall = sum(s.wall_us for s in steps) or 1.0
-        told = ", ".join(f"{name} {us / wall:.0%}" for name, us in self.account if name != "other")
+        shares = ", ".join(f"{name} {us / wall:.0%}" for name, us in self.account if name != "other")
         text = (
-            f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: {told} of it; "
+            f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: {shares} of it; "
             f"{len(self.model.events):,} events"
         )
         if len(self.model.events) > MOST:
@@ -117,10 +119,10 @@ class Timeline:
 
     @property
     def account(self) -> list[tuple[str, float]]:
-        """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
+        """The time of all steps in microseconds, by what it was spent on: kernels, and the gaps between them."""
         return self.model.account
 
-    # ---- for people ------------------------------------------------------------------------
+    # ---- the display ------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         lines = [
@@ -140,18 +142,19 @@ class Timeline:
 
     def _open(self, key: str) -> None:
         channel = TimelineChannel(key)
-        channel.on_msg(self._asked)
+        channel.on_msg(self._received)
         _live.append(channel)
         if len(_live) > MOST_LIVE:
             _live.popleft().close()
 
-    def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
-        answer = self.answer(message)
+    def _received(self, channel: TimelineChannel, message: object, _buffers: object) -> None:
+        """A message from the browser. It comes in the thread of a comm."""
+        answer = self.answer(message) if isinstance(message, dict) else None
         if answer is not None:
             channel.send(answer[0], buffers=answer[1])
 
     def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
-        """What the browser gets for what it asked, with arrays; None for what is no question."""
+        """The reply to a message of the browser, and the reply's buffers; None for any other message."""
         what = message.get("type")
         if what == "ready":
             data: DataMessage = {"type": "data", "trace": self._meta()}

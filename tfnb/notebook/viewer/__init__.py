@@ -1,7 +1,7 @@
-"""`tf.view`: everything a training wrote down, seen live in the notebook (white paper, section 9).
+"""`tf.view`: the summaries that a training writes, shown live in the notebook (white paper, section 9).
 
-The kernel reads and thins out; the browser draws, smooths and compares, so its controls work while a cell runs.
-Invariant: what comes from files is data; texts are shown as text, and nothing is loaded from elsewhere.
+The kernel reads and downsamples; the browser draws, smooths and compares, so its controls work while a cell runs.
+Invariant: the content of files is treated as data: texts are shown as text, and nothing is loaded from elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The theme of charts: colours, dashes, the version of BokehJS, and the charts' templates.
+"""The theme of charts: colours, dashes, the version of BokehJS, and the templates of charts.
 
-A template is made once per machine and version of bokeh and then read from the user's cache, because importing bokeh
-takes half a second and 23 MB of a kernel's memory. Invariant: nothing here imports bokeh unless a requested template is
+A template is generated once per machine and version of bokeh and then read from the user's cache, because importing
+bokeh takes half a second and 23 MB of a kernel's memory. Invariant: bokeh is imported only if a requested template is
 not in the cache for the current sources.
 """
 
@@ -44,21 +44,21 @@ def full_chart_theme() -> ChartTheme:
 
 @remembered("templates of charts", 64)
 def chart_template(name: str) -> dict[str, Any] | None:
-    """The template of one of CHARTS; None if there is none of that name."""
+    """The template of one of CHARTS; None for any other name."""
     if name not in CHARTS:
         return None
-    kept, key = DiskCache(load_settings().cache_path / "charts"), f"{name}-{_made_by()}"
-    found = kept.get(key)
-    if found is None:
-        found = json.dumps(importlib.import_module("tfnb.notebook.viewer.templates").template(name)).encode()
-        kept.put(key, found)
-    told: dict[str, Any] = json.loads(found)
-    return told
+    disk, key = DiskCache(load_settings().cache_path / "charts"), f"{name}-{_sources_digest()}"
+    text = disk.get(key)
+    if text is None:
+        text = json.dumps(importlib.import_module("tfnb.notebook.viewer.templates").template(name)).encode()
+        disk.put(key, text)
+    template: dict[str, Any] = json.loads(text)
+    return template
 
 
 @cache
-def _made_by() -> str:
-    told = hashlib.sha256(BOKEH_VERSION.encode())
+def _sources_digest() -> str:
+    digest = hashlib.sha256(BOKEH_VERSION.encode())
     for source in ("charts/series.py", "charts/loss_figure.py", "viewer/templates.py"):
-        told.update((Path(__file__).parents[1] / source).read_bytes())
-    return told.hexdigest()
+        digest.update((Path(__file__).parents[1] / source).read_bytes())
+    return digest.hexdigest()

@@ -1,7 +1,8 @@
-"""What of a tag is sent to the browser: thinned points, histograms as bands and ridges, some steps of all else.
+"""The content of a tag that is sent to the browser: downsampled points, histograms as bands and ridges, some other
+items.
 
-Numbers travel as binary arrays. Invariant: whatever a file holds, what is sent is bounded, and bad data becomes a note
-instead of an error.
+Numbers are sent as binary arrays. Invariant: whatever a file contains, the size of what is sent is bounded, and invalid
+data becomes a note instead of an error.
 """
 
 from __future__ import annotations
@@ -25,24 +26,25 @@ from tfnb.notebook.protocol.viewer import (
     UnreadableItem,
 )
 from tfnb.notebook.viewer.media import array_of, audio_item, image_item, tensor_item, text_item
+from tfnb.notebook.viewer.summary_value import SummaryValue
 from tfnb.summary.reader import Item, Run, Series
 from tfnb.summary.sampling import thinned
 
 __all__ = ["ITEM_MAKERS", "ItemKind", "buckets", "content_of", "percentiles", "rebinned", "scalars_of"]
 
 ItemKind = Literal["histogram", "image", "audio", "text", "tensor"]
-Made = TypeVar("Made")
+Message = TypeVar("Message")
 LEVELS = (0.0, 0.067, 0.159, 0.309, 0.5, 0.691, 0.841, 0.933, 1.0)
 BINS = 40
 MOST_STEPS: dict[ItemKind, int] = {"histogram": 40, "image": 12, "audio": 6, "text": 20, "tensor": 20}
-MOST_RUNS = 4  # of pictures and texts side by side
+MOST_RUNS = 4  # the number of runs whose pictures and texts are shown side by side
 MOST_BUCKETS = 10_000
 
 Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
 
 def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
-    """The curves of a tag, each of at most `most` points; `total` is how many there were."""
+    """The curves of a tag, each of at most `most` points; `total` is the number of points before downsampling."""
     curves = [
         _curve(number, series, most)
         for number, run in shown
@@ -66,28 +68,28 @@ def _curve(run: int, series: Series, most: int) -> CurveData:
 
 
 def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
-    """The items of a tag that is no scalar: some steps of the first few runs that have it."""
+    """The items of a tag of any kind but scalars: some steps of the first few runs that have it."""
     having = [(n, r) for n, r in shown if any(i.kind == kind for i in r.items.get(tag, ()))]
-    found = [(n, *_chosen(kind, tag, r)) for n, r in having[:MOST_RUNS]]
-    left_out = len(having) - len(found)
+    chosen = [(n, *_chosen(kind, tag, r)) for n, r in having[:MOST_RUNS]]
+    left_out = len(having) - len(chosen)
     if kind == "histogram":
-        runs = [_histograms(n, total, [_histogram(i) for i in items]) for n, total, items in found]
+        runs = [_histograms(n, total, [_histogram(i) for i in items]) for n, total, items in chosen]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": runs}
     if kind == "image":
-        images: list[ImageRun] = [{"run": n, "total": t, "items": [_image(i) for i in items]} for n, t, items in found]
+        images: list[ImageRun] = [{"run": n, "total": t, "items": [_image(i) for i in items]} for n, t, items in chosen]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": images}
     if kind == "audio":
-        sounds: list[AudioRun] = [{"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in found]
+        sounds: list[AudioRun] = [{"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in chosen]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": sounds}
     make = _text if kind == "text" else _tensor
-    texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in found]
+    texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in chosen]
     if kind == "text":
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
     return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
 
 
 def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
-    """How many items of a kind a run has had, and those that are sent, evenly chosen."""
+    """The number of items of a kind that a run has had, and evenly chosen ones of them that are sent."""
     items = [i for i in run.items[tag] if i.kind == kind]
     total, most = max(run.seen.get(tag, 0), len(items)), MOST_STEPS[kind]
     if len(items) > most:
@@ -95,22 +97,27 @@ def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
     return total, items
 
 
-def _guarded(make: Callable[[Any, ItemTime], Made], kept: int = 512) -> Callable[[Item], Made | UnreadableItem]:
-    """Makes an item's message once (the latest `kept` are cached); an error in its data becomes its note."""
+def _guarded(
+    make: Callable[[SummaryValue, ItemTime], Message], kept: int = 512
+) -> Callable[[Item], Message | UnreadableItem]:
+    """A function from an item to its message, which caches the latest `kept` messages.
+
+    An error in the data of the item becomes the note of its message.
+    """
 
     @remembered("contents of summaries", kept)
-    def made(key: _Key) -> Made | UnreadableItem:
+    def message(key: _Key) -> Message | UnreadableItem:
         time: ItemTime = {"step": key.item.step, "wall": key.item.wall_time}
         try:
             return make(key.item.value(), time)
         except Exception as fault:  # decoders of pictures and sounds raise errors of many kinds
             return {**time, "note": f"cannot be shown: {fault}"[:300]}
 
-    return lambda item: made(_Key(item))
+    return lambda item: message(_Key(item))
 
 
 class _Key:
-    """An item by where it stands: the same place is never decoded twice."""
+    """An item, identified by its position in its file, so that no item is decoded twice."""
 
     def __init__(self, item: Item) -> None:
         self.item = item
@@ -126,8 +133,11 @@ class _Key:
 # ---- histograms ----------------------------------------------------------------------------------
 
 
-def buckets(value: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(edges of n + 1 numbers, n counts) of a histogram, TensorFlow 1's or 2's. Raises `ValueError`."""
+def buckets(value: SummaryValue) -> tuple[np.ndarray, np.ndarray]:
+    """The buckets of a histogram of TensorFlow 1 or 2: (n + 1 edges, n counts), float64 arrays.
+
+    Raises `ValueError` if the histogram is empty or has numbers that are not finite.
+    """
     if value.HasField("histo"):
         histo = value.histo
         right, count = np.array(histo.bucket_limit), np.array(histo.bucket)
@@ -146,7 +156,7 @@ def buckets(value: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -> np.ndarray:
-    """Where the given parts of all values lie below, the values spread evenly in their buckets."""
+    """The values below which the fractions `levels` of all values lie, if values are uniform inside a bucket."""
     below = np.concatenate([[0.0], np.cumsum(count)])
     if not below[-1]:
         return np.full(len(levels), np.nan)
@@ -157,9 +167,9 @@ def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -
 
 
 def rebinned(edges: np.ndarray, count: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The counts in other buckets; their sum is kept where `wanted` spans all values."""
+    """The counts in buckets with the edges `wanted`; their sum is unchanged if `wanted` spans all values."""
     below = np.concatenate([[0.0], np.cumsum(count)])
-    # A bucket without width holds a jump: `interp` then takes the last of equal places, which is right.
+    # A bucket of width 0 makes a step in `below`: `interp` uses the last of equal edges, which is the upper end.
     return np.diff(np.interp(wanted, edges, below, left=0.0, right=below[-1]))
 
 
@@ -171,14 +181,14 @@ class _Histogram:
     levels: np.ndarray
 
 
-def _histogram_of(value: Any, time: ItemTime) -> _Histogram:
+def _histogram_of(value: SummaryValue, time: ItemTime) -> _Histogram:
     edges, count = buckets(value)
     return _Histogram(time, edges, count, percentiles(edges, count, LEVELS))
 
 
-def _histograms(run: int, total: int, found: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
-    """Percentiles by step, and counts in common buckets by step, of a run's histograms."""
-    good = [h for h in found if isinstance(h, _Histogram)]
+def _histograms(run: int, total: int, histograms: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
+    """The histograms of a run by step: percentiles, and counts in common buckets."""
+    good = [h for h in histograms if isinstance(h, _Histogram)]
     low = min((float(h.edges[0]) for h in good), default=0.0)
     high = max((float(h.edges[-1]) for h in good), default=1.0)
     if not high > low:
@@ -193,7 +203,7 @@ def _histograms(run: int, total: int, found: Sequence[_Histogram | UnreadableIte
         "ridges": _bytes([rebinned(h.edges, h.count, wanted) for h in good]),
         "low": low,
         "high": high,
-        "notes": [h["note"] for h in found if not isinstance(h, _Histogram)][:3],
+        "notes": [h["note"] for h in histograms if not isinstance(h, _Histogram)][:3],
     }
 
 

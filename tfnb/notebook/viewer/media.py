@@ -1,7 +1,8 @@
-"""Images, sounds, texts and tensors of a file as the browser gets them.
+"""Images, sounds, texts and tensors of a file in the form in which the browser receives them.
 
-Images are PNG and sounds are WAV, decoded and encoded anew here, so that no byte of a file reaches a decoder of the
-browser's; texts are strings. Invariant: what is made is bounded; a fault raises `ValueError` or `OpError`.
+Images become PNG and sounds become WAV, decoded and encoded again here, so that no byte of a file reaches a decoder of
+the browser; texts are strings. Invariant: the size of a result is bounded; invalid data raises `ValueError` or
+`OpError`.
 """
 
 from __future__ import annotations
@@ -10,46 +11,47 @@ import io
 import math
 import warnings
 import wave
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from tfnb.ir.graphdef.message_types import TensorProto
 from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.notebook.protocol.viewer import AudioItem, ImageItem, ItemTime, TextItem
+from tfnb.notebook.viewer.summary_value import SummaryValue
 
 __all__ = ["array_of", "audio_item", "image_item", "tensor_item", "text_item"]
 
 MOST_PIXELS, LONGEST_SIDE, MOST_BYTES = 1 << 24, 256, 32 << 20
-MOST_SOUND = 1 << 20  # bytes of a sound; of a longer one the beginning is sent
+MOST_SOUND = 1 << 20  # bytes of a sound; only the beginning of a longer one is sent
 MOST_CHANNELS, MOST_RATE = 8, 384_000
 MOST_CHARACTERS = 8_000
-MOST_NUMBERS, SHOWN_NUMBERS = 1 << 22, 200  # of a tensor
+MOST_NUMBERS, SHOWN_NUMBERS = 1 << 22, 200  # elements of a tensor
 FORMATS = ("PNG", "JPEG", "GIF")
 
 
-def array_of(tensor: Any, most: int) -> np.ndarray:
-    """The array of a TensorProto. Raises `ValueError` when its shape says that it has more than `most` elements."""
+def array_of(tensor: TensorProto, most: int) -> np.ndarray:
+    """The array of a TensorProto. Raises `ValueError` if its shape has more than `most` elements."""
     dims = [dim.size for dim in tensor.tensor_shape.dim]
     if min(dims, default=0) < 0 or math.prod(dims) > most:
         raise ValueError(f"a tensor of shape {dims}; the limit is {most:,} elements")
     return decode_array(tensor)
 
 
-def _strings(tensor: Any) -> list[bytes]:
+def _strings(tensor: TensorProto) -> list[bytes]:
     return list(tensor.string_val)
 
 
-def image_item(value: Any, time: ItemTime) -> ImageItem:
-    """The picture of a summary, made small and written as PNG. Raises `ValueError`, or what Pillow raises."""
+def image_item(value: SummaryValue, time: ItemTime) -> ImageItem:
+    """The image of a summary, reduced in size, as PNG. Raises `ValueError`, or the errors of Pillow."""
     if value.HasField("image"):
         data = value.image.encoded_image_string
     else:
-        data = b"".join(_strings(value.tensor)[2:3])  # width, height, images
+        data = b"".join(_strings(value.tensor)[2:3])  # the strings are width, height, and images
     if len(data) > MOST_BYTES:
         raise ValueError(f"an image of {len(data)} bytes; the limit is {MOST_BYTES}")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's about large images: the limit is ours
+        warnings.simplefilter("ignore")  # Pillow warns of large images; the limit below replaces its limit
         picture = Image.open(io.BytesIO(data), formats=FORMATS)
         width, height = picture.size
         if width * height > MOST_PIXELS:
@@ -62,12 +64,12 @@ def image_item(value: Any, time: ItemTime) -> ImageItem:
     return {**time, "width": width, "height": height, "png": out.getvalue()}
 
 
-def audio_item(value: Any, time: ItemTime) -> AudioItem:
-    """The sound of a summary as WAV, cut if it is long. Raises `ValueError`."""
+def audio_item(value: SummaryValue, time: ItemTime) -> AudioItem:
+    """The sound of a summary as WAV, cut off if it is long. Raises `ValueError`."""
     if value.HasField("audio"):
         data = value.audio.encoded_audio_string
     else:
-        data = b"".join(_strings(value.tensor)[:1])  # sounds, each with its label
+        data = b"".join(_strings(value.tensor)[:1])  # the strings are sounds, each followed by its label
     if len(data) > MOST_BYTES:
         raise ValueError(f"a sound of {len(data)} bytes; the limit is {MOST_BYTES}")
     try:
@@ -100,24 +102,24 @@ def _cut(text: str, time: ItemTime) -> TextItem:
     return {**time, "text": text[:MOST_CHARACTERS], "cut": max(len(text) - MOST_CHARACTERS, 0)}
 
 
-def text_item(value: Any, time: ItemTime) -> TextItem:
-    """The lines of a text summary. Raises `ValueError`."""
+def text_item(value: SummaryValue, time: ItemTime) -> TextItem:
+    """The lines of a text summary. Raises `ValueError` if its tensor has no strings."""
     strings = [s.decode("utf-8", "replace") for s in _strings(value.tensor)]
     if not strings and value.tensor.tensor_content:
         raise ValueError("text that is no string tensor")
     return _cut("\n".join(strings), time)
 
 
-def tensor_item(value: Any, time: ItemTime) -> TextItem:
-    """A tensor summary as text: its shape, statistics and first values. Raises `ValueError`."""
+def tensor_item(value: SummaryValue, time: ItemTime) -> TextItem:
+    """A tensor summary as text: its dtype, shape, statistics and first values. Raises `ValueError`."""
     array = array_of(value.tensor, MOST_NUMBERS)
     lines = [f"{'string' if array.dtype == object else array.dtype} {list(array.shape)}"]
     flat = array.reshape(-1)
     if array.dtype.kind in "biuf" and flat.size:
         finite = flat[np.isfinite(flat)].astype(np.float64)
         if finite.size:
-            told = f"min {finite.min():.6g}, mean {finite.mean():.6g}, max {finite.max():.6g}"
-            lines.append(f"{told}, standard deviation {finite.std():.6g}")
+            statistics = f"min {finite.min():.6g}, mean {finite.mean():.6g}, max {finite.max():.6g}"
+            lines.append(f"{statistics}, standard deviation {finite.std():.6g}")
         if finite.size < flat.size:
             lines.append(f"{flat.size - finite.size:,} not finite")
     with np.printoptions(threshold=SHOWN_NUMBERS, edgeitems=4, linewidth=100):

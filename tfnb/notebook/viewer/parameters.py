@@ -1,6 +1,6 @@
-"""How many parameters each name scope of a graph has, and the hyper-parameters of runs.
+"""The number of parameters in each name scope of a graph, and the hyper-parameters of runs.
 
-Invariant: a variable is counted once, in each scope around it.
+Invariant: a variable is counted once in each scope that contains it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ ParameterRow = tuple[str, int, str, int]
 
 
 def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[ParameterRow]:
-    """(scope or variable, depth, shape, parameters) in the order of the names; a scope's count is that of all inside.
+    """(scope or variable, depth, shape, parameters) in the order of the names; the count of a scope includes all
+    inside.
 
-    An unknown shape counts nothing and is told as "unknown".
+    A variable of unknown shape counts as 0, and its shape is "unknown".
     """
     counts: dict[str, int] = {}
     for name, shape in shapes.items():
@@ -42,18 +43,18 @@ def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[ParameterR
 
 
 def shapes_of_graph(graph: GraphBuilder) -> dict[str, tuple[int, ...] | None]:
-    """The variables of a graph and their shapes, None for one that is not known."""
-    found: dict[str, tuple[int, ...] | None] = {}
+    """The variables of a graph and their shapes; None for an unknown shape."""
+    shapes: dict[str, tuple[int, ...] | None] = {}
     for op in graph.get_operations():
         if op.type in VARIABLES:
             shape = op.get_attr("shape")
             dims = getattr(shape, "dims", None)
-            found[op.name] = None if dims is None or None in dims else tuple(map(int, dims))
-    return found
+            shapes[op.name] = None if dims is None or None in dims else tuple(map(int, dims))
+    return shapes
 
 
 def parameters_of_run(run: Run) -> list[ParameterRow]:
-    """The rows of the newest graph in a run's files; none where there is none or it cannot be read."""
+    """The rows of the newest graph in a run's files; empty if there is none or if it cannot be read."""
     graphs = [i for i in run.items.get("", ()) if i.kind == "graph"]
     if not graphs:
         return []
@@ -71,7 +72,7 @@ def parameters_of_run(run: Run) -> list[ParameterRow]:
 
 
 def hyper_parameters(run: Run) -> dict[str, str]:
-    """What the hparams plugin's session start says of a run: name -> value as text."""
+    """The hyper-parameters in the hparams plugin's record of a run: name -> value as text."""
     out: dict[str, str] = {}
     for items in run.items.values():
         for item in items:
@@ -80,7 +81,7 @@ def hyper_parameters(run: Run) -> dict[str, str]:
             try:
                 content = item.value().metadata.plugin_data.content
                 start = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
-            except Exception:  # damaged, or gone: a table lacks a line
+            except Exception:  # damaged or deleted: the table has no row for it
                 continue
             for name, value in start.hparams.items():
                 kind = value.WhichOneof("kind")

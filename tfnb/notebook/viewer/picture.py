@@ -1,6 +1,6 @@
 """The picture that a viewer leaves in a saved notebook: small line charts as SVG, in HTML without scripts.
 
-Invariant: every text in it is escaped, and it is of bounded size whatever was logged.
+Invariant: every text in it is escaped, and its size is bounded, whatever was logged.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["picture_html"]
 MOST_CHARTS, MOST_CURVES, MOST_POINTS = 6, 6, 160
 
 
-def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], told: str, place: str) -> str:
+def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], summary: str, place: str) -> str:
     """The first charts of some runs. `place` is the id by which the live viewer hides its own picture."""
     charts = "".join(_chart(runs, tag) for tag in tags[:MOST_CHARTS])
     more = len(tags) - MOST_CHARTS
     rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""
-    words = f"{told} (static picture: run the cell again for the live view)"
+    words = f"{summary} (static picture: run the cell again for the live view)"
     return (
         f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(words)}</p>'
         '<div style="display:grid;grid-template-columns:repeat(auto-fill,minmax(280px,1fr));gap:8px">'

@@ -1,7 +1,7 @@
-"""Where a viewer's runs come from: a folder that grows, a FileWriter of this kernel, a graph, a table.
+"""The sources of a viewer's runs: a folder that grows, a FileWriter of this kernel, a graph, a table.
 
-Each source is polled by the one thread of its view. Invariant: a source holds a bounded number of points and items,
-however long the training is.
+The thread of a view polls its sources. Invariant: a source keeps a bounded number of points and items, however long the
+training is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
@@ -22,12 +21,12 @@ from tfnb.summary.writer import FileWriter
 __all__ = ["FolderSource", "GraphSource", "Source", "TableSource", "WriterSource", "sources_of"]
 
 MAX_POINTS, MAX_ITEMS = 5_000, 64
-# Events that wait for the view's thread; a writer faster than that for long loses the oldest in the view only.
+# The number of events that can wait for the view's thread; if a writer adds more, the view loses the oldest.
 MAX_WAITING = 200_000
 
 
 class Source:
-    """Runs by name, and how often it is worth asking for news."""
+    """Runs by name. `seconds`: the interval at which polling is worthwhile. `trouble`: the last error, or ""."""
 
     seconds = 0.5
 
@@ -36,17 +35,19 @@ class Source:
         self.trouble = ""
 
     def poll(self) -> bool:
-        """Takes in what is new; was there anything?"""
+        """Reads new events, and returns whether there were any."""
         return False
 
     def close(self) -> None:
-        """Ends what the source has started."""
+        """Releases what the source has opened or registered."""
 
 
 class FolderSource(Source):
-    """The event files below a folder that `admits` lets pass, which another process may be writing."""
+    """The event files below a folder, which another process may be writing; only paths that `admits` accepts."""
 
-    def __init__(self, folder: Any, prefix: str = "", admits: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], prefix: str = "", admits: Callable[[str], bool] | None = None
+    ) -> None:
         super().__init__()
         self._reader = LogReader(folder, MAX_POINTS, MAX_ITEMS, admits)
         self._prefix = prefix
@@ -56,7 +57,7 @@ class FolderSource(Source):
         try:
             changed = self._reader.poll()
             self.trouble = ""
-        except OpError as fault:  # the folder went away, or a file may not be read: say so, go on
+        except OpError as fault:  # the folder was deleted, or a file cannot be read
             self.trouble = str(fault)
             return False
         for name, run in self._reader.runs.items():
@@ -65,7 +66,7 @@ class FolderSource(Source):
 
 
 class WriterSource(Source):
-    """A FileWriter of this kernel: what its files hold already, and each event from now on."""
+    """A FileWriter of this kernel: the events in its files, and each event from now on."""
 
     seconds = 0.188
 
@@ -79,14 +80,14 @@ class WriterSource(Source):
         self._reader.poll()
         run = self._reader.runs.setdefault(".", Run(".", folder))
         self.runs[name or Path(folder).resolve().name] = run
-        # What was added while these lines ran may be in the file already; what comes later is not.
+        # An event that was added meanwhile may be both in the file and in `_waiting`.
         known = max(
             [float(s.wall_time[-1]) for s in run.scalars.values() if len(s)]
             + [items[-1].wall_time for items in run.items.values() if items],
             default=float("-inf"),
         )
-        made = proto("event").Event
-        self._take([data for data in self._drained() if made.FromString(data).wall_time > known])
+        event = proto("event").Event
+        self._take([data for data in self._drained() if event.FromString(data).wall_time > known])
 
     def _drained(self) -> list[bytes]:
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -104,7 +105,7 @@ class WriterSource(Source):
 
 
 class TableSource(Source):
-    """Runs that were read before, by `tf.read_events`."""
+    """Runs that `tf.read_events` has read."""
 
     def __init__(self, table: EventTable, prefix: str = "") -> None:
         super().__init__()
@@ -112,7 +113,7 @@ class TableSource(Source):
 
 
 class GraphSource(Source):
-    """A graph, for its parameters."""
+    """A graph, whose parameters are shown."""
 
     def __init__(self, graph: GraphBuilder, name: str = "graph") -> None:
         super().__init__()
@@ -125,8 +126,8 @@ class GraphSource(Source):
         return size != self._size
 
 
-def sources_of(what: Any, name: str = "") -> list[Source]:
-    """The sources that `tf.view` was given. Raises `InvalidArgumentError` for anything it cannot show."""
+def sources_of(what: object, name: str = "") -> list[Source]:
+    """The sources for the argument of `tf.view`. Raises `InvalidArgumentError` for anything that cannot be shown."""
     if isinstance(what, (str, os.PathLike)):
         return [FolderSource(what, name)]
     if isinstance(what, FileWriter):
@@ -135,8 +136,9 @@ def sources_of(what: Any, name: str = "") -> list[Source]:
         return [TableSource(what, name)]
     if isinstance(what, GraphBuilder):
         return [GraphSource(what, name or "graph")]
-    if isinstance(getattr(what, "graph", None), GraphBuilder):  # a session
-        return [GraphSource(what.graph, name or "session")]
+    graph = getattr(what, "graph", None)
+    if isinstance(graph, GraphBuilder):  # `what` is a session
+        return [GraphSource(graph, name or "session")]
     if isinstance(what, Mapping):
         return [s for key, value in what.items() for s in sources_of(value, str(key))]
     if isinstance(what, (list, tuple)):
@@ -153,8 +155,8 @@ def _joined(prefix: str, name: str) -> str:
     return prefix if name == "." else f"{prefix}/{name}"
 
 
-def _own_name(what: Any, count: int) -> str:
-    """Folders seen side by side go by their last name."""
+def _own_name(what: object, count: int) -> str:
+    """The name of one of several folders: the last part of its path."""
     if count > 1 and isinstance(what, (str, os.PathLike)):
         return Path(os.fsdecode(what)).resolve().name
     return ""

@@ -1,7 +1,8 @@
-"""What a viewer knows: the catalogue of runs and tags, what is wanted, and what of it has changed.
+"""The state of a viewer: the catalogue of runs and tags, the wanted content, and which of it has changed since it was
+sent.
 
-No widget and no thread: `View` asks and sends. Invariant: a run keeps its number for good, so what the browser holds
-stays true when runs are added.
+It has no widget and no thread: `View` calls it and sends. Invariant: a run keeps its number, so the browser's content
+stays valid when runs are added.
 """
 
 from __future__ import annotations
@@ -35,34 +36,34 @@ from tfnb.summary.sampling import thinned
 
 __all__ = ["AppendedPoints", "ViewState", "Wanted"]
 
-# Runs shown until the reader chooses others, and charts on the first page.
+# The runs that are shown until the user selects others, and the charts on the first page.
 FIRST_RUNS, FIRST_TAGS = 40, 12
 MOST_TAGS, MOST_NAME = 48, 400
-MOST_METRICS = 8  # columns of newest values beside hyper-parameters
-# Points in one message, and per curve.
+MOST_METRICS = 8  # the number of columns of newest values beside hyper-parameters
+# The numbers of points in one message, and the least and the largest number per curve.
 POINTS, FEWEST, MOST = 24_000, 40, 1_000
-# A curve that the browser has more points of, since it grew, is sent whole again, which downsamples it.
+# A curve of which the browser has more points is sent as a whole again, which downsamples it.
 MOST_HELD = 2 * MOST
-# New points are sent as densely as a chart can show them: so many over its whole width.
+# New points are downsampled to the resolution of a chart: this many over its whole width.
 ACROSS, FEWEST_NEW = 800, 4
-# Kinds that are shown elsewhere, or say nothing to a reader.
-UNTOLD = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log", "message", "hparams", "scalars"})
+# Kinds that are shown elsewhere, or mean nothing to a reader.
+NOT_LISTED = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log", "message", "hparams", "scalars"})
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the browser shows: tags of one kind, and the numbers of the runs (None: the first ones)."""
+    """The content that the browser shows: tags of one kind, and the numbers of the runs (None: the first ones)."""
 
     kind: Kind = "scalar"
     tags: tuple[str, ...] | None = None
     runs: frozenset[int] | None = None
 
     @staticmethod
-    def from_message(told: Any) -> Wanted:
-        """From what the browser sent; whatever is malformed counts as not said."""
-        told = told if isinstance(told, dict) else {}
-        kind: Kind = next((kind for kind in KINDS if kind == told.get("kind")), "scalar")
-        tags, runs = told.get("tags"), told.get("runs")
+    def from_message(message: object) -> Wanted:
+        """The content that a message of the browser asks for; malformed fields count as absent."""
+        fields = message if isinstance(message, dict) else {}
+        kind: Kind = next((kind for kind in KINDS if kind == fields.get("kind")), "scalar")
+        tags, runs = fields.get("tags"), fields.get("runs")
         return Wanted(
             kind,
             tuple(str(t) for t in tags[:MOST_TAGS]) if isinstance(tags, list) else None,
@@ -72,8 +73,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class AppendedPoints:
-    """New points of curves that the browser has. `tags`: their tags; `curves`: per curve the place of its tag, its run,
-    the total that the browser has, the new total, how many points come. `numbers`: per curve steps, times, values.
+    """New points of curves whose earlier points the browser has.
+
+    `tags`: their tags. `curves`: for each curve the index of its tag, its run, the total that the browser has, the new
+    total, and the number of new points. `numbers`: for each curve steps, times, values (float64).
     """
 
     tags: list[str]
@@ -83,7 +86,7 @@ class AppendedPoints:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the browser has of a curve: after how many purges, of how many points in all, and how many points."""
+    """The browser's points of a curve: the number of purges, of all points before downsampling, and of points."""
 
     purges: int
     total: int
@@ -91,7 +94,7 @@ class _Held:
 
 
 class ViewState:
-    """Some sources, polled together; one thread at a time."""
+    """Some sources, which are polled together. One thread at a time may use it."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = list(sources)
@@ -103,11 +106,11 @@ class ViewState:
         self._form: Any = None
         self._others: list[str] = []  # kinds that have no tab
         self._sent: dict[tuple[str, str], Any] = {}
-        self._told: dict[tuple[str, int], _Held] = {}  # by tag and run
+        self._held: dict[tuple[str, int], _Held] = {}  # by tag and run
         self.poll()
 
     def poll(self) -> bool:
-        """Asks each source; was there anything new?"""
+        """Polls each source, and returns whether any of them has changed."""
         changed = sum(source.poll() for source in self.sources) > 0  # all are asked
         for k, source in enumerate(self.sources):
             for name, run in source.runs.items():
@@ -120,20 +123,20 @@ class ViewState:
     # ---- catalogue -------------------------------------------------------------------------------
 
     def catalogue(self) -> Catalogue:
-        """Names of runs and tags, parameters, troubles: made again when there are others."""
+        """The names of runs and tags, parameters and notes; the same object as before if nothing has changed."""
         form = self._form_now()
         if form != self._form or self._catalogue is None:
             self._form = form
-            found: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+            tags_of: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
             for run in self.runs:
-                found["scalar"].update(run.scalars)
+                tags_of["scalar"].update(run.scalars)
                 for tag, items in run.items.items():
                     for kind in {i.kind for i in items}:
-                        if kind in found:
-                            found[kind].add(tag)
-            self.tags = {kind: sorted(tags) for kind, tags in found.items()}
+                        if kind in tags_of:
+                            tags_of[kind].add(tag)
+            self.tags = {kind: sorted(tags) for kind, tags in tags_of.items()}
             kinds = {i.kind for run in self.runs for items in run.items.values() for i in items}
-            self._others = sorted(kinds - UNTOLD)
+            self._others = sorted(kinds - NOT_LISTED)
             self._catalogue = {
                 "runs": list(self.names),
                 "tags": self.tags,
@@ -194,9 +197,9 @@ class ViewState:
         return [(n, run) for n, run in enumerate(self.runs) if n in wanted.runs]
 
     def contents(self, wanted: Wanted, all_of_them: bool, most: int = MOST) -> list[Content]:
-        """What the wanted tags hold: all of it, or what has changed since it was asked for last.
+        """The content of the wanted tags: all of it, or only what has changed since the last call.
 
-        most: of a curve's points.
+        most: the largest number of points of a curve.
         """
         shown, tags = self.shown(wanted), self._tags(wanted)
         if wanted.kind == "scalar":
@@ -211,7 +214,7 @@ class ViewState:
                     out.append(scalars_of(tag, shown, most))
                     for n, run in shown:
                         if (series := run.scalars.get(tag)) is not None:
-                            self._told[tag, n] = _Held(series.purges, series.total, min(len(series), most))
+                            self._held[tag, n] = _Held(series.purges, series.total, min(len(series), most))
                 else:
                     out.append(content_of(wanted.kind, tag, shown))
         return out
@@ -222,19 +225,19 @@ class ViewState:
         return [t for t in (known[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in there]
 
     def appended_points(self, wanted: Wanted) -> AppendedPoints | None:
-        """What has been added to the wanted scalars since they were sent; None where only `contents` can tell."""
+        """The points added to the wanted scalars since they were sent; None if `contents` must send them as a whole."""
         if wanted.kind != "scalar":
             return None
         shown, tags = self.shown(wanted), self._tags(wanted)
         curves: list[tuple[int, int, int, int, int]] = []
         numbers: list[np.ndarray] = []
-        told: dict[tuple[str, int], _Held] = {}
+        held_now: dict[tuple[str, int], _Held] = {}
         for k, tag in enumerate(tags):
             for n, run in shown:
                 series = run.scalars.get(tag)
                 if series is None:
                     continue
-                held = self._told.get((tag, n))
+                held = self._held.get((tag, n))
                 if held is None or held.purges != series.purges:
                     return None
                 if held.total == series.total:
@@ -247,9 +250,9 @@ class ViewState:
                     return None
                 numbers += [column[chosen] for column in new]
                 curves.append((k, n, held.total, series.total, len(chosen)))
-                told[tag, n] = _Held(held.purges, series.total, held.points + len(chosen))
-        self._told.update(told)
-        for tag in {tag for tag, _ in told}:
+                held_now[tag, n] = _Held(held.purges, series.total, held.points + len(chosen))
+        self._held.update(held_now)
+        for tag in {tag for tag, _ in held_now}:
             self._sent["scalar", tag] = self._version("scalar", tag, shown)
         packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
         return AppendedPoints(tags, curves, packed.tobytes())
@@ -260,9 +263,9 @@ class ViewState:
         return tuple((n, len(i), i[-1].step, i[-1].wall_time) for n, r in shown if (i := r.items.get(tag)))
 
     def table(self, numbers: Iterable[int] | None = None) -> EventTable:
-        """The scalars of all runs, or of some, under the names they have here.
+        """The scalars of all runs, or of those with these numbers, under the names of the viewer.
 
-        Raises `InvalidArgumentError` for the number of a run that is not here.
+        Raises `InvalidArgumentError` for an unknown number.
         """
         chosen = range(len(self.runs)) if numbers is None else sorted(numbers)
         unknown = [n for n in chosen if not 0 <= n < len(self.runs)]
@@ -275,14 +278,14 @@ class ViewState:
         return EventTable(renamed)
 
     def summary(self) -> str:
-        """One line of text."""
+        """One line of text: the numbers of runs, tags and points."""
         points = sum(s.total for r in self.runs for s in r.scalars.values())
         counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
         return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
 
 
 def _another(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number behind it when there is a run of that name."""
+    """The name, with a number appended if a run of that name exists."""
     if name not in taken:
         return name
     return next(f"{name} ({k})" for k in range(2, len(taken) + 3) if f"{name} ({k})" not in taken)

@@ -1,7 +1,7 @@
 """Empty Bokeh charts of each form; the browser fills their sources and sets their ranges.
 
-A template is the JSON of a document, embedded once per chart. Invariant: no text of a user's enters a template, so
-nothing there can be taken for a formula or a tag.
+A template is the JSON of a document, and is embedded once per chart. Invariant: no text of a user enters a template, so
+nothing in it can be taken for a formula or a tag.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TOOLBAR = ":host(.bk-inner) { background-color: transparent; }"
 
 def template(name: str) -> dict[str, Any]:
     """The JSON of a chart of `chart_theme.CHARTS` for `Bokeh.embed.embed_item`."""
-    made = _WHOLE[name]() if name in _WHOLE else _lines(*name.split("-"))
-    item: dict[str, Any] = json_item(made)
+    chart = _WHOLE[name]() if name in _WHOLE else _lines(*name.split("-"))
+    item: dict[str, Any] = json_item(chart)
     item["version"] = BOKEH_VERSION
     return item
 
 
-def _plot(name: str, height: int = 210, **how: Any) -> Any:
+def _plot(name: str, height: int = 210, **axes: str) -> figure:
     plot = figure(
         height=height,
         sizing_mode="stretch_width",
@@ -55,7 +55,7 @@ def _plot(name: str, height: int = 210, **how: Any) -> Any:
         outline_line_color=None,
         output_backend="canvas",
         name=name,
-        **how,
+        **axes,
     )
     plot.toolbar.logo = None
     plot.toolbar.autohide = True
@@ -63,7 +63,7 @@ def _plot(name: str, height: int = 210, **how: Any) -> Any:
     plot.toolbar.stylesheets = [InlineStyleSheet(css=TOOLBAR)]
     plot.min_border_left = 56
     plot.xaxis.ticker.desired_num_ticks = 5
-    if how.get("y_axis_type") == "log":
+    if axes.get("y_axis_type") == "log":
         plot.yaxis.ticker.mantissas = [1, 2, 5]
     else:
         plot.yaxis.ticker.desired_num_ticks = 5
@@ -113,7 +113,7 @@ def _bands() -> Any:
 
 
 def _ridges() -> Any:
-    """One hill of counts per step, the newest in front; the vertical axis is the step."""
+    """One ridge of counts per step, the newest in front; the vertical axis is the step."""
     plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="step")
     source = _source("ridges", "xs", "ys", "fill", "alpha")
     plot.patches("xs", "ys", source=source, fill_color="fill", fill_alpha="alpha", line_color=GREY, line_width=0.7)
@@ -121,7 +121,7 @@ def _ridges() -> Any:
 
 
 def _overlay() -> Any:
-    """The outlines of all steps' histograms over each other, the newest strongest."""
+    """The outlines of the histograms of all steps in one chart, the newest with the strongest colour."""
     plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="count")
     source = _source("overlay", "xs", "ys", "colour", "alpha")
     plot.multi_line("xs", "ys", source=source, line_color="colour", line_alpha="alpha", line_width=1.4)

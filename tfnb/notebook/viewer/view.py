@@ -1,17 +1,19 @@
-"""`tf.view`: the widget, and the thread that keeps it fed.
+"""`tf.view`: the widget, and the thread that sends updates to it.
 
-The thread belongs to its `View`: it polls the sources, sends what has changed and ends with `close`. While curves
-grow it sends their new points, all in one message, and uses no more of the processor's time than `RateLimiter` allows.
-Until the browser has answered, each message holds everything, because a message that arrives before the page is ready
-is lost. Invariant: an error in the thread is shown, never raised into the user's training.
+The thread belongs to its `View`: it polls the sources, sends the changes and ends with `close`. While curves grow it
+sends their new points in one message, and uses no more processor time than `RateLimiter` allows. Until the browser has
+answered, each message contains everything, because a message that arrives before the page is ready is lost. Invariant:
+an error in the thread is shown in the view, never raised into the user's training.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import threading
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from IPython import get_ipython
 from ipywidgets import Widget, widget_serialization
@@ -31,13 +33,13 @@ from tfnb.notebook.viewer.state import ViewState, Wanted
 
 __all__ = ["View", "view"]
 
-# When nobody looks; without news until curves are at rest; between two pictures; most rows in one export.
+# Seconds: between polls of a hidden view; without new points until curves are sent whole; between pictures.
 SECONDS_ASLEEP, SECONDS_TO_REST, SECONDS_PER_PICTURE = 2.0, 1.0, 10.0
-MOST_ROWS = 2_000_000
+MOST_ROWS = 2_000_000  # in one export
 
 
 class ViewerModel(Channel):
-    """What the browser knows of a view. `wanted` comes from there, all else goes there."""
+    """The state that a view shares with the browser. The browser sets `wanted`, the kernel everything else."""
 
     _esm = widget_module("viewer")
     _css = widget_style("viewer")
@@ -49,49 +51,51 @@ class ViewerModel(Channel):
 
 
 class View(LiveView):
-    """A viewer of runs; made by `tf.view`. A context manager, which closes at the end.
+    """A viewer of runs, created by `tf.view`; as a context manager it closes at the end.
 
-    `refresh()` reads what is new at once, `to_pandas()` and `to_csv()` give the points that the view holds, `close()`
-    ends its thread and leaves a picture.
+    `refresh()` reads new events at once, `to_pandas()` and `to_csv()` return the points in the view, `close()` ends its
+    thread and leaves a picture.
     """
 
     kind = "view"
     _channel: ViewerModel | None
 
-    def __init__(self, what: Any) -> None:
+    def __init__(self, what: object) -> None:
         super().__init__()
         self._lock = threading.RLock()
         self._state = ViewState(sources_of(what))
         self._state.catalogue()
         self._wanted = Wanted()
-        self._all = True  # the next message holds everything
+        self._all = True  # the next message contains everything
         self._charts: dict[str, Any] = {}
-        self._appended: float | None = None  # when new points were sent that are not yet part of a whole
+        self._appended: float | None = None  # the time when the last points were appended since the last whole
         self._limiter = RateLimiter(0.0)
         self._pictured: Any = None
         self._sent = 0
 
-    # ---- what a program asks for -----------------------------------------------------------------
+    # ---- the interface for programs -----------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Reads what is new in all sources and, in a notebook, shows it."""
+        """Reads the new events of all sources and, in a notebook, shows them."""
         with self._lock:
             self._state.poll()
             self._state.catalogue()
         self._wake.set()
 
     def table(self) -> Any:
-        """The scalars of all runs as an `EventTable`, thinned where there are very many."""
+        """The scalars of all runs as an `EventTable`, downsampled where there are very many."""
         with self._lock:
             self._state.poll()
             return self._state.table()
 
     def to_pandas(self) -> Any:
-        """The same as a DataFrame: run, tag, step, wall_time, value. Raises `InvalidArgumentError` without pandas."""
+        """The scalars of all runs as a DataFrame: run, tag, step, wall_time, value. Raises `InvalidArgumentError`
+        without pandas.
+        """
         return self.table().to_pandas()
 
-    def to_csv(self, path: Any = None) -> str | None:
-        """The same as CSV, into a file or as text."""
+    def to_csv(self, path: str | os.PathLike[str] | IO[str] | None = None) -> str | None:
+        """Writes the scalars of all runs as CSV to `path`; returns the text if `path` is None."""
         text: str | None = self.to_pandas().to_csv(path, index=False)
         return text
 
@@ -114,27 +118,27 @@ class View(LiveView):
     # ---- in a notebook ---------------------------------------------------------------------------
 
     def _opened(self) -> None:
-        self._add_chart("step-linear")  # the browser starts BokehJS meanwhile
+        self._add_chart("step-linear")  # meanwhile the browser starts BokehJS
 
     def _add_chart(self, name: str) -> None:
         """Sends the template of a chart."""
         assert self._channel is not None
-        made = chart_template(name)  # the first one takes longer than all else here
+        template = chart_template(name)  # the first call is slow: it may import bokeh
         with self._lock:
-            if made is not None and name not in self._charts:
-                self._charts[name] = made
+            if template is not None and name not in self._charts:
+                self._charts[name] = template
                 self._channel.templates = chart_theme(self._charts)
 
     def _open(self, key: str) -> ViewerModel:
-        made = ViewerModel(
+        model = ViewerModel(
             key,
             library=shared_library(),
             templates=chart_theme({}),
             catalogue=self._state.catalogue(),
             changes=self._state.contents(self._wanted, True),
         )
-        made.observe(self._asked, "wanted")
-        return made
+        model.observe(self._wanted_changed, "wanted")
+        return model
 
     def _show_picture(self) -> None:
         with self._lock:
@@ -147,23 +151,24 @@ class View(LiveView):
 
     # ---- from the browser: a comm's thread -------------------------------------------------------
 
-    def _asked(self, change: Any) -> None:
+    def _wanted_changed(self, change: Mapping[str, object]) -> None:
         with self._lock:
             wanted = Wanted.from_message(change["new"])
             self._all |= wanted != self._wanted
             self._wanted = wanted
         self._wake.set()
 
-    def _told(self, _model: object, message: Any, _buffers: object) -> None:
-        what = message.get("op") if isinstance(message, dict) else None
-        if what in ("hello", "whole"):  # "whole": it lacks what new points belong to
+    def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
+        fields = message if isinstance(message, dict) else {}
+        what = fields.get("op")
+        if what in ("hello", "whole"):  # "whole": the browser lacks the points before the new ones
             with self._lock:
                 self._all = True
         self._looked_at(what)
         if what == "chart":
-            self._add_chart(str(message.get("name")))
+            self._add_chart(str(fields.get("name")))
         elif what in ("csv", "frame"):
-            self._export(what, message)
+            self._export(what, fields)
 
     def _export(self, what: str, message: dict[str, Any]) -> None:
         try:
@@ -196,7 +201,7 @@ class View(LiveView):
             start = time.thread_time()
             try:
                 self._send_news()
-                # The notebook's picture follows slowly also after the cell, if somebody looks.
+                # While the view is visible, the notebook's picture is renewed from time to time also after the cell.
                 if time.monotonic() - pictured > SECONDS_PER_PICTURE and self._watchers:
                     self._cell_ended()
                     pictured = time.monotonic()
@@ -205,7 +210,7 @@ class View(LiveView):
             self._limiter.record(time.thread_time() - start)
 
     def _pause(self) -> float:
-        if self._heard and not self._watchers:
+        if self._answered and not self._watchers:
             return SECONDS_ASLEEP
         return min((s.seconds for s in self._state.sources), default=1.0)
 
@@ -213,10 +218,10 @@ class View(LiveView):
         assert self._channel is not None
         with self._lock:
             changed = self._state.poll()
-            if self._heard and not self._watchers:
+            if self._answered and not self._watchers:
                 self._all = True
                 return
-            everything = self._all or not self._heard
+            everything = self._all or not self._answered
             rests = self._appended is not None and time.monotonic() - self._appended > SECONDS_TO_REST
             if not (changed or everything or rests):
                 return
@@ -243,7 +248,7 @@ class View(LiveView):
         self._appended = None
         if contents:
             self._sent += 1
-            contents[0]["number"] = self._sent  # never equal to the last: always sent
+            contents[0]["number"] = self._sent  # differs from the last number, so that the trait is always sent
             self._channel.changes = contents
 
     def _say_fault(self, fault: Exception) -> None:
@@ -255,17 +260,18 @@ class View(LiveView):
         self._send(message)
 
 
-def view(what: Any) -> View:
+def view(what: object) -> View:
     """Shows scalars, histograms, images, texts and parameters of runs, live, in a notebook.
 
-    what: a folder of event files (watched as it grows, whoever writes it), a `FileWriter` of this kernel (fed straight
-    from the training loop), a session or graph (its parameters), what `read_events` gave; or a list, or a dict from
-    names to these. In a notebook it is shown at once, so a training in the same cell is seen live. Returns the `View`.
-    Raises `NotFoundError` for a folder that is not there, `InvalidArgumentError` for anything else.
+    what: a folder of event files (polled as it grows, whichever program writes it), a `FileWriter` of this kernel
+    (whose events come directly from the training loop), a session or graph (its parameters), the result of
+    `read_events`; or a list of these, or a dict from names to them. A notebook shows the view at once, so a training in
+    the same cell is seen live. Returns the `View`. Raises `NotFoundError` if the folder does not exist, and
+    `InvalidArgumentError` for anything else.
     """
     if in_kernel():
-        shared_library()  # on its way while files are read
-    made = View(what)
+        shared_library()  # BokehJS is sent while files are read
+    shown = View(what)
     if in_kernel():
-        made.show()
-    return made
+        shown.show()
+    return shown

@@ -1,4 +1,4 @@
-"""Shapes, constants and placeholders; elements that are moved, joined, cut, picked and repeated."""
+"""Shapes, constants, placeholders, and ops that move, join, split, select and repeat the elements of tensors."""
 
 FAMILIES = (
     "array_functions",

@@ -1,11 +1,11 @@
-"""Functions on arrays that are made of the catalogue's ops, and the names of `tf.math`, `tf.manip` and `tf.sparse`.
+"""Array functions composed of ops of the catalogue, and the aliases in `tf.math`, `tf.manip` and `tf.sparse`.
 
-Invariant: each is the composition that its doc says, so it has the gradient and the kernels of its parts.
+Invariant: each function is the composition that its docstring states, so its parts provide its gradient and kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,16 @@ _LAST = np.asarray([-1], np.int32)
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = float32,
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
+    batch_shape: TensorLike | None = None,
+    dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Any:
-    """Matrices with ones on the diagonal: shape batch_shape + (num_rows, num_columns or num_rows)."""
+    """Matrices with ones on the main diagonal and zeros elsewhere.
+
+    The result has `dtype` and shape batch_shape + (num_rows, num_columns); num_columns is num_rows by default.
+    """
     graph = graph_of((num_rows, num_columns, batch_shape))
     with graph.as_default(), graph.name_scope(name or "eye"):
         rows = range_(num_rows)
@@ -63,12 +66,12 @@ def eye(
 
 
 def trace(x: TensorLike, name: str | None = None) -> Any:
-    """The sums of the diagonals of matrices: shape (..., m, n) to (...)."""
+    """The sum of the main diagonal of each matrix: a tensor of shape (..., m, n) becomes one of shape (...)."""
     return SUM(MATRIX_DIAG_PART(graph_of((x,)).to_tensor(x)), _LAST, name=name)
 
 
-def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Any:
-    """A scalar times a tensor or indexed slices. Raises `ShapeError` when the factor is none."""
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+    """A scalar times a tensor or indexed slices. Raises `ShapeError` when the first factor is not a scalar."""
     if isinstance(x, IndexedSlices):
         return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
     t = graph_of((x, scalar)).to_tensor(x)
@@ -79,14 +82,14 @@ def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Any:
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
-    """The logarithm of the sigmoid, -softplus(-x), elementwise."""
+    """The logarithm of the sigmoid, -softplus(-x), elementwise, with the dtype and shape of x."""
     return -SOFTPLUS(-graph_of((x,)).to_tensor(x), name=name)
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
-    """Rows of each element of a batch: output[b..., i, ...] = params[b..., indices[b..., i], ...].
+    """Gathers rows within each element of a batch: output[b..., i, ...] = params[b..., indices[b..., i], ...].
 
-    indices: integers of known rank k + 1, where params has k batch dimensions.
+    params: any dtype, with k batch dimensions. indices: integers of known rank k + 1.
     """
     graph = graph_of((params, indices))
     with graph.as_default(), graph.name_scope(name or "BatchGather"):
@@ -112,10 +115,11 @@ def confusion_matrix(
     name: str | None = None,
     weights: TensorLike | None = None,
 ) -> Any:
-    """How often each label met each prediction: shape (num_classes, num_classes), rows are labels.
+    """Counts how often each label occurs with each prediction: shape (num_classes, num_classes), rows are labels.
 
-    labels, predictions: vectors of class numbers. num_classes: one more than the largest by default. weights:
-    of the pairs, 1 by default. Errors: a number that is negative or not below num_classes.
+    labels, predictions: vectors of class numbers. num_classes: by default one more than the largest class number.
+    weights: a vector of one weight per pair, 1 by default. Errors: a class number is negative or not below
+    num_classes.
     """
     graph = graph_of((labels, predictions, weights))
     with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
@@ -137,8 +141,11 @@ def confusion_matrix(
         return SCATTER_ND(indices, counts, stack([size, size]))
 
 
-def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
-    """Each element along `axis` (of the flattened input by default) `repeats` times: a number, or one each."""
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
+    """Repeats each element along `axis`; without an axis the input is flattened first.
+
+    repeats: an integer, or a vector of one integer per element along the axis.
+    """
     graph = graph_of((input, repeats))
     with graph.as_default(), graph.name_scope(name or "repeat"):
         x = graph.to_tensor(input)
@@ -158,8 +165,10 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
 def where_v2(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """With x and y: elements of x where the condition holds, of y elsewhere, all broadcast together. Without: the
-    indices of the true elements. Errors: only one of x and y.
+    """Selects elements of x where the condition is true and of y elsewhere; all three broadcast together.
+
+    Without x and y the result holds the indices of the true elements, int64 of shape (count, rank). Raises an error
+    when only one of x and y is given.
     """
     if (x is None) != (y is None):
         raise InvalidArgumentError("where_v2 takes both x and y, or neither")
@@ -167,14 +176,17 @@ def where_v2(
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> Any:
-    """The logarithm of the beta function of each row along the last dimension: sum of lgamma less lgamma of the sum."""
+    """The logarithm of the beta function of each row: the sum of lgamma(x) less lgamma of the sum of x.
+
+    x: a float type; rows lie along the last dimension, which the result lacks.
+    """
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "lbeta"):
         return SUM(LGAMMA(t), _LAST) - LGAMMA(SUM(t, _LAST))
 
 
-def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Any:
-    """A polynomial at x, the coefficients from the highest power down, by Horner's scheme."""
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Any:
+    """The value of a polynomial at x by Horner's scheme; `coeffs` begins with that of the highest power."""
     graph = graph_of((x, coeffs))
     with graph.as_default(), graph.name_scope(name or "polyval"):
         t = graph.to_tensor(x)
@@ -185,7 +197,7 @@ def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Any:
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
-    """1 / x elementwise, but 0 where x is 0."""
+    """1 / x elementwise, or 0 where x is 0; the result has the dtype and shape of x."""
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "reciprocal_no_nan"):
         zero = EQUAL(t, ZEROS_LIKE(t))
@@ -195,7 +207,7 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
 def reduce_variance(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The mean of the squared distances from the mean, over the dimensions `axis`."""
+    """The variance along the dimensions `axis`: the mean of the squared differences from the mean."""
     mean = REDUCTIONS["reduce_mean"]
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     with t.graph.as_default(), t.graph.name_scope(name or "reduce_variance"):
@@ -205,25 +217,25 @@ def reduce_variance(
 def reduce_std(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The root of `reduce_variance`."""
+    """The standard deviation along the dimensions `axis`: the square root of `reduce_variance`."""
     return SQRT(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The root of the sum of the squares, over the dimensions `axis`."""
+    """The Euclidean norm along the dimensions `axis`: the square root of the sum of the squares."""
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     return SQRT(REDUCTIONS["reduce_sum"](SQUARE(t), axis, keepdims=keepdims), name=name)
 
 
 def to_complex64(x: TensorLike, name: str | None = None) -> Any:
-    """`x` as complex64."""
+    """The tensor `x` converted to complex64."""
     return cast(x, complex64, name)
 
 
 def to_complex128(x: TensorLike, name: str | None = None) -> Any:
-    """`x` as complex128."""
+    """The tensor `x` converted to complex128."""
     return cast(x, complex128, name)
 
 
@@ -297,6 +309,6 @@ _RENAMED = {
 
 
 def with_aliases(api: Mapping[str, Any]) -> dict[str, Any]:
-    """`api` with the second names that TensorFlow 1.x gives its functions; a name that is there already stays."""
+    """`api` plus the aliases that TensorFlow 1.x gives its functions; names that `api` already has are kept."""
     second = {f"math.{n}": n for n in _MATH} | {f"math.{n}": f"nn.{n}" for n in _NN_MATH} | _RENAMED
     return {name: api[first] for name, first in second.items() if first in api} | dict(api)

@@ -1,7 +1,7 @@
-"""Joining tensors along an axis, and cutting them up (white paper, Table 1, array operations).
+"""Joining tensors along an axis, and splitting them (white paper, Table 1, array operations).
 
-Invariant: joining and splitting are each other's gradient. The older argument orders of `concat` and `split`
-are told apart by the types of the arguments.
+Invariant: joining and splitting are each other's gradient. `concat` and `split` recognise the argument order of
+TensorFlow 0.x by the types of the arguments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "s
 
 
 def _by_offset(choices: Sequence[Expr], starts: Sequence[int], at: Expr) -> Expr:
-    """The choice whose part [starts[k], starts[k + 1]) holds `at`."""
+    """The element of `choices` whose interval [starts[k], starts[k + 1]) contains `at`, as an expression."""
     if len(choices) == 1:
         return choices[0]
     half = len(choices) // 2
@@ -66,7 +66,7 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
 
 
 def _joined_values(c: Infer, parts: Sequence[int]) -> Shape | None:
-    """Vectors of dimensions joined to one."""
+    """The known dimensions of joined vectors, when the inputs are themselves shapes."""
     if not c.dtypes[parts[0]].is_integer or any(c.shapes[i].ndims != 1 for i in parts):
         return None
     whole: tuple[int | None, ...] = ()
@@ -97,8 +97,8 @@ def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return _by_offset(choices, starts, idx[axis]) if choices else s.const(0, site.outputs[0].dtype)
 
 
-def _split_like(dy: Tensor, parts: Sequence[Any], axis: Any) -> list[Any]:
-    """`dy` cut into pieces of the sizes of `parts` along `axis`."""
+def _split_like(dy: Tensor, parts: Sequence[Any], axis: Tensor) -> list[Any]:
+    """Splits `dy` along `axis` into pieces of the same sizes as `parts`."""
     if len(parts) == 1:
         return [dy]
     known = constant_value(axis)
@@ -111,9 +111,9 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: Any) -> list[Any]:
         sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
         if None not in sizes:
             return SPLIT_V(dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts))
-    at = axis if known_axis is None else known_axis
-    counts = [SHAPE(p, out_type=int32)[at] for p in parts]
-    return SPLIT_V(dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts))
+    at = axis if known_axis is None else np.int32(known_axis)
+    counts = [SHAPE(p, out_type=int32)[axis if known_axis is None else known_axis] for p in parts]
+    return SPLIT_V(dy, PACK(counts), at, num_split=len(parts))
 
 
 CONCAT = OpDef(
@@ -123,9 +123,9 @@ CONCAT = OpDef(
     types={"T": ALL},
     doc="""Joins tensors along one axis.
 
-    concat_dim: an int32 scalar, the axis. values: tensors of one dtype and rank >= 1, equal in all other
-    dimensions. output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not
-    fit.""",
+    concat_dim: an int32 scalar, the axis. values: tensors of the same dtype and rank >= 1, equal in all other
+    dimensions. output: that dtype; its size along the axis is the sum of the inputs' sizes. Errors: the shapes do
+    not match.""",
     infer=lambda c: _joined(c, c.shapes[1:], c.value(0)),
     host=lambda call, axis, *parts: _host_join(call, axis, parts),
     lower=_lower_concat,
@@ -139,11 +139,11 @@ CONCAT_V2 = OpDef(
     inputs="values: N*T, axis: Tidx",
     outputs="output: T",
     types={"T": ALL, "Tidx": INDEX},
-    doc="""Joins tensors along one axis; as `Concat`, the axis coming last and counting from the end if
-    negative.
+    doc="""Joins tensors along one axis, as `Concat`; here the axis is the last input, and may be negative.
 
-    values: tensors of one dtype and rank >= 1, equal in all dimensions but the axis. axis: an integer scalar.
-    output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not fit.""",
+    values: tensors of the same dtype and rank >= 1, equal in all dimensions but the axis. axis: an integer scalar;
+    a negative one counts from the end. output: the inputs' dtype; its size along the axis is the sum of their sizes.
+    Errors: the shapes do not match.""",
     infer=lambda c: _joined(c, c.shapes[:-1], c.value(len(c.shapes) - 1)),
     host=lambda call, *inputs: _host_join(call, inputs[-1], inputs[:-1]),
     expand=lambda op, *inputs: CONCAT(_as_int32(inputs[-1]), list(inputs[:-1])),
@@ -159,7 +159,7 @@ def _as_int32(axis: Any) -> Any:
 
 @record
 class SplitAttrs:
-    """`num_split`: how many pieces."""
+    """`num_split`: the number of pieces."""
 
     num_split: int
 
@@ -198,10 +198,10 @@ SPLIT = OpDef(
     outputs="output: num_split*T",
     types={"T": ALL},
     attrs=SplitAttrs,
-    doc="""Cuts a tensor along one axis into `num_split` pieces of equal size.
+    doc="""Splits a tensor along one axis into `num_split` pieces of equal size.
 
-    split_dim: an int32 scalar, the axis. value: any dtype; its size along the axis a multiple of num_split.
-    Errors: it is not, or the axis is out of range.""",
+    split_dim: an int32 scalar, the axis. value: any dtype; its size along the axis is a multiple of num_split.
+    Errors: the size is not such a multiple, or the axis is out of range.""",
     infer=_split_shapes,
     host=_host_split,
     lower=_lower_split,
@@ -211,7 +211,7 @@ SPLIT = OpDef(
 
 
 def _sizes(total: int | None, sizes: np.ndarray) -> list[int | None]:
-    """The pieces' sizes; one may be -1, which takes what is left of `total`."""
+    """The sizes of the pieces. One of `sizes` may be -1 and becomes the part of `total` that the others leave."""
     if (sizes < -1).any():
         raise InvalidArgumentError(f"SplitV: a size of {sizes.tolist()} is negative")
     rest = [int(n) for n in sizes if n >= 0]
@@ -250,11 +250,11 @@ SPLIT_V = OpDef(
     outputs="output: num_split*T",
     types={"T": ALL, "Tlen": INDEX},
     attrs=SplitAttrs,
-    doc="""Cuts a tensor along one axis into pieces of given sizes.
+    doc="""Splits a tensor along one axis into pieces of given sizes.
 
-    value: any dtype. size_splits: an integer vector of num_split sizes that add up to the axis's; one may be -1
-    and takes the rest. split_dim: an int32 scalar, the axis. Errors: the sizes do not add up, axis out of
-    range.""",
+    value: any dtype. size_splits: an integer vector of num_split sizes whose sum is the size of the axis; one of them
+    may be -1 and takes the rest. split_dim: an int32 scalar, the axis. Errors: the sizes have another sum, or the
+    axis is out of range.""",
     infer=_splitv_shapes,
     host=_host_splitv,
     lower=_lower_splitv,
@@ -263,11 +263,14 @@ SPLIT_V = OpDef(
 )
 
 
-def concat(values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: Any = None) -> Any:
+def concat(
+    values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: TensorLike | None = None
+) -> Any:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
-    values: a list of tensors of one dtype and rank, equal in all other dimensions. axis: an integer (or int32
-    scalar tensor), negative from the end. Errors: no list, no axis, or shapes that do not fit.
+    values: a list of tensors of the same dtype and rank, equal in all other dimensions. axis: an integer or an int32
+    scalar tensor; a negative one counts from the end. Raises an error when the list or the axis is missing, or the
+    shapes do not match.
     """
     if concat_dim is not None:
         axis = concat_dim
@@ -285,9 +288,9 @@ def concat(values: TensorLike | None = None, axis: Any = None, name: str = "conc
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
-    """Stacks tensors of one shape along a new axis: N tensors of rank n make one of rank n + 1.
+    """Stacks tensors of one shape along a new axis: N tensors of rank n become one tensor of rank n + 1.
 
-    Errors: the shapes differ, axis out of range.
+    Errors: the shapes differ, or the axis is out of range.
     """
     if is_tensor_like(values):
         return graph_of((values,)).to_tensor(values) if axis == 0 else PACK(list(values), axis=axis, name=name)
@@ -295,14 +298,14 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:
-    """`tf.stack` under its name of 0.x."""
+    """`tf.stack` under its name of TensorFlow 0.x."""
     return stack(values, axis, name)
 
 
 def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
-    """Cuts a tensor along an axis into a list of tensors of one rank less.
+    """Splits a tensor along an axis into a list of tensors whose rank is lower by one.
 
-    num: how many; by default the static size along the axis. Errors: that is unknown, or is not num.
+    num: the number of tensors; by default the static size along the axis. Errors: that size is unknown, or is not num.
     """
     x = graph_of((value,)).to_tensor(value)
     if num is None:
@@ -314,24 +317,24 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
 
 
 def unpack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack") -> list[Any]:
-    """`tf.unstack` under its name of 0.x."""
+    """`tf.unstack` under its name of TensorFlow 0.x."""
     return unstack(value, num, axis, name)
 
 
 def split(
     value: TensorLike | None = None,
-    num_or_size_splits: Any = None,
+    num_or_size_splits: TensorLike | None = None,
     axis: int = 0,
     num: int | None = None,
     name: str = "split",
     split_dim: Any = None,
     num_split: int | None = None,
 ) -> list[Any]:
-    """Cuts a tensor into pieces: `split(value, num_or_size_splits, axis)`, or as 0.x `split(split_dim,
-    num_split, value)`.
+    """Splits a tensor into pieces: `split(value, num_or_size_splits, axis)`, or as 0.x `split(split_dim, num_split,
+    value)`.
 
-    num_or_size_splits: a number of equal pieces, or a vector of their sizes (one may be -1). Errors: the size
-    along the axis does not fit; `num` is needed for a vector of unknown length.
+    num_or_size_splits: a number of equal pieces, or a vector of their sizes, of which one may be -1. num: the number
+    of pieces, needed when that vector has an unknown length. Errors: the sizes do not match the size along the axis.
     """
     if isinstance(value, (int, np.integer)) and not isinstance(axis, (int, np.integer)):
         value, axis = axis, value
@@ -362,9 +365,9 @@ PARALLEL_CONCAT = OpDef(
     outputs="output: T",
     types={"T": ALL},
     attrs=ShapeAttrs,
-    doc="""Rows joined into one tensor: output[i] = values[i][0].
+    doc="""Joins N tensors with one row each into one tensor: output[i] = values[i][0].
 
-    values: tensors of one dtype and shape (1, ...). output: shape (N, ...). Errors: the shapes differ.""",
+    values: tensors of the same dtype and shape (1, ...). output: shape (N, ...). Errors: the shapes differ.""",
     infer=_joined_rows,
     host=lambda call, *xs: np.concatenate(xs, 0),
     expand=lambda op, *xs: CONCAT(np.int32(0), list(xs)),
@@ -373,7 +376,7 @@ PARALLEL_CONCAT = OpDef(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
-    """Tensors of one known shape joined along a new first dimension."""
+    """Stacks tensors of the same, fully known shape along a new first dimension."""
     graph = graph_of(values)
     with graph.as_default(), graph.name_scope(name):
         given = [graph.to_tensor(v) for v in values]

@@ -1,11 +1,9 @@
-"""Where the operands of a concatenation begin in its result: what TensorFlow's gradients of `Concat` slice by.
+"""The offset of each operand in the result of a concatenation, by which TensorFlow's gradients of `Concat` slice.
 
-Invariant: it looks at shapes only, so it is usually known when a cluster is compiled.
+Invariant: the op depends on shapes only, so its value is usually known when a cluster is compiled.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +24,7 @@ def _shapes(c: Infer) -> tuple[Shape, ...]:
     return (found,) * (len(c.shapes) - 1)
 
 
-def _host(call: HostCall, concat_dim: np.ndarray, *shapes: Any) -> tuple[np.ndarray, ...]:
+def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[np.ndarray, ...]:
     parts = shapes[0] if len(shapes) == 1 and isinstance(shapes[0], (list, tuple)) else shapes
     rank = len(parts[0])
     axis = normalize_axis(int(concat_dim), rank)
@@ -59,9 +57,9 @@ CONCAT_OFFSET = OpDef(
     inputs="concat_dim: int32, shape: N*shape_type",
     outputs="offset: N*shape_type",
     types={"shape_type": INDEX},
-    doc="""For each of N shapes, where its tensor begins in the concatenation: 0 but for axis `concat_dim`.
+    doc="""For each of N shapes, the index in the concatenation at which its tensor begins: 0 except in `concat_dim`.
 
-    concat_dim: an int32 scalar. shape: N integer vectors of one length. offset: N vectors of that length.
+    concat_dim: an int32 scalar, the axis. shape: N integer vectors of one length. offset: N vectors of that length.
     Errors: the shapes differ in another axis, or the axis is out of range.""",
     infer=_shapes,
     host=_host,

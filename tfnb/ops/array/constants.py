@@ -1,7 +1,8 @@
 """Constant tensors and sequences (white paper, Table 1; OSDI'16, section 3.1).
 
-`Const` itself is the builder's (`tfnb.ir.const`); here are the functions that make constants, and the ops whose
-result a few numbers determine. Invariant: what is known while the graph is built costs nothing at run time.
+`Const` itself belongs to the graph builder (`tfnb.ir.const`); this module has the functions that create constants,
+and ops such as `Fill` and `Range`, whose results depend on a few scalars. Invariant: what is known while the graph is
+built costs nothing at run time.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tfnb.ops.math.reduce_sum import SUM, all_axes
 from tfnb.types import (
     ALL,
     INDEX,
+    DType,
     DTypeLike,
     Shape,
     as_dtype,
@@ -52,7 +54,7 @@ __all__ = [
     "zeros_like",
 ]
 
-_SMALL = 1000  # elements: larger fills are made by the step, not kept in the graph
+_SMALL = 1000  # elements; larger fills are computed by the step instead of being stored in the graph
 
 
 def _filled(c: Infer) -> Shape:
@@ -71,7 +73,7 @@ FILL = OpDef(
     inputs="dims: index_type, value: T",
     outputs="output: T",
     types={"index_type": INDEX, "T": ALL},
-    doc="""A tensor of one value everywhere.
+    doc="""A tensor in which every element has the same value.
 
     dims: an integer vector, the shape. value: a scalar of any dtype. output: dtype of value, shape dims.
     Errors: a negative dimension.""",
@@ -84,7 +86,7 @@ FILL = OpDef(
 )
 
 
-def _zero_of(dtype: Any) -> Any:
+def _zero_of(dtype: DType) -> Any:
     return b"" if dtype.is_string else 0
 
 
@@ -93,7 +95,7 @@ ZEROS_LIKE = OpDef(
     inputs="x: T",
     outputs="y: T",
     types={"T": ALL},
-    doc="""Zeros (False, empty strings) of another tensor's dtype and shape.""",
+    doc="""Zeros (False, empty strings) with the dtype and shape of another tensor.""",
     infer=unchanged,
     host=lambda call, x: np.full(x.shape, _zero_of(call.outputs[0].dtype), x.dtype),
     lower=lambda site, idx, port: s.const(0, site.outputs[0].dtype),
@@ -106,7 +108,7 @@ ONES_LIKE = OpDef(
     inputs="x: T",
     outputs="y: T",
     types={"T": tuple(d for d in ALL if not d.is_string)},
-    doc="""Ones (True) of another tensor's dtype and shape.""",
+    doc="""Ones (True) with the dtype and shape of another tensor.""",
     infer=unchanged,
     host=lambda call, x: np.ones(x.shape, x.dtype),
     lower=lambda site, idx, port: s.const(1, site.outputs[0].dtype),
@@ -116,7 +118,10 @@ ONES_LIKE = OpDef(
 
 
 def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
-    """How many numbers `Range` gives. Raises `InvalidArgumentError` for a zero step, a wrong direction, no end."""
+    """The number of elements of `Range`.
+
+    Raises `InvalidArgumentError` when delta is 0 or leads away from limit, or when a number is not finite.
+    """
     first, last, step = (v.item() for v in map(np.asarray, (start, limit, delta)))
     if not all(map(math.isfinite, (first, last, step))):
         raise InvalidArgumentError(f"Range: from {first} to {last} by {step} is no finite range")
@@ -155,11 +160,10 @@ RANGE = OpDef(
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
     outputs="output: Tidx",
     types={"Tidx": (int32, int64, float32, float64)},
-    doc="""start, start + delta, start + 2 delta, ... up to but without limit.
+    doc="""The sequence start, start + delta, start + 2 delta, ... up to limit, which is excluded.
 
-    start, limit, delta: scalars of one dtype. output: a vector of that dtype of size ceil((limit - start) /
-    delta). Errors: delta is 0 or leads away from limit, or a
-    number is not finite.""",
+    start, limit, delta: scalars of the same dtype. output: a vector of that dtype and of size ceil((limit - start) /
+    delta). Errors: delta is 0 or leads away from limit, or a number is not finite.""",
     infer=_range_shape,
     host=_host_range,
     lower=_lower_range,
@@ -195,10 +199,10 @@ LIN_SPACE = OpDef(
     inputs="start: T, stop: T, num: Tidx",
     outputs="output: T",
     types={"T": (float32, float64), "Tidx": INDEX},
-    doc="""`num` numbers evenly spaced from start to stop, both included.
+    doc="""`num` evenly spaced numbers from start to stop, both included.
 
-    start, stop: float scalars. num: an integer scalar >= 1. output: a vector of size num; only start if num is
-    1. Errors: num < 1.""",
+    start, stop: float scalars. num: an integer scalar >= 1. output: a vector of size num; it holds only start when
+    num is 1. Errors: num < 1.""",
     infer=_space_shape,
     host=_host_space,
     lower=_lower_space,
@@ -215,12 +219,12 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """A constant tensor of a Python or NumPy value.
+    """A constant tensor with the given Python or NumPy value.
 
-    dtype: by default float32 for Python floats, int32 for ints, and a NumPy array's own. shape: if given, the
-    elements are laid out in that shape in row-major order; when they are too few the last one is repeated.
-    verify_shape: the value must have exactly that shape. Errors: more elements than the shape holds, or a value
-    not of the dtype.
+    dtype: by default float32 for Python floats, int32 for ints, and the dtype of a NumPy array. shape: if given, the
+    elements fill this shape in row-major order; when there are too few, the last one is repeated. verify_shape: the
+    value must have exactly this shape. Errors: there are more elements than the shape holds, or the value does not
+    fit the dtype.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     array = to_numpy(value, wanted)
@@ -242,12 +246,12 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
 
 
 def convert_to_tensor(
-    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: Any = None
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: DTypeLike | None = None
 ) -> Any:
-    """A tensor for `value`: itself if it is one, a variable's value, else a new constant.
+    """Converts `value` to a tensor: a tensor is returned unchanged, a variable is read, else a constant is created.
 
-    dtype: the dtype needed; preferred_dtype: used if the value can have it. Errors: the value is of another
-    dtype.
+    dtype: the required dtype. preferred_dtype: the dtype to use if the value can be converted to it. Raises an error
+    when the value has another dtype than the required one.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if wanted is None and preferred_dtype is not None and not is_tensor_like(value):
@@ -280,7 +284,7 @@ def _full(shape: TensorLike, fill: Any, dtype: DTypeLike, name: str) -> Any:
 
 
 def _static_dims(shape: TensorLike) -> tuple[int, ...] | None:
-    """The dimensions if `shape` says them now; None when a tensor has them."""
+    """The dimensions if `shape` is known while the graph is built; None when it is a tensor."""
     if is_tensor_like(shape):
         value = constant_value(graph_of((shape,)).to_tensor(shape))
         return None if value is None else tuple(int(d) for d in value.reshape(-1))
@@ -301,7 +305,7 @@ def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None)
     return _full(shape, 1, dtype, name or "ones")
 
 
-def _like(tensor: Any, dtype: Any, name: str | None, fill: int, optimize: bool) -> Any:
+def _like(tensor: TensorLike, dtype: DTypeLike | None, name: str | None, fill: int, optimize: bool) -> Any:
     x = graph_of((tensor,)).to_tensor(tensor)
     wanted = x.dtype if dtype is None else as_dtype(dtype)
     op, default = ((ZEROS_LIKE, "zeros_like"), (ONES_LIKE, "ones_like"))[fill]
@@ -314,22 +318,25 @@ def _like(tensor: Any, dtype: Any, name: str | None, fill: int, optimize: bool) 
     return FILL(shape_of(x), value, name=name or default)
 
 
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Zeros of the shape of `tensor`, of its dtype or of `dtype`."""
+def zeros_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Zeros with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
     return _like(tensor, dtype, name, 0, optimize)
 
 
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Ones of the shape of `tensor`, of its dtype or of `dtype`."""
+def ones_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Ones with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
     return _like(tensor, dtype, name, 1, optimize)
 
 
-def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
-    """start, start + delta, ... up to but without limit; `range(n)` counts from 0.
+def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
+    """The sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
 
-    The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`)
-    is the result's. Errors: delta is 0 or leads away from limit, or a
-    number is not finite.
+    The scalars may have different dtypes. The result has `dtype`, or by default the widest of int32, int64, float32
+    and float64 among them. Errors: delta is 0 or leads away from limit, or a number is not finite.
     """
     if limit is None:
         start, limit = 0, start

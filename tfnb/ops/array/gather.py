@@ -1,9 +1,9 @@
-"""Rows by number: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section
+"""Rows selected by index: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section
 4.2).
 
-An index out of range is an error where the host has seen it; a device, which cannot raise, gives 0 for one that it
-computed itself. Invariant: the gradient of
-a gather along axis 0 is `IndexedSlices` and touches only the rows that were read.
+An index out of range raises an error when the host holds the indices. A device cannot raise an error, so it gives 0 for
+an invalid index that it computed itself. Invariant: the gradient of a gather along axis 0 is an `IndexedSlices`, and
+touches only the rows that were read.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ __all__ = [
 
 @record
 class GatherAttrs:
-    """`validate_indices`: accepted for TensorFlow's sake; indices are always checked where that is possible."""
+    """`validate_indices`: accepted for compatibility with TensorFlow; indices are checked wherever possible."""
 
     validate_indices: bool = True
 
 
 @record
 class GatherV2Attrs:
-    """`batch_dims`: must be 0."""
+    """`batch_dims`: the number of batch dimensions; only 0 is supported."""
 
     batch_dims: int = 0
 
@@ -79,7 +79,7 @@ def _gathered(c: Infer, axis: int | None) -> Shape:
 
 
 def _gather_values(c: Infer) -> Shape | None:
-    """Some of a vector of dimensions."""
+    """The gathered dimensions, when the input is itself a shape."""
     if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1 or c.value(1) is None:
         return None
     dims, wanted = c.as_shape(0).dims, c.value(1)
@@ -117,7 +117,7 @@ def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
 
 
 def _row_shape(params: Tensor, indices: Tensor) -> Any:
-    """(number of indices, shape of a row of `params`): a NumPy vector if known, else a tensor."""
+    """(the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
     dims = params.shape.dims
     if dims is not None and None not in dims[1:]:
         count = size_of(indices) if 0 in dims[1:] else -1
@@ -128,7 +128,7 @@ def _row_shape(params: Tensor, indices: Tensor) -> Any:
 
 
 def _rows_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
-    """The gradient of taking whole rows of `params`."""
+    """The gradient of gathering whole rows of `params`, as indexed slices."""
     values = RESHAPE(dy, _row_shape(params, indices))
     flat = RESHAPE(indices, np.asarray([-1], np.int32))
     return IndexedSlices(values, flat, params.graph.to_tensor(shape_of(params)))
@@ -140,10 +140,10 @@ GATHER = OpDef(
     outputs="output: Tparams",
     types={"Tparams": ANY, "Tindices": INDEX},
     attrs=GatherAttrs,
-    doc="""Rows of a tensor by their numbers: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
+    doc="""Gathers rows of a tensor by their indices: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
 
-    params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: shape
-    of indices, then that of a row. Errors: an index out of range (a device gives 0 for one that it
+    params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: the shape
+    of indices followed by the shape of a row. Errors: an index is out of range (a device gives 0 for an index that it
     computed itself).""",
     infer=lambda c: _gathered(c, 0),
     host=lambda call, params, indices: _host_gather(call, params, indices, 0),
@@ -155,7 +155,7 @@ GATHER = OpDef(
 )
 
 
-def _grad_gather(op: Any, dy: Any) -> Any:
+def _grad_gather(op: Any, dy: Tensor) -> Any:
     params, indices, axis = op.inputs
     known, rank = constant_value(axis), params.shape.ndims
     if known is None or rank is None or indices.shape.ndims is None:
@@ -163,7 +163,7 @@ def _grad_gather(op: Any, dy: Any) -> Any:
     a = normalize_axis(int(known.reshape(())), rank)
     if a == 0:
         return _rows_gradient(params, indices, dy), None, None
-    k = indices.shape.ndims  # bring the gathered axes to the front, sum the rows, and bring the axis back
+    k = indices.shape.ndims  # moves the gathered axes to the front, sums the rows, and moves the axis back
     front = [*range(a, a + k), *range(a), *range(a + k, rank + k - 1)]
     rows = TRANSPOSE(dy, np.asarray(front, np.int32))
     size = params.shape.dims[a]
@@ -185,11 +185,11 @@ GATHER_V2 = OpDef(
     outputs="output: Tparams",
     types={"Tparams": ANY, "Tindices": INDEX, "Taxis": INDEX},
     attrs=GatherV2Attrs,
-    doc="""Slices of a tensor along one axis by their numbers.
+    doc="""Gathers slices of a tensor along one axis by their indices.
 
-    params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar, negative
-    from the end. output: params' shape with the axis replaced by the shape of indices. Errors: the axis
-    or an index out of range (a device gives 0 for an index that it computed itself).""",
+    params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar; a negative one
+    counts from the end. output: the shape of params with the axis replaced by the shape of indices. Errors: the axis
+    or an index is out of range (a device gives 0 for an index that it computed itself).""",
     infer=_check_batch,
     host=lambda call, params, indices, axis: _host_gather(
         call, params, indices, normalize_axis(int(axis.reshape(())), params.ndim)
@@ -204,7 +204,7 @@ GATHER_V2 = OpDef(
 
 
 def segmented_shape(c: Infer) -> Shape:
-    """The shape of an unsorted segment reduction."""
+    """The static output shape of an unsorted segment reduction."""
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     n = None if count is None else int(count.reshape(()))
     if n is not None and n < 0:
@@ -242,19 +242,19 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def segment_bounds(c: Infer) -> list[Bound]:
-    """Of an unsorted segment reduction: rows with a negative number are dropped."""
+    """The bounds of the ids of an unsorted segment reduction; rows with a negative id are dropped."""
     return [Bound(1, int(c.value(2).reshape(())), None, "segment id")]
 
 
 def segment_groups(site: KernelSite) -> int:
-    """How many groups share the segments out among them."""
+    """The number of work groups among which the segments are divided."""
     return min(max(1, site.units), site.outputs[0].shape[0])
 
 
-def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
-    """(for each row of `data` the row of `values` that its segment id names, which elements took part).
+def gather_kept(values: TensorLike, ids: Any, data: Any) -> tuple[Any, Any]:
+    """Returns (for each row of `data`, the row of `values` that its segment id selects; a mask of the used elements).
 
-    Rows with a negative id took no part, so they get zeros.
+    Rows with a negative id are not used, so they get zeros.
     """
     rows = GATHER(values, MAXIMUM(ids, 0))
     taken = GREATER_EQUAL(ids, 0)
@@ -269,7 +269,7 @@ def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
 
 
 def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: Tensor) -> Any:
-    """As `_grad_gather`, where only a run knows the axis or the ranks."""
+    """As `_grad_gather`, for an axis or ranks that are known only when the graph runs."""
     zero, one = np.int32(0), np.int32(1)
     rank, k = RANK(params), RANK(indices)
     a = SELECT(LESS(axis, zero), axis + rank, axis)
@@ -284,12 +284,12 @@ UNSORTED_SEGMENT_SUM = OpDef(
     inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
     outputs="output: T",
     types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
-    doc="""Sums rows that have the same number: output[k] = the sum of all data[i] with segment_ids[i] = k.
+    doc="""Sums rows that have the same number: output[k] is the sum of all data[i] with segment_ids[i] = k.
 
     data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
-    rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
-    of data's shape). Errors: an id too large (a device drops the row of one that it
-    computed itself).""",
+    rows with a negative number are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
+    of data's shape). Errors: an id is too large (when the ids were computed on a device, the device drops such rows
+    instead).""",
     infer=segmented_shape,
     host=_host_segment_sum,
     opencl=_segment_calls,
@@ -301,7 +301,7 @@ UNSORTED_SEGMENT_SUM = OpDef(
 
 
 def densify(slices: IndexedSlices) -> Any:
-    """The dense tensor of indexed slices."""
+    """Converts indexed slices to a dense tensor; slices with the same index are added."""
     if slices.dense_shape is None:
         raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
     shape = slices.graph.to_tensor(slices.dense_shape)
@@ -314,7 +314,7 @@ def densify(slices: IndexedSlices) -> Any:
 
 
 def indexed_shape(slices: IndexedSlices) -> Shape:
-    """The static shape of the dense tensor of indexed slices."""
+    """The static shape of the dense tensor that the indexed slices represent."""
     if slices.dense_shape is None:
         return unknown_shape
     return constant_shape(slices.graph.to_tensor(slices.dense_shape))
@@ -323,16 +323,15 @@ def indexed_shape(slices: IndexedSlices) -> Shape:
 def gather(
     params: TensorLike,
     indices: TensorLike,
-    validate_indices: Any = None,
+    validate_indices: bool | None = None,
     name: str | None = None,
     axis: int = 0,
     batch_dims: int = 0,
 ) -> Any:
-    """Rows (or slices along `axis`) of `params` by their numbers.
+    """Gathers rows (or slices along `axis`) of `params` by their indices.
 
-    params: any dtype. indices: integers, any shape. Result: params' shape, the axis replaced by the shape of
-    indices. Errors: an index out of range (a device gives 0 for one that it
-    computed itself).
+    params: any dtype. indices: integers, any shape. The result has the shape of params with the axis replaced by the
+    shape of indices. Errors: an index is out of range (a device gives 0 for an index that it computed itself).
     """
     if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
         return GATHER(params, indices, name=name)

@@ -1,6 +1,6 @@
-"""Elements by whole indices: gather, scatter, and a dense tensor from its few elements (white paper, Table 1).
+"""Gather and scatter by index tuples, and dense tensors given by a few of their elements (white paper, Table 1).
 
-An index has as many numbers as it fixes dimensions. Invariant: gathering and scattering are each other's gradient.
+An index tuple of k numbers selects the first k dimensions. Invariant: gather and scatter are each other's gradient.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 
 def nd_bounds(c: Infer) -> list[Bound]:
-    """Of the indices, input 1, into the first dimensions of input 0."""
+    """The bounds of the indices, input 1: they index the first dimensions of input 0."""
     depth = c.shapes[1].known()[-1]
     return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
@@ -92,11 +92,11 @@ GATHER_ND = OpDef(
     inputs="params: Tparams, indices: Tindices",
     outputs="output: Tparams",
     types={"Tparams": ALL, "Tindices": INDEX},
-    doc="""Elements or slices of a tensor, each by its own index: output[i, ...] = params[indices[i, ..., :]].
+    doc="""Gathers elements or slices of a tensor by index tuples: output[i, ...] = params[indices[i, ..., :]].
 
-    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a
-    slice. output: shape of indices without its last dimension, then params' dimensions from k on. Errors: an
-    index outside params (a device gives 0 for one that it computed itself).""",
+    params: any dtype, rank n. indices: integers, last dimension k <= n; each row selects an element (k = n) or a
+    slice. output: the shape of indices without its last dimension, followed by params' dimensions from k on. Errors:
+    an index is outside params (a device gives 0 for an index that it computed itself).""",
     infer=_nd_shape,
     host=_host_gather_nd,
     lower=_lower_gather_nd,
@@ -110,7 +110,7 @@ GATHER_ND = OpDef(
 
 
 def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> None:
-    """Raises `ShapeError` unless the updates can have a slice of a tensor of that shape for each index."""
+    """Raises `ShapeError` unless the updates hold, for each index, one slice of a tensor of the given shape."""
     lead, dims = indices.dims, shape.dims
     if lead is None:
         return
@@ -141,14 +141,14 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
         raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
-    if not k:  # every update is for the whole
+    if not k:  # an empty index selects the whole tensor
         return np.asarray(out + updates.sum(tuple(range(indices.ndim - 1)), dtype=out.dtype))
     np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
     return out
 
 
-def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
-    """The row-major number of each index into the dimensions `sizes`; -1 for one that is outside of them."""
+def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
+    """The row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
     if len(sizes) == 1:
         return indices[..., 0]
     number = inside = None
@@ -160,8 +160,8 @@ def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
     return SELECT(inside, number, ZEROS_LIKE(number) - 1)
 
 
-def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Any) -> Any:
-    """Each index becomes one row number, so that it is a segment sum."""
+def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Tensor) -> Any:
+    """Converts each index tuple to one row number, which turns the scatter into a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
     if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
         return None
@@ -198,11 +198,11 @@ SCATTER_ROWS = OpDef(
     inputs="indices: Tindices, updates: T, shape: Tindices",
     outputs="rows: T",
     types={"T": ALL, "Tindices": INDEX},
-    doc="""The updates of a scatter as rows, one for each index: the step of its expansion that checks them.
+    doc="""The updates of a scatter as rows, one per index; the part of the scatter's expansion that checks them.
 
-    indices: integers, last dimension k. updates: any dtype, shape of indices without its last dimension, then
-    shape[k:]. shape: an integer vector. rows: shape (number of indices, product of shape[k:]), the same memory.
-    Errors: updates of another shape.""",
+    indices: integers, last dimension k. updates: any dtype; their shape is that of indices without its last dimension,
+    followed by shape[k:]. shape: an integer vector. rows: shape (number of indices, product of shape[k:]), in the same
+    memory. Errors: the updates have another shape.""",
     infer=_rows_shape,
     host=_host_rows,
     bounds=_row_bounds,
@@ -219,9 +219,10 @@ SCATTER_ND: OpDef = OpDef(
     types={"T": NUMBERS, "Tindices": INDEX},
     doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
 
-    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
-    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: updates of
-    another shape; an index outside the shape (a device drops one that it computed itself).""",
+    indices: integers, last dimension k. updates: a number type; their shape is that of indices without its last
+    dimension, followed by that of a slice. shape: an integer vector, the output's shape. Updates with equal indices
+    are added. Errors: the updates have another shape, or an index is outside the shape (a device drops such an update
+    when it computed the index itself).""",
     infer=_scattered_shape,
     host=_host_scatter_nd,
     expand=_expand_scatter_nd,
@@ -233,7 +234,7 @@ SCATTER_ND: OpDef = OpDef(
 
 @record
 class SparseToDenseAttrs:
-    """`validate_indices`: on the host, an index that occurs twice is an error."""
+    """`validate_indices`: the host raises an error for an index that occurs twice."""
 
     validate_indices: bool = True
 
@@ -248,7 +249,7 @@ def _dense_shape(c: Infer) -> Shape:
 
 
 def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
-    """Raises `ShapeError` unless the indices are as long as the shape, and there is a value for each."""
+    """Raises `ShapeError` unless each index has the rank of the shape, and there is one value per index."""
     if indices.dims is None:
         return
     length = indices.dims[1] if len(indices.dims) == 2 else 1
@@ -274,7 +275,7 @@ def _host_dense(
 
 
 def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
-    """The indices into a tensor of a shape as rows, one for each element."""
+    """The indices into a tensor of the given shape as rows: one row per element."""
     if indices.shape.ndims is None:
         return RESHAPE(indices, PACK([np.int32(-1), SIZE(shape, out_type=int32)]))
     if indices.shape.ndims == 0:
@@ -282,7 +283,7 @@ def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
     return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
 
 
-def _expand_dense(op: Operation, indices: Any, shape: Any, values: Any, default: Tensor) -> Any:
+def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Any:
     known = constant_shape(shape).dims is not None and indices.shape.dims is not None
     if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
         return None
@@ -297,7 +298,7 @@ def _grad_dense(op: Operation, dy: Tensor) -> Any:
     rows, values = _index_rows(op.inputs[0], op.inputs[1]), op.inputs[2]
     taken = GATHER_ND(dy, rows)
     rest = SUM(dy, all_axes(dy)) - SUM(taken, all_axes(taken))
-    if values.shape.ndims is None:  # a scalar or one value for each row
+    if values.shape.ndims is None:  # either a scalar or one value per row
         taken = SUM(taken, RANGE(np.int32(0), np.int32(1) - RANK(values), np.int32(1)))
     elif values.shape.ndims == 0:
         taken = RESHAPE(SUM(taken, all_axes(taken)), shape_of(values))
@@ -310,12 +311,12 @@ SPARSE_TO_DENSE = OpDef(
     outputs="dense: T",
     types={"T": ALL, "Tindices": INDEX},
     attrs=SparseToDenseAttrs,
-    doc="""A tensor that is `default_value` but for some elements.
+    doc="""A dense tensor that has the given values at the given indices, and `default_value` elsewhere.
 
-    sparse_indices: integers, shape (n, rank): an index per row; (n,) or a scalar for vectors. output_shape: an
-    integer vector. sparse_values: n values of any dtype, or one for all. default_value: a scalar. dense: shape
-    output_shape. Errors: an index outside the shape (a device drops one that it computed itself), or,
-    on the host, twice.""",
+    sparse_indices: integers, shape (n, rank): one index tuple per row; or (n,) or a scalar for vectors. output_shape:
+    an integer vector. sparse_values: n values of any dtype, or one for all indices. default_value: a scalar. dense:
+    shape output_shape. Errors: an index is outside the shape (a device drops an index that it computed itself), or,
+    on the host, occurs twice.""",
     infer=_dense_shape,
     host=_host_dense,
     expand=_expand_dense,
@@ -325,18 +326,18 @@ SPARSE_TO_DENSE = OpDef(
 
 
 def sparse_to_dense(
-    sparse_indices: Any,
+    sparse_indices: TensorLike,
     output_shape: TensorLike,
-    sparse_values: Any,
+    sparse_values: TensorLike,
     default_value: int = 0,
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """A tensor of shape `output_shape` that is `default_value` but for `sparse_values` at `sparse_indices`.
+    """A dense tensor that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 
-    sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all.
-    Errors: an index outside the shape (a device drops one that it computed itself), or,
-    on the host, twice.
+    sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all indices. output_shape:
+    the shape of the result. Errors: an index is outside the shape (a device drops an index that it computed itself),
+    or, on the host, occurs twice.
     """
     return SPARSE_TO_DENSE(
         sparse_indices,

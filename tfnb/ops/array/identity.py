@@ -1,10 +1,11 @@
-"""Tensors handed on unchanged: under a name, many at once, checked to have a shape (white paper, Table 1).
+"""Ops that return their inputs unchanged: under a name, several at once, or with a shape check (white paper, Table 1).
 
-Ops that TensorFlow's graphs hold beside `Identity`. Invariant: an element that comes out is the one that went in.
+TensorFlow's graphs contain them beside `Identity`. Invariant: every output element equals the input element.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ IDENTITY_N = OpDef(
     inputs="input: [T]",
     outputs="output: [T]",
     types={"T": ALL},
-    doc="""The inputs, unchanged; a gradient override or a name can stand for all of them.
+    doc="""Returns the inputs unchanged, so that a gradient override or a name can refer to all of them.
 
-    input: any number of tensors of any dtypes. output: the same.""",
+    input: any number of tensors of any dtypes. output: the same tensors.""",
     infer=lambda c: c.shapes,
     host=lambda call, *xs: xs,
     expand=lambda op, *xs: tuple(IDENTITY(x) for x in xs),
@@ -59,7 +60,7 @@ GUARANTEE_CONST = _passed("GuaranteeConst", "The input, promised never to change
 
 @record
 class ShapeAttrs:
-    """`shape`: the static shape, unknown dimensions allowed."""
+    """`shape`: the static shape; dimensions may be unknown."""
 
     shape: Shape = unknown_shape
 
@@ -83,9 +84,9 @@ ENSURE_SHAPE = OpDef(
     outputs="output: T",
     types={"T": ALL},
     attrs=ShapeAttrs,
-    doc="""The input, checked to have a shape compatible with `shape`, when built and when run.
+    doc="""Returns the input after checking, at construction and at run time, that its shape is compatible with `shape`.
 
-    input: any dtype. output: the same. Errors: another shape.""",
+    input: any dtype. output: the same. Errors: the shape is not compatible.""",
     infer=_ensured,
     host=_host_ensure,
     alias=0,
@@ -93,20 +94,20 @@ ENSURE_SHAPE = OpDef(
 )
 
 
-def identity_n(input: Any, name: str | None = None) -> list[Any]:
-    """The tensors, unchanged."""
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any]:
+    """Returns the tensors unchanged, as outputs of one node."""
     graph = graph_of(input)
     found = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
 def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
-    """`x`, checked to have a compatible shape, when built and when run. Raises `ShapeError`."""
+    """`x`, checked at construction and at run time to have a compatible shape. Raises `ShapeError` if it has not."""
     return ENSURE_SHAPE(x, shape=as_shape(shape), name=name)
 
 
 def guarantee_const(input: TensorLike, name: str | None = None) -> Any:
-    """The input, promised never to change."""
+    """Returns the input, which the caller guarantees never to change."""
     return GUARANTEE_CONST(input, name=name)
 
 

@@ -1,5 +1,4 @@
-"""Stacking tensors along a new axis, and cutting one up along an axis that goes (white paper, Table 1, array
-operations).
+"""Stacking tensors along a new axis, and unstacking along an axis (white paper, Table 1, array operations).
 
 Invariant: `Pack` and `Unpack` are each other's inverse and gradient.
 """
@@ -24,7 +23,7 @@ __all__ = ["OPS", "PACK", "UNPACK", "pack_nested"]
 
 
 def _pick(choices: Sequence[Expr], at: Expr) -> Expr:
-    """`choices[at]`, by a balanced tree of decisions."""
+    """`choices[at]` as an expression: a balanced tree of conditions."""
     if len(choices) == 1:
         return choices[0]
     half = len(choices) // 2
@@ -33,7 +32,7 @@ def _pick(choices: Sequence[Expr], at: Expr) -> Expr:
 
 @record
 class PackAttrs:
-    """`axis`: where the new dimension goes."""
+    """`axis`: the position of the new dimension."""
 
     axis: int = 0
 
@@ -52,7 +51,7 @@ def _packed(c: Infer) -> Shape:
 
 
 def _packed_values(c: Infer) -> Shape | None:
-    """Scalars packed to a vector of dimensions."""
+    """The dimensions in a vector that is packed from scalars."""
     if not c.dtypes[0].is_integer or any(x.ndims != 0 for x in c.shapes):
         return None
     values = [c.value(i) for i in range(len(c.shapes))]
@@ -79,8 +78,8 @@ PACK = OpDef(
     attrs=PackAttrs,
     doc="""Stacks tensors of rank n along a new axis into one of rank n + 1.
 
-    values: at least one tensor, of one dtype and shape. axis: in [-n-1, n]. output: size N along the new axis.
-    Errors: the shapes differ, axis out of range.""",
+    values: at least one tensor; all have the same dtype and shape. axis: in [-n-1, n]. output: size N along the new
+    axis. Errors: the shapes differ, or the axis is out of range.""",
     infer=_packed,
     host=_host_pack,
     lower=_lower_pack,
@@ -91,7 +90,7 @@ PACK = OpDef(
 
 @record
 class UnpackAttrs:
-    """`num`: how many tensors come out; `axis`: the dimension that goes."""
+    """`num`: the number of outputs; `axis`: the dimension that is removed."""
 
     num: int
     axis: int = 0
@@ -125,9 +124,9 @@ UNPACK: OpDef = OpDef(
     outputs="output: num*T",
     types={"T": ALL},
     attrs=UnpackAttrs,
-    doc="""Cuts a tensor of rank n along one axis into `num` tensors of rank n - 1.
+    doc="""Splits a tensor of rank n along one axis into `num` tensors of rank n - 1.
 
-    value: any dtype, size `num` along `axis`. Errors: another size, axis out of range.""",
+    value: any dtype, size `num` along `axis`. Errors: the size is another one, or the axis is out of range.""",
     infer=_unpacked,
     host=_host_unpack,
     lower=_lower_unpack,
@@ -136,7 +135,7 @@ UNPACK: OpDef = OpDef(
 
 
 def pack_nested(value: Any, dtype: DType | None, graph: Any) -> Any:
-    """A tensor of nested lists that hold tensors: each level is stacked."""
+    """A tensor from nested lists that contain tensors: the lists of each level are stacked."""
     if dtype is None:
         dtype = next((leaf.dtype for leaf in _tensors(value)), None)
     parts = [pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype) for v in value]

@@ -1,6 +1,6 @@
-"""Placeholders: edges that a step must, or may, be fed (white paper, section 4.2).
+"""Placeholders: tensors whose values a step must, or may, feed (white paper, section 4.2).
 
-Invariant: a placeholder has no value of its own; running one that is not fed is an error raised before the step.
+Invariant: a placeholder has no value of its own; using one that is not fed raises an error before the step runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
 
 @record
 class PlaceholderAttrs:
-    """`shape`: the static shape, unknown dimensions allowed."""
+    """`shape`: the static shape; dimensions may be unknown."""
 
     shape: Shape = unknown_shape
 
@@ -33,7 +33,7 @@ PLACEHOLDER = OpDef(
     outputs="output: dtype",
     types={"dtype": ANY},
     attrs=PlaceholderAttrs,
-    doc="A value that every step which needs it must be fed.",
+    doc="A value that must be fed to every step that needs it.",
     infer=lambda c: c.attrs.shape,
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
@@ -53,34 +53,36 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
     outputs="output: dtype",
     types={"dtype": ANY},
     attrs=PlaceholderAttrs,
-    doc="The input's value, unless the step is fed another one of a compatible shape.",
+    doc="The value of the input, unless the step feeds another value of a compatible shape.",
     infer=_with_default,
     grad=lambda op, dy: dy,
     host=lambda call, x: x,
     alias=0,
-    # in a step that does not feed it the default fixes a shape that is not all known
+    # in a step that feeds nothing, the default value also determines the dimensions that are unknown
     expand=lambda op, x: None if op.attrs.shape.is_fully_defined() else IDENTITY(x),
-    stateful=True,  # a step may feed it, so the default must never be folded into its readers
+    stateful=True,  # a step may feed another value, so the default must not be folded into the nodes that read it
 )
 
 
 def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Tensor:
     """A tensor whose value must be fed.
 
-    `shape`: its static shape; None leaves it open, None dimensions (a batch) too.
+    dtype: the dtype of the fed values. shape: the static shape; None leaves the whole shape open, and None as a
+    dimension (for example the batch) leaves that dimension open.
     """
     return PLACEHOLDER(shape=as_shape(shape), dtype=as_dtype(dtype), name=name, graph=get_default_graph())
 
 
 def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
-    """`input`'s value unless another is fed. Raises `ShapeError` when `input` does not fit `shape`."""
+    """The value of `input` unless another one is fed. Raises `ShapeError` when `input` does not match `shape`."""
     return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)
 
 
 def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """A sparse tensor whose value must be fed: a `SparseTensorValue`, or a tuple (indices, values, dense shape).
 
-    `shape`: its static dense shape, None dimensions allowed; a tensor; or None, which leaves all open.
+    shape: the static dense shape, in which dimensions may be None; or a tensor; or None, which leaves the whole shape
+    open.
     """
     given = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
     rank = shape.shape.dims[0] if isinstance(shape, Tensor) and shape.shape.dims else None

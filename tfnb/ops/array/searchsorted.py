@@ -1,6 +1,6 @@
-"""Places: where values stand in sorted rows, and what index a row-major place is (white paper, Table 1).
+"""Positions of values in sorted rows, and conversion of flat indices to index tuples (white paper, Table 1).
 
-Invariant: a place is an exact integer, and has no gradient.
+Invariant: a position is an exact integer, and has no gradient.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -43,7 +44,7 @@ def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
         found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
         return np.asarray(found, call.types["out_type"].np).reshape(values.shape)
 
-    def expand(node: Any, rows: Any, values: Tensor) -> Any:
+    def expand(node: Operation, rows: Tensor, values: Tensor) -> Any:
         before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
         return SUM(cast_to(before, node.types["out_type"]), np.asarray([2], np.int32))
 
@@ -52,9 +53,9 @@ def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
         inputs="sorted_inputs: T, values: T",
         outputs="output: out_type",
         types={"T": REALS, "out_type": INDEX},
-        doc=f"""How many elements of each sorted row are {what} each value: where it would be put in.
+        doc=f"""Counts the elements of each sorted row that are {what} each value: the position at which to insert it.
 
-        sorted_inputs: a number type, shape (batch, n), rows that do not fall. values: (batch, m). output:
+        sorted_inputs: a number type, shape (batch, n), rows in ascending order. values: (batch, m). output:
         (batch, m).""",
         infer=_bound_shape,
         host=host,
@@ -93,10 +94,10 @@ UNRAVEL_INDEX = OpDef(
     inputs="indices: Tidx, dims: Tidx",
     outputs="output: Tidx",
     types={"Tidx": INDEX},
-    doc="""Row-major places as index tuples: output[k, ...] is the k-th number of each.
+    doc="""Converts flat row-major indices to index tuples: output[k, ...] is the k-th number of each tuple.
 
-    indices: integers, a scalar or a vector. dims: a vector of integers, the shape. output: shape (size of dims,
-    ...). Errors: an index outside (on the host).""",
+    indices: integers, a scalar or a vector. dims: a vector of integers, the shape that is indexed. output: shape (size
+    of dims, ...). Errors: an index is outside the shape (on the host).""",
     infer=_unraveled_shape,
     host=_host_unravel,
     lower=_lower_unravel,
@@ -107,13 +108,17 @@ UNRAVEL_INDEX = OpDef(
 
 
 def searchsorted(
-    sorted_sequence: Any,
+    sorted_sequence: TensorLike,
     values: TensorLike,
     side: str = "left",
     out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
-    """Where each of `values` would be put into the sorted rows: before equal ones ("left"), or behind ("right")."""
+    """The position at which to insert each value into its sorted row.
+
+    sorted_sequence: shape (..., n), rows in ascending order. values: shape (..., m). side: "left" inserts before equal
+    elements, "right" after them. The result has `out_type` and the shape of values.
+    """
     if side not in ("left", "right"):
         raise InvalidArgumentError(f"searchsorted: side {side!r}; needed 'left' or 'right'")
     graph = graph_of((sorted_sequence, values))

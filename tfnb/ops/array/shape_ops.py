@@ -1,8 +1,7 @@
-"""Shapes as tensors, and giving the same elements another shape (white paper, section 2; Table 1, array
-operations).
+"""Shapes as tensors, and changes of a tensor's shape (white paper, section 2; Table 1, array operations).
 
-`Shape`, `Size` and `Rank` are numbers known as soon as the input's shape is, so a compiled step holds them as
-constants; `Reshape` and its kin are views of their input's memory. Invariant: nothing here computes on
+The values of `Shape`, `Size` and `Rank` are known as soon as the input's shape is, so a compiled step holds them as
+constants. `Reshape` and similar ops are views of their input's memory. Invariant: no op of this module computes on
 elements.
 """
 
@@ -56,7 +55,7 @@ __all__ = [
 
 
 def constant_lookup(values: Sequence[int], i: Expr, dtype: DType) -> Expr:
-    """`values[i]` as an expression; for the short vectors that describe shapes."""
+    """`values[i]` as an expression, for the short vectors that describe shapes."""
     found = s.const(values[-1] if len(values) else 0, dtype)
     for k in reversed(range(len(values) - 1)):
         found = s.where(s.eq(i, k), s.const(values[k], dtype), found)
@@ -76,7 +75,7 @@ SHAPE = OpDef(
     inputs="input: T",
     outputs="output: out_type",
     types={"T": ALL, "out_type": INDEX},
-    doc="""The shape of a tensor as an integer vector.
+    doc="""The shape of a tensor, as an integer vector.
 
     input: any dtype, any shape. output: int32 or int64 (`out_type`), shape (rank of input,).""",
     infer=lambda c: Shape((c.shapes[0].ndims,)),
@@ -123,14 +122,14 @@ RANK = OpDef(
 
 
 def shape_of(x: Any) -> Any:
-    """The shape of tensor `x`: a NumPy vector when it is known already, else `Shape(x)`."""
+    """The shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
     if x.shape.is_fully_defined():
         return np.asarray(x.shape.known(), np.int32)
     return SHAPE(x, out_type=int32)
 
 
 def size_of(x: Any) -> Any:
-    """The number of elements of tensor `x`: an int when it is known already, else `Size(x)`."""
+    """The number of elements of tensor `x`: an int when it is known statically, else `Size(x)`."""
     n = x.shape.num_elements()
     return SIZE(x, out_type=int32) if n is None else n
 
@@ -170,7 +169,7 @@ def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndarra
 
 
 def reshape_like(value: Any, x: Any) -> Any:
-    """`value` with the shape of tensor `x`."""
+    """`value` reshaped to the shape of tensor `x`."""
     if value.shape.is_fully_defined() and value.shape == x.shape:
         return value
     dims = x.shape.dims
@@ -184,10 +183,10 @@ RESHAPE = OpDef(
     inputs="tensor: T, shape: Tshape",
     outputs="output: T",
     types={"T": (*ALL, *QUANTIZED), "Tshape": INDEX},
-    doc="""The same elements in row-major order under another shape.
+    doc="""The same elements, in row-major order, in another shape.
 
-    tensor: any dtype, any shape. shape: an integer vector; one entry may be -1, which becomes what fills the
-    number of elements. output: dtype of tensor, shape `shape`. Errors: the numbers of elements differ.""",
+    tensor: any dtype, any shape. shape: an integer vector; one entry may be -1, which is computed from the number of
+    elements. output: dtype of tensor, shape `shape`. Errors: the numbers of elements differ.""",
     infer=_reshaped,
     host=_host_reshape,
     grad=lambda op, dy: (reshape_like(dy, op.x), None),
@@ -215,8 +214,8 @@ EXPAND_DIMS = OpDef(
     types={"T": ALL, "Tdim": INDEX},
     doc="""Inserts a dimension of size 1 at position `dim`.
 
-    input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; negative counts from the end. output: rank
-    n+1. Errors: dim out of range.""",
+    input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; a negative one counts from the end. output: rank
+    n+1. Errors: dim is out of range.""",
     infer=_expanded,
     host=lambda call, x, dim: np.expand_dims(x, normalize_axis(int(dim.reshape(())), x.ndim + 1, "dim")),
     grad=lambda op, dy: (reshape_like(dy, op.x), None),
@@ -227,13 +226,13 @@ EXPAND_DIMS = OpDef(
 
 
 def _small_count(c: Infer) -> bool:
-    """Is input 0 a known integer scalar that could be a dimension?"""
+    """True if input 0 is a known integer scalar that could be a dimension."""
     return c.dtypes[0].is_integer and c.shapes[0].ndims == 0 and c.value(0) is not None and c.value(0) >= 0
 
 
 @record
 class SqueezeAttrs:
-    """`squeeze_dims`: the axes to drop; none means every axis of size 1."""
+    """`squeeze_dims`: the axes to remove; an empty list means every axis of size 1."""
 
     squeeze_dims: tuple[int, ...] = ()
 
@@ -271,10 +270,10 @@ SQUEEZE = OpDef(
     outputs="output: T",
     types={"T": ALL},
     attrs=SqueezeAttrs,
-    doc="""Drops dimensions of size 1.
+    doc="""Removes dimensions of size 1.
 
-    input: any dtype, any shape. `squeeze_dims`: the axes to drop (negative from the end), all of size 1; empty:
-    every axis of size 1. Errors: an axis named is not of size 1 or out of range.""",
+    input: any dtype, any shape. `squeeze_dims`: the axes to remove, all of size 1 (negative: counted from the end);
+    an empty list means every axis of size 1. Errors: a given axis is not of size 1 or is out of range.""",
     infer=_squeezed,
     host=_host_squeeze,
     grad=lambda op, dy: reshape_like(dy, op.x),
@@ -286,9 +285,9 @@ IDENTITY = OpDef(
     inputs="input: T",
     outputs="output: T",
     types={"T": ANY},
-    doc="""The input itself, as a new tensor.
+    doc="""Returns the input as a new tensor.
 
-    input: any dtype, any shape. Useful to pin a value after control dependencies or to name it.""",
+    input: any dtype, any shape. The op gives a value a name, or delays it until control dependencies have run.""",
     infer=unchanged,
     host=lambda call, x: x,
     grad=lambda op, dy: dy,
@@ -302,7 +301,7 @@ STOP_GRADIENT = OpDef(
     inputs="input: T",
     outputs="output: T",
     types={"T": ALL},
-    doc="""The input, taken for a constant by `tf.gradients`.
+    doc="""Returns the input; `tf.gradients` treats it as a constant.
 
     input: any dtype, any shape.""",
     infer=unchanged,
@@ -315,7 +314,7 @@ STOP_GRADIENT = OpDef(
 
 @record
 class PreventGradientAttrs:
-    """`message`: what the error says."""
+    """`message`: the text of the error."""
 
     message: str = ""
 
@@ -330,7 +329,7 @@ PREVENT_GRADIENT = OpDef(
     outputs="output: T",
     types={"T": ALL},
     attrs=PreventGradientAttrs,
-    doc="""The input; asking for a gradient through it is an error.
+    doc="""Returns the input; requesting a gradient through it is an error.
 
     input: any dtype, any shape. Errors: `InvalidArgumentError` with `message` when a gradient is built.""",
     infer=unchanged,
@@ -342,8 +341,9 @@ PREVENT_GRADIENT = OpDef(
 
 
 def reduced_axes(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
-    """For shapes `a` and `b`, the axes of the broadcast result along which each has size 1 or none, as TensorFlow
-    gives them; none for equal shapes.
+    """For shapes `a` and `b`, the axes of the broadcast result along which each has size 1 or no dimension.
+
+    As in TensorFlow, both lists are empty for equal shapes.
     """
     if list(a) == list(b):
         return [], []
@@ -379,9 +379,9 @@ BROADCAST_GRADIENT_ARGS = OpDef(
     types={"T": INDEX},
     doc="""The axes over which the gradients of two operands that were broadcast together must be summed.
 
-    s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape, those
-    among them where both have size 1; empty for equal shapes.
-    Errors: the shapes cannot be broadcast together.""",
+    s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape, including
+    those where both operands have size 1; empty for equal shapes. Errors: the shapes cannot be broadcast
+    together.""",
     infer=_gradient_args_shapes,
     host=_host_gradient_args,
     lower=_lower_gradient_args,
@@ -390,13 +390,13 @@ BROADCAST_GRADIENT_ARGS = OpDef(
 )
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> Any:
     return graph_of((value,)).to_tensor(value)
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
-    """The shape of a tensor as an integer vector (`out_type` int32 or int64): a constant when it is known
-    already.
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
+    """The shape of a tensor as an integer vector of `out_type` (int32 or int64); a constant when it is known
+    statically.
     """
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
@@ -405,16 +405,16 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
     return SHAPE(x, out_type=out_type, name=name)
 
 
-def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """The number of elements of a tensor as a scalar of `out_type`: a constant when it is known already."""
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
+    """The number of elements of a tensor as a scalar of `out_type`; a constant when it is known statically."""
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
         return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
     return SIZE(x, out_type=out_type, name=name)
 
 
-def rank(input: Any, name: str | None = None) -> Any:
-    """The number of dimensions of a tensor as an int32 scalar: a constant when it is known already."""
+def rank(input: TensorLike, name: str | None = None) -> Any:
+    """The number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
     x = _as_tensor(input)
     if x.shape.ndims is not None:
         return x.graph.constant(np.asarray(x.shape.ndims, np.int32), name or "Rank")
@@ -424,9 +424,9 @@ def rank(input: Any, name: str | None = None) -> Any:
 def expand_dims(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Any:
-    """Inserts a dimension of size 1 at position `axis` (0.x: `dim`), which may count from the end.
+    """Inserts a dimension of size 1 at position `axis` (in 0.x `dim`); a negative position counts from the end.
 
-    Errors: neither or both of axis and dim are given; the position is out of range.
+    Errors: neither or both of axis and dim are given, or the position is out of range.
     """
     if (axis is None) == (dim is None):
         raise InvalidArgumentError("expand_dims takes one position: axis (or dim, its older name)")
@@ -434,18 +434,21 @@ def expand_dims(
 
 
 def squeeze(
-    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, squeeze_dims: Any = None
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    squeeze_dims: int | Sequence[int] | None = None,
 ) -> Any:
-    """Drops dimensions of size 1: those in `axis` (0.x: `squeeze_dims`), or all of them.
+    """Removes dimensions of size 1: those in `axis` (in 0.x `squeeze_dims`), or all of them.
 
-    Errors: an axis named is not of size 1.
+    Errors: a given axis is not of size 1.
     """
     wanted = squeeze_dims if axis is None else axis
     return SQUEEZE(input, squeeze_dims=() if wanted is None else wanted, name=name)
 
 
 def identity(input: TensorLike, name: str | None = None) -> Any:
-    """The input as a new tensor."""
+    """Returns the input as a new tensor."""
     return IDENTITY(input, name=name)
 
 

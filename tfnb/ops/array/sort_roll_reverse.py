@@ -1,6 +1,6 @@
-"""Sequences of different lengths, rotation, and order: reverse, roll, sort (white paper, Table 1, array operations).
+"""Reversal of sequences of different lengths, rotation, and sorting (white paper, Table 1, array operations).
 
-Invariant: elements move, none is made; equal elements keep their order in a sort.
+Invariant: the ops only reorder elements; equal elements keep their order in a sort.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["API", "OPS", "REVERSE_SEQUENCE", "ROLL"]
 
 @record
 class ReverseSequenceAttrs:
-    """`seq_dim`: the axis that is reversed; `batch_dim`: the axis along which the lengths lie."""
+    """`seq_dim`: the axis that is reversed; `batch_dim`: the axis along which the lengths are given."""
 
     seq_dim: int
     batch_dim: int = 0
 
 
-def _sequence_axes(attrs: Any, rank: int) -> tuple[int, int]:
+def _sequence_axes(attrs: ReverseSequenceAttrs, rank: int) -> tuple[int, int]:
     axes = attrs.seq_dim, attrs.batch_dim
     if axes[0] == axes[1] or not all(0 <= a < rank for a in axes):
         raise InvalidArgumentError(f"ReverseSequence: axes {axes} of a tensor of rank {rank}")
@@ -64,7 +64,7 @@ def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndar
         raise InvalidArgumentError(f"a length is not in [0, {x.shape[seq]}]: {lengths.tolist()}", call.op)
     at = np.arange(x.shape[seq])
     n = lengths[:, None]
-    order = np.where(at < n, n - 1 - at, at)  # (batch, sequence)
+    order = np.where(at < n, n - 1 - at, at)  # shape (batch, sequence)
     order = order if batch < seq else order.T
     shape = [d if i in (seq, batch) else 1 for i, d in enumerate(x.shape)]
     return np.take_along_axis(x, order.reshape(shape).astype(np.int64), seq)
@@ -94,10 +94,10 @@ REVERSE_SEQUENCE = OpDef(
     outputs="output: T",
     types={"T": ALL, "Tlen": INDEX},
     attrs=ReverseSequenceAttrs,
-    doc="""Reverses the first seq_lengths[i] elements along `seq_dim` of slice i along `batch_dim`; the rest stays.
+    doc="""Reverses the first seq_lengths[i] elements along `seq_dim` in slice i along `batch_dim`; the others stay.
 
-    input: any dtype. seq_lengths: integers in [0, size of seq_dim], as many as batch_dim has. output: as input.
-    Errors: a length out of range (a device takes the largest one for a length that it computed itself).""",
+    input: any dtype. seq_lengths: integers in [0, size of seq_dim], one for each slice along batch_dim. output: dtype
+    and shape of input. Errors: a length is out of range (a device limits a length that it computed itself).""",
     infer=_reversed_shape,
     host=_host_reverse,
     lower=_lower_reverse,
@@ -107,7 +107,7 @@ REVERSE_SEQUENCE = OpDef(
 
 
 def _pairs(shift: np.ndarray, axis: np.ndarray, rank: int) -> list[tuple[int, int]]:
-    """(axis, which shift) of each rotation."""
+    """(axis, shift) for each rotation."""
     if shift.shape != axis.shape or axis.ndim > 1:
         raise ShapeError(f"Roll: shift of shape {shift.shape} and axis of shape {axis.shape} must be alike")
     return [(normalize_axis(int(a), rank, "Roll: axis"), k) for k, a in enumerate(axis.reshape(-1))]
@@ -136,10 +136,11 @@ ROLL: OpDef = OpDef(
     inputs="input: T, shift: Tshift, axis: Taxis",
     outputs="output: T",
     types={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
-    doc="""Rotates elements along axes: what leaves at the end comes in at the start.
+    doc="""Rotates elements along axes: elements shifted past the end of an axis return at its start.
 
-    input: any dtype. shift: integers, positive towards the end. axis: as many axes, negative from the end; one
-    that occurs twice is rotated by the sum. output: as input. Errors: an axis out of range.""",
+    input: any dtype. shift: integers, positive towards the end. axis: one axis per shift (negative: counted from the
+    end); an axis that occurs twice is rotated by the sum. output: dtype and shape of input. Errors: an axis is out of
+    range.""",
     infer=unchanged,
     host=_host_roll,
     lower=_lower_roll,
@@ -151,7 +152,7 @@ ROLL: OpDef = OpDef(
 
 @record
 class NthElementAttrs:
-    """`reverse`: the n-th largest instead of the n-th smallest."""
+    """`reverse`: selects the n-th largest instead of the n-th smallest element."""
 
     reverse: bool = False
 
@@ -172,7 +173,7 @@ def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def _grad_nth(op: Operation, dy: Tensor) -> Any:
-    """Equal shares to all elements of a row that have the value."""
+    """All elements of a row that equal its n-th element get equal shares of the gradient."""
     x, last = op.inputs[0], np.int32(-1)
     same = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
     share = REAL_DIV(same, SUM(same, np.asarray([-1], np.int32), keep_dims=True))
@@ -185,9 +186,9 @@ NTH_ELEMENT = OpDef(
     outputs="values: T",
     types={"T": REALS},
     attrs=NthElementAttrs,
-    doc="""The n-th smallest element (from 0) of each row, along the last dimension.
+    doc="""The n-th smallest element (counted from 0) of each row along the last dimension.
 
-    input: a real number type, shape (..., m). n: an int32 scalar in [0, m). values: shape (...). Errors: n out
+    input: a real number type, shape (..., m). n: an int32 scalar in [0, m). values: shape (...). Errors: n is out
     of range. Runs on the host.""",
     infer=_nth_shape,
     host=_host_nth,
@@ -198,17 +199,17 @@ NTH_ELEMENT = OpDef(
 
 def reverse_sequence(
     input: TensorLike,
-    seq_lengths: Any,
+    seq_lengths: TensorLike,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
     name: str | None = None,
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Any:
-    """Reverses the first seq_lengths[i] elements along `seq_axis` of slice i along `batch_axis` (0).
+    """Reverses the first seq_lengths[i] elements along `seq_axis` in slice i along `batch_axis` (by default 0).
 
-    `seq_dim` and `batch_dim` are the older names. Errors: neither name of an axis is given, a length out of
-    range.
+    `seq_dim` and `batch_dim` are the older names of the two axes. Errors: the sequence axis is not given, or a length
+    is out of range.
     """
     seq, batch = (
         seq_dim if seq_axis is None else seq_axis,
@@ -223,11 +224,11 @@ def reverse_sequence(
 
 
 def _falling(x: Tensor) -> Any:
-    """Keys that fall as the values of `x` rise, without overflow."""
+    """Sort keys that decrease as the values of `x` increase, without overflow."""
     return NEG(x) if x.dtype.is_floating else INVERT(x)
 
 
-def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> Any:
+def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: str) -> Any:
     if direction not in ("ASCENDING", "DESCENDING"):
         raise InvalidArgumentError(f"{name}: direction {direction!r}; needed ASCENDING or DESCENDING")
     graph = graph_of((values,))
@@ -249,21 +250,21 @@ def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> A
         return found if a == rank - 1 else TRANSPOSE(found, perm)
 
 
-def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
-    """The elements along `axis` in order. Errors: an unknown direction, an axis out of range."""
+def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+    """Sorts the elements along `axis`. Errors: the direction is unknown, or the axis is out of range."""
     return _ordered(values, axis, direction, 0, name or "sort")
 
 
 def argsort(
-    values: Any,
+    values: TensorLike,
     axis: int = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The places (int32) of the elements along `axis` in order; equal ones keep their order.
+    """The indices (int32) that sort the elements along `axis`; equal elements keep their order.
 
-    Errors: an unknown direction, an axis out of range.
+    Errors: the direction is unknown, or the axis is out of range.
     """
     return _ordered(values, axis, direction, 1, name or "argsort")
 

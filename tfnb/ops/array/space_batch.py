@@ -1,7 +1,7 @@
-"""Blocks of space moved into the depth or the batch, and back (white paper, Table 1, array operations).
+"""Rearrangement of spatial blocks into the depth or the batch, and back (white paper, Table 1, array operations).
 
-What dilated convolutions and sub-pixel layers are made of. Invariant: each op is the inverse of its partner, up
-to what padding adds and cropping drops, and the partner is its gradient.
+Dilated convolutions and sub-pixel layers are built from these ops. Invariant: each op is the inverse of its partner,
+apart from padding and cropping, and the partner is its gradient.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = ["API", "BATCH_TO_SPACE_ND", "OPS", "SPACE_TO_BATCH_ND"]
 
 @record
 class DepthAttrs:
-    """`block_size`: the edge of a block, at least 2; `data_format`: NHWC or NCHW."""
+    """`block_size`: the edge length of a block, at least 2; `data_format`: NHWC or NCHW."""
 
     block_size: int
     data_format: str = "NHWC"
 
 
-def _depth_axes(attrs: Any, name: str) -> tuple[int, int, int]:
-    """(height, width, channels) axes. Raises `InvalidArgumentError` for bad attributes."""
+def _depth_axes(attrs: DepthAttrs, name: str) -> tuple[int, int, int]:
+    """The height, width and channel axes. Raises `InvalidArgumentError` for invalid attributes."""
     if attrs.block_size < 2:
         raise InvalidArgumentError(f"{name}: block_size must be at least 2, got {attrs.block_size}")
     if attrs.data_format not in ("NHWC", "NCHW"):
@@ -110,8 +110,8 @@ SPACE_TO_DEPTH = OpDef(
     doc="""Moves the elements of each block of block_size x block_size pixels into the channels, block row by block row.
 
     input: any dtype, shape (batch, height, width, channels), or (batch, channels, height, width) for NCHW.
-    output: height and width divided by block_size, channels times its square. Errors: block_size < 2, or it
-    divides not.""",
+    output: height and width divided by block_size, channels multiplied by its square. Errors: block_size < 2, or
+    height or width is not a multiple of it.""",
     infer=lambda c: _depth_shape(c, True),
     host=_host_space_to_depth,
     lower=_lower_space_to_depth,
@@ -124,11 +124,11 @@ DEPTH_TO_SPACE: OpDef = OpDef(
     outputs="output: T",
     types={"T": ALL},
     attrs=DepthAttrs,
-    doc="""Lays the channels of each pixel out as a block of block_size x block_size pixels: SpaceToDepth's inverse.
+    doc="""Moves the channels of each pixel into a block of block_size x block_size pixels: the inverse of SpaceToDepth.
 
     input: any dtype, shape (batch, height, width, channels), or (batch, channels, height, width) for NCHW.
-    output: height and width times block_size, channels divided by its square. Errors: block_size < 2, or its
-    square divides not.""",
+    output: height and width multiplied by block_size, channels divided by its square. Errors: block_size < 2, or the
+    number of channels is not a multiple of its square.""",
     infer=lambda c: _depth_shape(c, False),
     host=_host_depth_to_space,
     lower=_lower_depth_to_space,
@@ -136,8 +136,8 @@ DEPTH_TO_SPACE: OpDef = OpDef(
 )
 
 
-def _margins(name: str, block: Any, pairs: Any) -> tuple[list[int], list[list[int]]]:
-    """The block's edges and the (before, after) of each. Raises when they do not fit or are out of range."""
+def _margins(name: str, block: np.ndarray, pairs: np.ndarray) -> tuple[list[int], list[list[int]]]:
+    """The edge lengths of the block and their (before, after) margins. Raises when they do not match or are invalid."""
     sizes, margins = [int(b) for b in block], [[int(a), int(b)] for a, b in pairs.reshape(-1, 2)]
     if len(sizes) != len(margins) or pairs.ndim != 2:
         raise ShapeError(f"{name}: {len(sizes)} block sizes need as many pairs of margins, got shape {pairs.shape}")
@@ -147,7 +147,7 @@ def _margins(name: str, block: Any, pairs: Any) -> tuple[list[int], list[list[in
 
 
 def _batched(name: str, x: Sequence[int | None], block: Sequence[int], pairs: Any, into: bool) -> tuple[Any, ...]:
-    """The output's dimensions of SpaceToBatchND (`into`) or BatchToSpaceND."""
+    """The dimensions of the output of SpaceToBatchND (`into` is true) or BatchToSpaceND."""
     m, count = len(block), math.prod(block)
     if len(x) < m + 1:
         raise ShapeError(f"{name}: {m} block sizes need a tensor of rank >= {m + 1}, got shape {tuple(x)}")
@@ -176,7 +176,7 @@ def _nd_shape(c: Infer, into: bool) -> Shape:
         sizes = c.shapes[1].dims
         if sizes is None or sizes[0] is None:
             return Shape((None,) * len(x.dims))
-        return Shape((None,) * (sizes[0] + 1) + x.dims[sizes[0] + 1 :])  # what lies behind the blocks stays
+        return Shape((None,) * (sizes[0] + 1) + x.dims[sizes[0] + 1 :])  # the dimensions after the blocks stay
     return Shape(_batched(c.op_name, x.dims, *_margins(c.op_name, block, pairs), into))
 
 
@@ -247,9 +247,9 @@ SPACE_TO_BATCH_ND = OpDef(
     doc="""Moves the elements of each block of the spatial dimensions 1..m into the batch, after padding with zeros.
 
     input: a number type, shape (batch, m spatial dimensions, ...). block_shape: m integers >= 1. paddings: (m,
-    2) integers >= 0. output: batch times the block's elements; each spatial dimension padded, then divided by
-    the block's. Element o of a block goes to batch o * batch + b. Errors: a padded dimension that the block
-    does not divide.""",
+    2) integers >= 0. output: the batch size is multiplied by the number of elements of a block; each spatial dimension
+    is padded and then divided by the block's. Element o of a block of batch entry b becomes entry o * batch + b.
+    Errors: a padded dimension is not a multiple of the block's.""",
     infer=lambda c: _nd_shape(c, True),
     host=_host_into_batch,
     lower=_lower_into_batch,
@@ -263,11 +263,12 @@ BATCH_TO_SPACE_ND: OpDef = OpDef(
     inputs="input: T, block_shape: Tblock_shape, crops: Tcrops",
     outputs="output: T",
     types={"T": FIXED_SIZE, "Tblock_shape": INDEX, "Tcrops": INDEX},
-    doc="""Lays parts of the batch out as blocks of the spatial dimensions 1..m, then crops: SpaceToBatchND's inverse.
+    doc="""Moves parts of the batch into blocks of the spatial dimensions 1..m, then crops: SpaceToBatchND's inverse.
 
     input: a number type, shape (batch, m spatial dimensions, ...). block_shape: m integers >= 1. crops: (m, 2)
-    integers >= 0. output: batch divided by the block's elements; each spatial dimension times the block's, less
-    the crops. Errors: a batch that is no multiple of the block's elements, crops that are too large.""",
+    integers >= 0. output: the batch size is divided by the number of elements of a block; each spatial dimension is
+    multiplied by the block's, less the crops. Errors: the batch size is not a multiple of the number of elements of a
+    block, or the crops are too large.""",
     infer=lambda c: _nd_shape(c, False),
     host=_host_into_space,
     lower=_lower_into_space,
@@ -279,12 +280,12 @@ BATCH_TO_SPACE_ND: OpDef = OpDef(
 
 @record
 class BlockAttrs:
-    """`block_size`: the edge of the square block, at least 2."""
+    """`block_size`: the edge length of the square block, at least 2."""
 
     block_size: int
 
 
-def _block(attrs: Any) -> np.ndarray:
+def _block(attrs: BlockAttrs) -> np.ndarray:
     if attrs.block_size < 2:
         raise InvalidArgumentError(f"block_size must be at least 2, got {attrs.block_size}")
     return np.asarray([attrs.block_size] * 2, np.int32)
@@ -305,7 +306,7 @@ SPACE_TO_BATCH = OpDef(
     attrs=BlockAttrs,
     doc="""SpaceToBatchND with a square block: input (batch, height, width, depth), paddings (2, 2) integers.
 
-    Errors: block_size < 2, a padded dimension that it does not divide.""",
+    Errors: block_size < 2, or a padded dimension is not a multiple of it.""",
     infer=lambda c: _square_shape(c, True),
     host=lambda call, x, pairs: _host_into_batch(call, x, _block(call.attrs), pairs),
     expand=lambda op, x, pairs: SPACE_TO_BATCH_ND(x, _block(op.attrs), pairs),
@@ -321,7 +322,7 @@ BATCH_TO_SPACE: OpDef = OpDef(
     attrs=BlockAttrs,
     doc="""BatchToSpaceND with a square block: input (batch, height, width, depth), crops (2, 2) integers.
 
-    Errors: block_size < 2, a batch that its square does not divide, crops that are too large.""",
+    Errors: block_size < 2, the batch size is not a multiple of its square, or the crops are too large.""",
     infer=lambda c: _square_shape(c, False),
     host=lambda call, x, crops: _host_into_space(call, x, _block(call.attrs), crops),
     expand=lambda op, x, crops: BATCH_TO_SPACE_ND(x, _block(op.attrs), crops),
@@ -331,23 +332,29 @@ BATCH_TO_SPACE: OpDef = OpDef(
 
 
 def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
-    """Each block of block_size x block_size pixels becomes one pixel with that many times the channels."""
+    """Moves each block of block_size x block_size pixels into the channels of one pixel.
+
+    input: (batch, height, width, channels), or channels second for `data_format="NCHW"`.
+    """
     return SPACE_TO_DEPTH(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
-    """Each pixel becomes a block of block_size x block_size pixels with that fraction of the channels."""
+    """Moves the channels of each pixel into a block of block_size x block_size pixels.
+
+    input: (batch, height, width, channels), or channels second for `data_format="NCHW"`.
+    """
     return DEPTH_TO_SPACE(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def space_to_batch(
     input: TensorLike,
     paddings: TensorLike | None = None,
-    block_size: Any = None,
+    block_size: int | None = None,
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
-    """Blocks of the spatial dimensions moved into the batch, after padding; `block_size`: the edge of square blocks."""
+    """Pads the spatial dimensions, then moves their blocks into the batch. `block_size` means square blocks."""
     if block_shape is not None:
         return SPACE_TO_BATCH_ND(input, block_shape, paddings, name=name)
     return SPACE_TO_BATCH(input, paddings, block_size=block_size, name=name)
@@ -356,20 +363,20 @@ def space_to_batch(
 def batch_to_space(
     input: TensorLike,
     crops: TensorLike | None = None,
-    block_size: Any = None,
+    block_size: int | None = None,
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
-    """Parts of the batch laid out as blocks of the spatial dimensions, then cropped."""
+    """Moves parts of the batch into blocks of the spatial dimensions, then crops these dimensions."""
     if block_shape is not None:
         return BATCH_TO_SPACE_ND(input, block_shape, crops, name=name)
     return BATCH_TO_SPACE(input, crops, block_size=block_size, name=name)
 
 
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: TensorLike, base_paddings: Any = None, name: str | None = None
+    input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """(paddings, crops), each (m, 2): what SpaceToBatchND must add at the end for the blocks to fit, and crop again."""
+    """(paddings, crops), each (m, 2): the end margins that SpaceToBatchND needs, and the crops that undo them."""
     graph = graph_of((input_shape, block_shape, base_paddings))
     with graph.as_default(), graph.name_scope(name or "required_space_to_batch_paddings"):
         size, block = graph.to_tensor(input_shape), graph.to_tensor(block_shape)

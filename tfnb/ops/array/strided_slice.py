@@ -1,7 +1,7 @@
 """Indexing with Python's brackets: the strided slice (white paper, Table 1, array operations).
 
-`StridedSlice` takes begin, end and stride per entry of the index, and bit masks that say which entries are
-open, an ellipsis, a new axis or a single index. Invariant: `x[key]` has NumPy's shape and elements.
+`StridedSlice` has begin, end and stride for each entry of the index, and bit masks that mark open ends, an ellipsis,
+new axes and single indices. Invariant: `x[key]` has the shape and elements that NumPy gives.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops.array.gather import GATHER_V2
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.math.compare import SELECT
@@ -42,8 +42,8 @@ __all__ = [
 
 @record
 class StridedSliceAttrs:
-    """Bit i of a mask speaks of entry i of the index: begin or end is open, the entry is an ellipsis, a new
-    axis, or a single index whose axis goes."""
+    """Bit i of each mask describes entry i of the index: its begin or end is open, or it is an ellipsis, a new axis,
+    or a single index whose axis is removed."""
 
     begin_mask: int = 0
     end_mask: int = 0
@@ -57,10 +57,10 @@ MASKS = tuple(f.name for f in fields(StridedSliceAttrs))
 
 @record
 class _Entry:
-    """What happens to one axis: `length` elements from `begin` in steps of `stride`.
+    """The slice of one axis: `length` elements from `begin` in steps of `stride`.
 
-    `axis` is None for a new axis; `shrink` says the axis goes; begin and length are None where only a run can
-    tell.
+    `axis` is None for a new axis; `shrink` means that the axis is removed; begin and length are None where they are
+    known only when the graph runs.
     """
 
     axis: int | None
@@ -73,15 +73,15 @@ class _Entry:
 Numbers = Sequence["int | None"]
 
 
-def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any) -> list[_Entry]:
-    """The index, entry by entry, against a tensor of shape `dims`.
+def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: StridedSliceAttrs) -> list[_Entry]:
+    """The entries of the index, resolved for a tensor of shape `dims`.
 
     Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
     """
     count = len(begin)
     new = [i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1]
     dots = [i for i in range(count) if attrs.ellipsis_mask >> i & 1]
-    if attrs.ellipsis_mask & (attrs.ellipsis_mask - 1):  # more than one bit
+    if attrs.ellipsis_mask & (attrs.ellipsis_mask - 1):  # more than one bit is set
         raise InvalidArgumentError("an index may hold only one ellipsis")
     rest = len(dims) - (count - len(new) - len(dots))
     if rest < 0:
@@ -107,7 +107,7 @@ def _entry(
     begin: int | None,
     end: int | None,
     stride: int | None,
-    attrs: Any,
+    attrs: StridedSliceAttrs,
     bit: int,
 ) -> _Entry:
     if stride == 0:
@@ -134,7 +134,7 @@ def _entry(
 
 
 def _numbers(c: Infer, i: int) -> Numbers | None:
-    """Input i entry by entry; None for those that are not known, or None in all when not even their number is."""
+    """The entries of input i, each None if unknown; None instead of a list when even their number is unknown."""
     value = c.value(i)
     if value is not None:
         return [int(v) for v in value]
@@ -151,7 +151,7 @@ def _entries_of(c: Infer, x: Shape, first: int) -> list[_Entry] | None:
 
 
 def strided_shape(c: Infer) -> Shape:
-    """The shape of the slice of input 0 by inputs 1 to 3."""
+    """The static shape of the slice of input 0 that inputs 1 to 3 describe."""
     found = _entries_of(c, c.shapes[0], 1)
     if found is None:
         return unknown_shape
@@ -159,7 +159,7 @@ def strided_shape(c: Infer) -> Shape:
 
 
 def _strided_values(c: Infer) -> Shape | None:
-    """A slice of a vector of dimensions."""
+    """The dimensions in a slice of a vector of dimensions."""
     if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1:
         return None
     dims = c.as_shape(0).dims
@@ -174,7 +174,7 @@ def _strided_values(c: Infer) -> Shape | None:
 
 
 def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
-    """NumPy's index for what the entries name."""
+    """The NumPy index that corresponds to the entries."""
     parts = []
     for e in found:
         if e.axis is None:
@@ -205,7 +205,7 @@ def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
             own.append(e.begin)
             continue
         if e.axis is not None:
-            own.append(s.add(s.mul(idx[position], e.stride), e.begin))
+            own.append(s.add(s.mul(idx[position], e.stride), e.begin))  # type: ignore[arg-type]
         position += 1
     return site.load(0, own)
 
@@ -229,11 +229,11 @@ STRIDED_SLICE = OpDef(
     outputs="output: T",
     types={"T": ALL, "Index": INDEX},
     attrs=StridedSliceAttrs,
-    doc="""What Python's `input[begin:end:stride, ...]` gives.
+    doc="""The result of Python's `input[begin:end:stride, ...]`.
 
-    input: any dtype. begin, end, strides: integer vectors, an entry per part of the index; negative numbers
+    input: any dtype. begin, end, strides: integer vectors with one number per entry of the index; negative indices
     count from the end, strides may be negative but not 0. The masks mark open ends, the ellipsis, new axes, and
-    single indices whose axis goes. Errors: too many entries, a single index out of range.""",
+    single indices, whose axes are removed. Errors: too many entries, or a single index out of range.""",
     infer=strided_shape,
     host=_host_strided,
     lower=_lower_strided,
@@ -272,7 +272,7 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
             own.append(0)
             continue
         i, step, dim = idx[e.axis], e.stride or 1, site.outputs[0].shape[e.axis]
-        offset = s.sub(i, e.begin) if step > 0 else s.sub(e.begin, i)
+        offset = s.sub(i, e.begin) if step > 0 else s.sub(e.begin, i)  # type: ignore[arg-type]
         tests = []
         if e.begin != 0 or step < 0:
             tests.append(s.ge(offset, 0))
@@ -280,7 +280,7 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
         if abs(step) > 1:
             tests.append(s.eq(s.floormod(offset, abs(step)), 0))
         if e.begin != 0 or e.length * abs(step) != dim:  # type: ignore[operator]
-            tests.append(s.lt(at, e.length))
+            tests.append(s.lt(at, e.length))  # type: ignore[arg-type]
         for test in tests:
             inside = test if inside is None else s.and_(inside, test)
         if not e.shrink:
@@ -299,10 +299,10 @@ STRIDED_SLICE_GRAD = OpDef(
     outputs="output: T",
     types={"T": ALL, "Index": INDEX},
     attrs=StridedSliceAttrs,
-    doc="""The gradient of StridedSlice: zeros of shape `shape`, with `dy` where the slice was taken.
+    doc="""The gradient of StridedSlice: zeros of shape `shape`, with `dy` at the position of the slice.
 
-    shape: an integer vector, the shape of what was sliced; begin, end, strides and masks as they were there;
-    dy: the shape of the slice.""",
+    shape: an integer vector, the shape of the sliced tensor. begin, end, strides and the masks: those of the forward
+    op. dy: the shape of the slice.""",
     infer=lambda c: c.as_shape(0),
     host=_host_strided_grad,
     lower=_lower_strided_grad,
@@ -313,14 +313,14 @@ STRIDED_SLICE_GRAD = OpDef(
 
 @record
 class _Key:
-    """A bracket's content as StridedSlice wants it, and the single indices that only a run knows."""
+    """The inputs and masks of StridedSlice for a Python index."""
 
     begin: tuple[Any, ...] = ()
     end: tuple[Any, ...] = ()
     strides: tuple[Any, ...] = ()
     masks: tuple[int, ...] = (0, 0, 0, 0, 0)
 
-    def plus(self, begin: TensorLike, end: Any, stride: Any, **flags: bool) -> _Key:
+    def plus(self, begin: int | Tensor, end: int | Tensor, stride: int | Tensor, **flags: bool) -> _Key:
         bit = 1 << len(self.begin)
         masks = tuple(m | bit if flags.get(n) else m for m, n in zip(self.masks, MASKS, strict=True))
         return replace(
@@ -333,7 +333,7 @@ class _Key:
 
 
 def _number(value: Any, what: str) -> Any:
-    """An int, or an integer scalar tensor, of one part of an index."""
+    """One number of an index: an int, or an integer scalar tensor."""
     if isinstance(value, Dimension):
         return int(value)
     if is_tensor_like(value):
@@ -347,7 +347,7 @@ def _number(value: Any, what: str) -> Any:
         raise DTypeError(f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}") from None
 
 
-def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
+def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
     """The static part of an index, and (axis of its result, tensor) for each scalar tensor in it."""
     parts = key if isinstance(key, tuple) else (key,)
     parsed, late, axis, dots = _Key(), [], 0, False
@@ -374,7 +374,7 @@ def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
 
 
 def _result_axes(parts: Sequence[Any]) -> int:
-    """How many axes of the static slice's result the parts besides an ellipsis stand for."""
+    """The number of axes that all parts but the ellipsis contribute to the result of the static slice."""
     single = [p for p in parts if p is not Ellipsis and p is not None and not isinstance(p, slice)]
     gone = sum(isinstance(_number(p, "an index"), int) for p in single)
     return sum(p is not Ellipsis for p in parts) - gone
@@ -387,7 +387,7 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
     return parsed.plus(begin, end, step, begin_mask=part.start is None, end_mask=part.stop is None)
 
 
-def _vector(values: Sequence[Any], x: Any) -> Any:
+def _vector(values: Sequence[Any], x: Tensor) -> Any:
     if all(isinstance(v, int) for v in values):
         return np.asarray(values, np.int32)
     wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
@@ -397,12 +397,12 @@ def _vector(values: Sequence[Any], x: Any) -> Any:
     return x.graph.to_tensor(list(values), int32)
 
 
-def getitem(x: Any, key: Any, name: str | None = None) -> Any:
-    """`x[key]` as NumPy has it: ints, slices with steps, `...`, `tf.newaxis`; ints and bounds may be scalar
-    tensors.
+def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
+    """`x[key]` with NumPy's meaning.
 
-    A scalar tensor as a single index is a Gather, so its value may change from step to step at no cost. Errors:
-    a key of another type, too many indices, a single index out of range.
+    The key may contain ints, slices with steps, `...` and `tf.newaxis`; ints and bounds may be scalar tensors. A scalar
+    tensor as a single index becomes a Gather, so its value may change from step to step without recompilation. Errors:
+    a part of another type, too many indices, or a single index out of range.
     """
     parsed, late = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
@@ -417,8 +417,8 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     return out
 
 
-def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
-    """(begin, end and strides, masks) of `x[key]` as a place to write to; single indices may be tensors."""
+def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:
+    """(begin, end and strides; masks) for an assignment to `x[key]`; here too, single indices may be tensors."""
     parsed = _Key()
     for p in key if isinstance(key, tuple) else (key,):
         if p is Ellipsis:

@@ -1,7 +1,6 @@
-"""Repetition, reversal, and margins that mirror: elements that appear again (white paper, Table 1, array
-operations).
+"""Repetition, reversal, and margins that mirror the tensor (white paper, Table 1, array operations).
 
-Invariant: every load is in bounds; a gradient sums what came from one element.
+Invariant: every load is in bounds; the gradient of an element is the sum over all its copies.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
 
 @record
 class MirrorPadAttrs:
-    """`mode`: "REFLECT" mirrors about the border element, "SYMMETRIC" repeats it."""
+    """`mode`: "REFLECT" mirrors without repeating the border element, "SYMMETRIC" repeats it."""
 
     mode: str = "REFLECT"
 
@@ -64,7 +63,7 @@ def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 
 def _grad_mirror(op: Operation, dy: Tensor) -> Any:
-    """Folds the mirrored margins back onto the elements they came from, one axis after the other."""
+    """Adds the gradients of the mirrored margins to the elements they were copied from, axis by axis."""
     value, rank = constant_value(op.inputs[1]), op.x.shape.ndims
     if value is None or rank is None:
         raise ShapeError("the gradient of MirrorPad needs constant paddings and a known rank", op)
@@ -75,18 +74,18 @@ def _grad_mirror(op: Operation, dy: Tensor) -> Any:
     return dy, None
 
 
-def _fold_axis(dy: Any, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
+def _fold_axis(dy: Tensor, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
     n, rank = op.x.shape.dims[axis], op.x.shape.ndims
     if n is None:
         n = SHAPE(op.x, out_type=int32)[axis]
 
-    def along(value: Any, other: Any) -> Any:
+    def along(value: int | Tensor | list[Any], other: int | list[int]) -> Any:
         return dy.graph.to_tensor([value if a == axis else other for a in range(rank)])
 
-    def part(start: Any, count: Any) -> Any:
+    def part(start: int, count: int | Tensor) -> Any:
         return SLICE(dy, along(start, 0), along(count, -1))
 
-    def mirrored(start: Any, count: int, at: Any) -> Any:
+    def mirrored(start: int, count: int, at: int | Tensor) -> Any:
         margins = along([at, n - at - count], [0, 0])
         return PAD(REVERSE_V2(part(start, count), np.asarray([axis], np.int32)), margins)
 
@@ -105,7 +104,7 @@ MIRROR_PAD = OpDef(
     types={"T": ALL, "Tpaddings": INDEX},
     attrs=MirrorPadAttrs,
     doc=PAD_DOC.format(fill="that mirror the tensor", first="input")
-    + " A margin is wider than the tensor (less one element for REFLECT).",
+    + " A margin is larger than the tensor (less one element for REFLECT).",
     infer=_mirrored,
     host=lambda call, x, paddings: np.pad(x, margin_pairs(paddings, x.ndim), call.attrs.mode.lower()),
     lower=_lower_mirror,
@@ -123,8 +122,8 @@ def pad(
 ) -> Any:
     """Adds margins around a tensor.
 
-    paddings: shape (rank, 2), elements before and after along each axis. mode: "CONSTANT" (`constant_values`),
-    "REFLECT" or "SYMMETRIC". Errors: another mode, paddings that do not fit.
+    paddings: shape (rank, 2), the number of elements before and after along each axis. mode: "CONSTANT" (filled with
+    `constant_values`), "REFLECT" or "SYMMETRIC". Errors: the mode is unknown, or the paddings do not match the rank.
     """
     kind = mode.upper()
     if kind == "CONSTANT":
@@ -176,8 +175,8 @@ TILE = OpDef(
     types={"T": ALL, "Tmultiples": INDEX},
     doc="""Repeats a tensor `multiples[i]` times along each axis i.
 
-    input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: size of input times
-    multiples. Errors: multiples of another length or negative.""",
+    input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: the size along axis i is
+    multiplied by multiples[i]. Errors: multiples has another length or a negative number.""",
     infer=_tiled,
     host=lambda call, x, multiples: np.tile(x, tuple(multiples.tolist())),
     lower=_lower_tile,
@@ -245,8 +244,10 @@ REVERSE_V2 = _reversal(
 )
 
 
-def reverse(tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: Any = None) -> Any:
-    """Reverses the order of elements along axes: a list of axes, or as 0.x (`dims`) one bool per axis."""
+def reverse(
+    tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: TensorLike | None = None
+) -> Any:
+    """Reverses the order of elements along axes, given as a list of axes or, in 0.x (`dims`), as one bool per axis."""
     wanted = dims if axis is None else axis
     empty = isinstance(wanted, (list, tuple)) and not len(wanted)
     which = graph_of((tensor, wanted)).to_tensor(np.zeros(0, np.int32) if empty else wanted)

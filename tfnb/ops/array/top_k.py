@@ -1,6 +1,6 @@
-"""The k largest elements of each row, and whether a class is among them (white paper, Table 1, array operations).
+"""The k largest elements of each row, and membership of a class among them (white paper, Table 1, array operations).
 
-Invariant: results are in descending order, the lower place first among equals.
+Invariant: results are in descending order; among equal elements the one with the lower index comes first.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = ["API", "OPS", "TOP_K_V2", "top_k"]
 
 @record
 class TopKV2Attrs:
-    """`sorted`: accepted for TensorFlow's sake; the result is always sorted."""
+    """`sorted`: accepted for compatibility with TensorFlow; the result is always sorted."""
 
     sorted: bool = True
 
 
 @record
 class TopKAttrs:
-    """`k`: how many; `sorted`: accepted for TensorFlow's sake; the result is always sorted."""
+    """`k`: the number of elements; `sorted`: accepted for compatibility, since the result is always sorted."""
 
     k: int
     sorted: bool = True
@@ -60,7 +60,7 @@ def _host_top(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     if x.ndim == 0 or k > x.shape[-1]:
         raise InvalidArgumentError(f"needs a last dimension of at least k = {k}, got shape {x.shape}")
     keys = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
-    # descending, the lower index first among equals
+    # descending; among equal elements the lower index comes first
     flipped = -keys if keys.dtype.kind == "f" else np.invert(keys)
     order = np.argsort(flipped, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
@@ -79,7 +79,7 @@ def _top_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def _grad_top(op: Operation, dy: Tensor, d_indices: Tensor) -> Any:
-    """Each value's gradient goes back to the place it came from: a segment sum over (row, place)."""
+    """Returns the gradient of each value to the index it came from, by a segment sum over (row, index)."""
     x, places = op.inputs[0], op.outputs[1]
     flat_shape = SHAPE(x, out_type=int32)
     last, width = flat_shape[-1], SHAPE(places, out_type=int32)[-1]
@@ -91,11 +91,11 @@ def _grad_top(op: Operation, dy: Tensor, d_indices: Tensor) -> Any:
     return gradient if len(op.inputs) == 1 else (gradient, None)
 
 
-_TOP_DOC = """The k largest elements of each row, in descending order, and their places.
+_TOP_DOC = """The k largest elements of each row, in descending order, and their indices.
 
-    input: a real number type, rank >= 1; rows lie along the last dimension, of size >= k. {k} values: shape
-    (..., k); indices: int32, the lower place first among equals; a NaN is smaller than every number. Errors: k is
-    larger than a row."""
+    input: a real number type, rank >= 1; rows lie along the last dimension, whose size is at least k. {k} values:
+    shape (..., k). indices: int32; among equal elements the lower index comes first. A NaN is smaller than every
+    number. Errors: k is larger than a row."""
 
 TOP_K_V2 = OpDef(
     "TopKV2",
@@ -128,7 +128,7 @@ TOP_K = OpDef(
 
 @record
 class InTopKAttrs:
-    """`k`: among how many."""
+    """`k`: the number of largest predictions to compare with."""
 
     k: int
 
@@ -152,7 +152,7 @@ def _expand_in_top(op: Operation, predictions: Tensor, targets: Tensor) -> Any:
     return _in_top_mask(predictions, targets, np.int32(op.attrs.k))
 
 
-def _in_top_mask(predictions: Tensor, targets: Tensor, k: Any) -> Any:
+def _in_top_mask(predictions: Tensor, targets: Tensor, k: Tensor) -> Any:
     n = SHAPE(predictions, out_type=int32)[1]
     hot = EQUAL(
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),
@@ -171,7 +171,7 @@ IN_TOP_K = OpDef(
     outputs="precision: bool",
     types={"T": INDEX},
     attrs=InTopKAttrs,
-    doc="""Is the target's prediction among the k largest of its row? Ties with the k-th count as in.
+    doc="""True where the target's prediction is among the k largest of its row; a tie with the k-th one counts.
 
     predictions: float32, shape (batch, classes). targets: integers, shape (batch,). precision: bool, shape
     (batch,); False where the target is out of range or a prediction is not finite.""",
@@ -192,7 +192,7 @@ IN_TOP_K_V2 = OpDef(
     inputs="predictions: float32, targets: T, k: T",
     outputs="precision: bool",
     types={"T": INDEX},
-    doc="""`InTopK` with a scalar input `k`. Shapes, dtypes and errors are those of `InTopK`.""",
+    doc="""As `InTopK`, with k as a scalar input. Shapes, dtypes and errors are those of `InTopK`.""",
     infer=_in_top_shape,
     host=_host_in_top_k,
     expand=lambda op, predictions, targets, k: _in_top_mask(predictions, targets, cast_to(k, int32)),
@@ -201,14 +201,14 @@ IN_TOP_K_V2 = OpDef(
 
 
 class TopK(NamedTuple):
-    """The largest elements of each row and their places."""
+    """The largest elements of each row and their indices."""
 
     values: Any
     indices: Any
 
 
 def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> TopK:
-    """The k largest elements of each row (along the last dimension), descending, and their places (int32).
+    """The k largest elements of each row (along the last dimension) in descending order, and their int32 indices.
 
     Errors: k is larger than a row.
     """

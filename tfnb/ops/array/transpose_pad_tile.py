@@ -1,8 +1,7 @@
-"""Moving elements: transpose, windows and margins, repetition, reversal (white paper, Table 1, array
-operations).
+"""Ops that move elements: transpose, slice and padding (white paper, Table 1, array operations).
 
-Each op says where an output element comes from, so it fuses with its neighbours. Invariant: every load is in
-bounds.
+Each op is defined by the input element that an output element comes from, so it fuses with its neighbours. Invariant:
+every load is in bounds.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ __all__ = [
 
 
 def _permutation(op: str, value: np.ndarray, rank: int, lowest: int = 0) -> list[int]:
-    """The axes in their new order; from `lowest` on, negative ones count from the end."""
+    """The axes in their new order, checked to be a permutation; those from `lowest` on may count from the end."""
     perm = [int(p) for p in value.reshape(-1)]
     found = [p + rank if lowest <= p < 0 else p for p in perm]
     if sorted(found) != list(range(rank)):
@@ -71,8 +70,8 @@ def _lower_transpose(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, tuple(idx[perm.index(a)] for a in range(len(idx))))
 
 
-def grad_transpose(op: Any, dy: Any) -> Any:
-    """The gradient moved back by the inverse permutation."""
+def grad_transpose(op: Any, dy: Tensor) -> Any:
+    """Permutes the gradient by the inverse permutation."""
     perm = constant_value(op.inputs[1])
     if perm is None:
         perm = op.inputs[1]
@@ -87,8 +86,8 @@ TRANSPOSE = OpDef(
     types={"T": ALL, "Tperm": INDEX},
     doc="""Reorders the axes: dimension i of y is dimension perm[i] of x.
 
-    x: any dtype. perm: an integer vector, a permutation of x's axes (negative from the end). Errors: it is
-    none.""",
+    x: any dtype. perm: an integer vector, a permutation of x's axes (negative: counted from the end). Errors: perm is
+    not a permutation.""",
     infer=_transposed,
     host=lambda call, x, perm: np.transpose(x, _axes_of(perm, x.ndim)),
     lower=_lower_transpose,
@@ -108,8 +107,8 @@ INVERT_PERMUTATION = OpDef(
     types={"T": INDEX},
     doc="""The inverse of a permutation: y[x[i]] = i.
 
-    x: an integer vector, a permutation of 0 .. n-1. y: alike. Errors: x is no permutation. Runs on the
-    host.""",
+    x: an integer vector, a permutation of 0 .. n-1. y: dtype and shape of x. Errors: x is not a permutation. Runs on
+    the host.""",
     infer=unchanged,
     host=_host_invert,
     grad=NOT_DIFFERENTIABLE,
@@ -154,14 +153,14 @@ def _lower_slice(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     begin, dims, out = site.value(1), site.inputs[0].shape, site.outputs[0].shape
     if begin is not None:
         return site.load(0, tuple(s.add(i, int(b)) for i, b in zip(idx, begin, strict=True)))
-    starts = [s.position(site.load(1, (k,)), d) for k, d in enumerate(dims)]  # known to the step only
+    starts = [s.position(site.load(1, (k,)), d) for k, d in enumerate(dims)]  # known only when the step runs
     inside = (s.minimum(s.maximum(b, 0), d - n) for b, d, n in zip(starts, dims, out, strict=True))
     return site.load(0, tuple(s.add(i, b) for i, b in zip(idx, inside, strict=True)))
 
 
 def _slice_bounds(c: Infer) -> list[Bound]:
     if c.value(1) is not None:
-        return []  # the shape function has looked
+        return []  # the shape function has checked it
     size = (int(n) for n in c.value(2))
     return [Bound(1, tuple(d - n + 1 for d, n in zip(c.shapes[0].known(), size, strict=True)), what="begin")]
 
@@ -181,11 +180,11 @@ SLICE = OpDef(
     inputs="input: T, begin: Index, size: Index",
     outputs="output: T",
     types={"T": ALL, "Index": INDEX},
-    doc="""A window of a tensor: `size[i]` elements from `begin[i]` on along every axis i.
+    doc="""A slice of a tensor: `size[i]` elements from `begin[i]` on along every axis i.
 
-    input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all that is left.
-    output: shape size. Errors: the window does not lie inside the tensor (found at construction where the
-    numbers are known; a device takes the nearest window for a start that it computed itself).""",
+    input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all remaining elements.
+    output: shape size. Errors: the slice does not lie inside the tensor. The error is raised at construction where the
+    numbers are known; a device takes the nearest valid slice for a start that it computed itself.""",
     infer=_sliced,
     host=_host_slice,
     lower=_lower_slice,
@@ -195,15 +194,15 @@ SLICE = OpDef(
 )
 
 
-def slice_(input_: Any, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
-    """`size` elements from `begin` on along every axis; -1 takes what is left.
+def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
+    """A slice of `size` elements from `begin` on along every axis; a size of -1 takes all remaining elements.
 
-    Errors: the window does not lie inside the tensor.
+    Errors: the slice does not lie inside the tensor.
     """
     x = graph_of((input_, begin, size)).to_tensor(input_)
     start, count = (x.graph.to_tensor(v) for v in (begin, size))
     known, counts = constant_value(start), constant_value(count)
-    if known is None and counts is not None and (counts == -1).any():  # the step will know the size
+    if known is None and counts is not None and (counts == -1).any():  # the size is known only when the step runs
         left = SHAPE(x, out_type=start.dtype) - start
         mask = (counts == -1).astype(counts.dtype)
         count = left * mask + counts * (1 - mask)
@@ -211,12 +210,14 @@ def slice_(input_: Any, begin: TensorLike, size: TensorLike, name: str | None = 
 
 
 def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
+    """The (before, after) margins of each axis. Raises `InvalidArgumentError` for a wrong shape or negative numbers."""
     if value.shape != (rank, 2) or (value < 0).any():
         raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
     return [(int(b), int(a)) for b, a in value]
 
 
 def padded(c: Infer) -> Shape:
+    """The static shape of input 0 with the margins of input 1."""
     x, value = c.shapes[0], c.value(1)
     if x.dims is None:
         rows = c.shapes[1].dims
@@ -266,9 +267,9 @@ def _grad_pad(op: Operation, dy: Tensor) -> Any:
 
 PAD_DOC = """Adds margins {fill} around a tensor.
 
-    {first}: any dtype, rank n. paddings: integers of shape (n, 2): how many elements come before and after
-    along each axis. output: size before + size + after along each. Errors: paddings of another shape or
-    negative."""
+    {first}: any dtype, rank n. paddings: integers of shape (n, 2): the number of elements to add before and after
+    along each axis. output: the size along each axis is before + size + after. Errors: the paddings have another
+    shape or are negative."""
 
 PAD = OpDef(
     "Pad",
@@ -300,10 +301,10 @@ PAD_V2 = OpDef(
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Any:
-    """Reorders the axes of a tensor; without `perm` their order is reversed. `conjugate`: of its complex conjugate.
+    """Reorders the axes of a tensor; without `perm` their order is reversed.
 
-    perm: a permutation of the axes, perm[i] being the axis of `a` that becomes axis i. Errors: it is no
-    permutation.
+    perm: a permutation of the axes; axis perm[i] of `a` becomes axis i. conjugate: takes the complex conjugate too.
+    Errors: perm is not a permutation.
     """
     x = graph_of((a, perm)).to_tensor(a)
     if perm is None:

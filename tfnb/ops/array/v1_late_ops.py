@@ -1,12 +1,13 @@
-"""Ops that later versions of TensorFlow 1.x write into graphs in place of older ones.
+"""Ops that late versions of TensorFlow 1.x write into graphs in place of older ones.
 
-Programs here make the older ones; graphs from files bring these. Invariant: each means what its older op means,
-with broadcasting added where its document says so.
+tfnb's own functions add the older ops; these occur in imported graphs. Invariant: each means the same as the older op,
+plus broadcasting where its documentation says so.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, broadcast_shapes
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT_V2
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.array.shape_ops import SHAPE, constant_lookup, shape_of
 from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, host_batch_product
 from tfnb.ops.math.binary import ADD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO, unbroadcast
-from tfnb.types import ALL, INDEX, Shape, as_dtype, as_shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -43,10 +44,10 @@ SELECT_V2 = OpDef(
     inputs="condition: bool, t: T, e: T",
     outputs="output: T",
     types={"T": ALL},
-    doc="""Takes elements of `t` where the condition holds and of `e` where not, all three broadcasting.
+    doc="""Selects elements of `t` where the condition is true and of `e` where it is false; all three broadcast.
 
-    condition: bool. t, e: one dtype. output: that dtype, the shape that the three broadcast to. Errors: the
-    shapes do not fit.""",
+    condition: bool. t, e: the same dtype. output: that dtype, the common broadcast shape. Errors: the shapes do not
+    broadcast.""",
     infer=broadcast,
     scalar=lambda attrs, c, t, e: s.where(c, t, e),
     grad=_grad_select,
@@ -65,7 +66,8 @@ SHAPE_N = OpDef(
     types={"T": ALL, "out_type": INDEX},
     doc="""The shapes of N tensors as integer vectors.
 
-    input: N tensors of one dtype. output: per tensor a vector, int32 or int64 (`out_type`), shape (its rank,).""",
+    input: N tensors of the same dtype. output: for each tensor a vector of its dimensions, int32 or int64 (`out_type`),
+    of shape (its rank,).""",
     infer=lambda c: tuple(Shape((x.ndims,)) for x in c.shapes),
     host=_all_shapes,
     expand=lambda op, *inputs: [SHAPE(x, out_type=op.types["out_type"]) for x in inputs],
@@ -94,9 +96,9 @@ BROADCAST_ARGS = OpDef(
     inputs="s0: T, s1: T",
     outputs="r0: T",
     types={"T": INDEX},
-    doc="""The shape that tensors of two shapes broadcast to.
+    doc="""The shape to which two shapes broadcast.
 
-    s0, s1: shapes as integer vectors of one type. r0: such a vector. Errors: the shapes do not fit.""",
+    s0, s1: shapes, as integer vectors of the same type. r0: such a vector. Errors: the shapes do not broadcast.""",
     infer=_wider_size,
     partial=lambda c: broadcast_shapes(c.as_shape(0), c.as_shape(1)),
     host=lambda call, a, b: np.asarray(_wider(a, b), a.dtype),
@@ -120,7 +122,7 @@ def _stacks(c: Infer) -> Shape:
 
 
 def _widened(x: Tensor, y: Tensor) -> tuple[Any, Any]:
-    """Both stacks with the leading dimensions that they broadcast to."""
+    """Both stacks of matrices, with their leading dimensions broadcast to the common shape."""
     a, b = x.shape, y.shape
     if a.is_fully_defined() and b.is_fully_defined():
         lead = broadcast_shapes(a[:-2], b[:-2]).known()
@@ -167,8 +169,8 @@ BATCH_V2 = OpDef(
     attrs=BATCH_MAT_MUL.attrs,
     doc="""The products of corresponding matrices of two stacks, whose leading dimensions broadcast.
 
-    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
-    number type. output: shape (..., m, n). Errors: the shapes do not fit.""",
+    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; the same
+    number type. output: shape (..., m, n). Errors: the shapes do not match.""",
     infer=_stacks,
     host=_host_batch,
     expand=_expand_batch,
@@ -177,20 +179,20 @@ BATCH_V2 = OpDef(
 )
 
 
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Shape:
-    """The static shape of two that broadcast together. Raises `ShapeError`."""
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Shape:
+    """The static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
-    """The shape, a vector, of two tensors' shapes that broadcast together."""
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
+    """The shape, as an integer vector, to which two shapes given as integer vectors broadcast."""
     graph = graph_of((shape_x, shape_y))
     x, y = graph.to_tensor(shape_x), graph.to_tensor(shape_y)
     return BROADCAST_ARGS(x, y)
 
 
-def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Any]:
-    """The shapes of several tensors of one dtype, as vectors."""
+def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Any]:
+    """The shapes of several tensors of one dtype, as integer vectors of `out_type`."""
     return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
 
 

@@ -1,6 +1,6 @@
-"""Ops whose result's size depends on the data (white paper, Table 1, array operations).
+"""Ops whose output size depends on the data (white paper, Table 1, array operations).
 
-They run on the host. Invariant: the order of results is that of the input.
+They run on the host. Invariant: the results are in the order of the input.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE
 
 
 def _places(x: np.ndarray) -> np.ndarray:
-    """The indices of what is true: the numbers of the elements, taken apart by dimensions."""
+    """The index tuples of the true elements, computed from their flat indices by division."""
     found = np.flatnonzero(x)
     out = np.empty((found.size, x.ndim), np.int64)
-    number = found.astype(np.uint32) if x.size < 1 << 32 else found  # halves what dividing costs
+    number = found.astype(np.uint32) if x.size < 1 << 32 else found  # dividing 32-bit numbers takes half the time
     for i in reversed(range(1, x.ndim)):
         size = number.dtype.type(x.shape[i])
         lines = number // size
@@ -54,7 +54,7 @@ WHERE = OpDef(
     types={"T": (bool_, *REALS)},
     doc="""The indices of the elements that are true (not zero), in row-major order.
 
-    input: bool or a number type, rank n. index: int64, shape (how many, n). Runs on the host.""",
+    input: bool or a number type, rank n. index: int64, shape (count, n). Runs on the host.""",
     infer=lambda c: Shape((None, c.shapes[0].ndims)),
     host=lambda call, x: _places(x),
     grad=NOT_DIFFERENTIABLE,
@@ -63,20 +63,20 @@ WHERE = OpDef(
 
 
 def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where in a vector each different element comes first, in that order; and for each element its place there."""
+    """The ascending indices where distinct elements of a vector first occur; for each element, its index among them."""
     whole = x.dtype.kind in "iu" and x.size > 0
     low, high = (int(x.min()), int(x.max())) if whole else (0, 0)
-    if whole and high - low < 4 * x.size:  # few possible numbers: a table of them
+    if whole and high - low < 4 * x.size:  # there are few possible numbers, so a table of all of them is small
         wide = x if x.itemsize == 8 else x.astype(np.int64)
         number = (wide - low).astype(np.int64, copy=False)
         table = np.empty(high - low + 1, np.int64)
-        table[number[::-1]] = np.arange(x.size - 1, -1, -1)  # the last one written stays: the first in x
+        table[number[::-1]] = np.arange(x.size - 1, -1, -1)  # the last write wins: it is the first occurrence in x
         first = table[number]
         is_first = first == np.arange(x.size)
         place = np.cumsum(is_first) - 1
         return np.flatnonzero(is_first), place[first]
     _, start, inverse = np.unique(x, return_index=True, return_inverse=True)
-    order = np.argsort(start)  # by first occurrence
+    order = np.argsort(start)  # in the order of first occurrence
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
     return start[order], rank[inverse.reshape(-1)]
@@ -92,9 +92,9 @@ UNIQUE = OpDef(
     inputs="x: T",
     outputs="y: T, idx: out_idx",
     types={"T": ALL, "out_idx": INDEX},
-    doc="""The different elements of a vector, in the order of their first occurrence.
+    doc="""The distinct elements of a vector, in the order of their first occurrence.
 
-    x: a vector of any dtype. y: the elements; idx: for each element of x its place in y (`out_idx`: int32 or
+    x: a vector of any dtype. y: the distinct elements. idx: for each element of x its index in y (`out_idx`: int32 or
     int64). Runs on the host.""",
     infer=lambda c: (Shape((None,)), with_rank(c, 0, 1)),
     host=_host_unique,
@@ -106,7 +106,7 @@ UNIQUE = OpDef(
 
 @record
 class DynamicPartitionAttrs:
-    """`num_partitions`: how many tensors come out."""
+    """`num_partitions`: the number of outputs."""
 
     num_partitions: int
 
@@ -132,8 +132,8 @@ def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tupl
     return tuple(rows.take(np.flatnonzero(place == k), axis=0) for k in range(n))
 
 
-def _grad_partition(op: Operation, *dys: Any) -> Any:
-    """The rows' numbers go through the same partition, so stitching by them undoes it."""
+def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
+    """Partitions the row numbers in the same way, and stitches the gradients by them, which restores the order."""
     data, which = op.inputs
     shape = SHAPE(which, out_type=int32)
     number = RESHAPE(RANGE(np.int32(0), product(shape), np.int32(1)), shape)
@@ -141,7 +141,8 @@ def _grad_partition(op: Operation, *dys: Any) -> Any:
     return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
 
 
-def product(vector: Any) -> Any:
+def product(vector: Tensor) -> Any:
+    """The product of the elements of a vector, as a scalar tensor."""
     return PROD(vector, np.int32(0))
 
 
@@ -151,10 +152,10 @@ DYNAMIC_PARTITION = OpDef(
     outputs="outputs: num_partitions*T",
     types={"T": ALL},
     attrs=DynamicPartitionAttrs,
-    doc="""Deals the rows of a tensor out to `num_partitions` tensors: row i goes to outputs[partitions[i]].
+    doc="""Distributes the rows of a tensor to `num_partitions` outputs: row i goes to outputs[partitions[i]].
 
     data: any dtype; its shape begins with that of partitions. partitions: int32 in [0, num_partitions). Each
-    output: rows in their order, shape (how many, the rest of data's shape). Errors: a partition out of range.
+    output: the rows in their order, shape (count, the rest of data's shape). Errors: a partition is out of range.
     Runs on the host.""",
     infer=_partition_shapes,
     host=_host_partition,
@@ -202,8 +203,9 @@ DYNAMIC_STITCH = OpDef(
     types={"T": ALL},
     doc="""Puts rows from several tensors into one: merged[indices[m][i]] = data[m][i]; a later one wins.
 
-    indices: int32 tensors. data: as many of one dtype, each shape beginning with that of its indices, the rest
-    equal. merged: as many rows as the largest index says. Errors: a negative index. Runs on the host.""",
+    indices: int32 tensors. data: as many tensors of one dtype; the shape of each begins with that of its indices, and
+    the rest is equal. merged: the number of rows is the largest index plus one. Errors: an index is negative. Runs on
+    the host.""",
     infer=_stitched,
     host=_host_stitch,
     grad=_grad_stitch,
@@ -213,23 +215,24 @@ DYNAMIC_STITCH = OpDef(
 
 
 class Unique(NamedTuple):
-    """The different elements, and for each input its place among them."""
+    """The distinct elements, and for each input element its index among them."""
 
     y: Any
     idx: Any
 
 
-def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Unique:
-    """The different elements of a vector in the order of first occurrence, and each element's place among them."""
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
+    """The distinct elements of a vector in the order of first occurrence, and each element's index among them."""
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
 
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """With x and y: elements of x where the condition holds, of y elsewhere (see `Select`). Without: the
-    indices of the true elements, int64 of shape (how many, rank). Errors: only one of x and y; shapes that do
-    not fit.
+    """Selects elements of x where the condition is true and of y elsewhere (see `Select`).
+
+    Without x and y the result holds the indices of the true elements, int64 of shape (count, rank). Errors: only one
+    of x and y is given, or the shapes do not match.
     """
     if (x is None) != (y is None):
         raise InvalidArgumentError("where takes both x and y, or neither")
@@ -237,10 +240,10 @@ def where(
 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Any:
-    """The elements (or slices) of `tensor` where `mask` is true, one after the other.
+    """The elements (or slices) of `tensor` where `mask` is true, in their order.
 
-    mask: bool of known rank k >= 1; its shape must be that of tensor's dimensions from `axis` (0) on. Result:
-    those k dimensions become one. Errors: the shapes do not fit.
+    mask: bool of known rank k >= 1; its shape equals that of tensor's dimensions from `axis` (by default 0) on. In the
+    result, one dimension replaces these k dimensions. Errors: the shapes do not match.
     """
     graph = graph_of((tensor, mask))
     x, m = graph.to_tensor(tensor), graph.to_tensor(mask)
@@ -256,7 +259,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
 
 
 def _flattened(x: Tensor, axis: int, count: int) -> Any:
-    """`x` with `count` dimensions from `axis` on made one."""
+    """`x` reshaped so that one dimension replaces the `count` dimensions from `axis` on."""
     if count == 1:
         return x
     dims = x.shape.dims
@@ -267,10 +270,10 @@ def _flattened(x: Tensor, axis: int, count: int) -> Any:
     return RESHAPE(x, CONCAT(np.int32(0), [shape[:axis], middle, shape[axis + count :]]))
 
 
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
-    """Rows that are true up to their length: mask[..., j] = j < lengths[...].
+def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
+    """Boolean rows that are true up to the given length: mask[..., j] = j < lengths[...].
 
-    lengths: integers, any shape. maxlen: the size of the last dimension, by default the largest length.
+    lengths: integers, any shape. maxlen: the size of the last dimension; by default the largest length.
     """
     t = graph_of((lengths, maxlen)).to_tensor(lengths)
     with t.graph.name_scope(name or "SequenceMask"):
@@ -285,10 +288,10 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, na
         return mask if wanted.is_bool else cast_to(mask, wanted)
 
 
-def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
-    """Grids of coordinates: N vectors make N tensors of rank N.
+def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
+    """Coordinate grids: N vectors become N tensors of rank N.
 
-    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Errors: another indexing.
+    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Errors: another value of indexing.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs or indexing not in ("xy", "ij"):
@@ -319,7 +322,7 @@ def _grid_shape(vectors: Sequence[Any]) -> Any:
 PARALLEL_DYNAMIC_STITCH = replace(
     DYNAMIC_STITCH,
     name="ParallelDynamicStitch",
-    doc=DYNAMIC_STITCH.doc.replace("a later one wins", "of two for one place, here the later one wins"),
+    doc=DYNAMIC_STITCH.doc.replace("a later one wins", "of two rows for one index, here the later one wins"),
     api="",
 )
 

@@ -1,3 +1,3 @@
-"""Save and restore as ops, and the formats of checkpoints: ours and TensorFlow's two."""
+"""Save and restore ops, and the checkpoint formats: tfnb's own and TensorFlow's two."""
 
 FAMILIES = ("save_restore",)

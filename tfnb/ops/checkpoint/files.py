@@ -1,9 +1,9 @@
-"""Checkpoints on disk: written whole, merged, removed and read (OSDI'16, section 4.3).
+"""Checkpoints on disk: writing, merging, removal and reading (OSDI'16, section 4.3).
 
 The index `PREFIX.index` names the shards `PREFIX.data-00000-of-00001-TOKEN.safetensors`, and for each tensor its dtype,
-shape, parts and their CRC32C. Shards are on disk before the index takes its name, and a shard's name is never used
-again. Invariants: at any moment the index, if there is one, tells a complete checkpoint; what is removed was named by
-an index of the very same prefix, in the form that a save of that prefix gives to names, or is a scratch folder.
+shape, parts and their CRC32C. Shards are on disk before the index gets its name, and the name of a shard is never
+reused. Invariants: whenever an index exists, it describes a complete checkpoint. A file is removed only if an index of
+the same prefix names it in the form that a save of this prefix gives to names, or if it is a scratch folder.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ __all__ = [
     "write_checkpoint",
 ]
 
-_PATIENCE = 2.0  # seconds that a save waits for another one that replaces an index of the same folder
-_ATTEMPTS = 50  # to read a checkpoint that saves replace meanwhile
-_NEW_INDEX, _OLD_INDEX = "index", "old"  # files in a scratch folder
-Item = tuple[str, str, np.ndarray]  # name, "" or "full shape and slice" as SaveV2 takes them, value
+_PATIENCE = 2.0  # seconds that a save waits for another one that replaces an index in the same folder
+_ATTEMPTS = 50  # attempts to read a checkpoint while saves replace it
+_NEW_INDEX, _OLD_INDEX = "index", "old"  # the names of files in a scratch folder
+Item = tuple[str, str, np.ndarray]  # (name, "" or "full shape and slice" as in SaveV2, value)
 
 
 def _crc(array: np.ndarray) -> int:
@@ -60,7 +60,7 @@ def _crc(array: np.ndarray) -> int:
 
 
 def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> Any:
-    """(full shape, start, shape) of "10 4 0,5:-"; (None, None, None) of ""."""
+    """(full shape, start, shape) from a text such as "10 4 0,5:-"; (None, None, None) from ""."""
     if not text:
         return None, None, None
     *dims, spec = text.split(" ")
@@ -82,10 +82,10 @@ def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> A
 
 
 def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
-    """Writes the tensors as one shard and then the index, and removes what the index before named.
+    """Writes the tensors as one shard, then the index, and removes the shards of the previous index.
 
-    Missing folders are made. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full), ...; a checkpoint
-    that was there before is then untouched.
+    Missing folders are created. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full) and similar
+    errors, which leave an earlier checkpoint unchanged.
     """
     entries: dict[str, Entry] = {}
     stored: dict[str, np.ndarray] = {}
@@ -112,10 +112,10 @@ def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
 
 
 def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[str, str]]) -> None:
-    """Gives shards, and then the index, their names. `made`: the path of each shard now, and its name.
+    """Renames the shards and then the index to their final names. `made`: current path and final name of each shard.
 
-    The scratch folder holds the new index until it has its name, and then the one before: from these `sweep` knows the
-    shards that nobody needs if this process is killed in between.
+    The scratch folder contains the new index until it is renamed, and after that the previous one. From these, `sweep`
+    finds the shards that are not needed if this process is killed in between.
     """
     folder = os.path.dirname(prefix)
     new, old = scratch.file(_NEW_INDEX), scratch.file(_OLD_INDEX)
@@ -146,10 +146,10 @@ def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[s
 
 @contextlib.contextmanager
 def _sole_writer(folder: str) -> Iterator[None]:
-    """Keeps other saves from replacing an index of this folder meanwhile, so that each removes what it replaced.
+    """Prevents other saves from replacing an index of this folder, so that each removes exactly what it replaced.
 
-    Where the folder cannot be locked, or somebody holds its lock for long, the save goes on. Then two saves of one
-    prefix at the same moment may leave a shard that no index names.
+    When the folder cannot be locked, or another process holds the lock for long, the save continues without it. In that
+    case two simultaneous saves of one prefix may leave a shard that no index names.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -168,14 +168,14 @@ def _sole_writer(folder: str) -> Iterator[None]:
 
 
 def _own_index(prefix: str) -> Index | None:
-    """The index of a checkpoint of ours; None when there is none, or one that cannot be understood."""
+    """The index of a checkpoint of tfnb; None when there is none, or when it is not valid."""
     with contextlib.suppress(OpError):
         return parse_index(index_path(prefix), read_index(prefix))
     return None
 
 
 def _remove_shards(prefix: str, before: Index | None, now: Index | None) -> None:
-    """Removes the shards that one index of a prefix named, and the other does not."""
+    """Removes the shards that one index of a prefix names and the other does not."""
     keep = set() if now is None else {name for name, _ in now.shards}
     for name in () if before is None else shards_of(prefix, before):
         if name not in keep:
@@ -188,7 +188,7 @@ def _remove(path: str) -> None:
 
 
 def sweep(folder: str) -> None:
-    """Removes what killed saves left in a folder: their scratch folders, and shards that only these know of."""
+    """Removes what killed saves left in a folder: scratch folders, and shards that only these refer to."""
     for scratch in abandoned(folder):
         prefix = scratch.rpartition(".tmp-")[0]
         for name in (_NEW_INDEX, _OLD_INDEX):
@@ -201,9 +201,9 @@ def sweep(folder: str) -> None:
 
 
 def remove_own_checkpoint(prefix: str) -> None:
-    """Deletes a checkpoint of ours, the index first; nothing happens when there is none.
+    """Deletes a checkpoint of tfnb, the index first. Does nothing when there is none.
 
-    A file `PREFIX.index` that is no index of ours stays, and of the shards those that no save of this prefix wrote.
+    A file `PREFIX.index` that is not an index of tfnb is kept, and so are shards that no save of this prefix wrote.
     """
     index = _own_index(prefix)
     if index is None:
@@ -212,15 +212,15 @@ def remove_own_checkpoint(prefix: str) -> None:
         with os_errors(prefix), Scratch(prefix) as scratch:
             os.replace(index_path(prefix), scratch.file(_OLD_INDEX))
             _remove_shards(prefix, index, None)
-    except OpError:  # the disk has no room for a scratch folder
+    except OpError:  # the disk has no space for a scratch folder
         _remove(index_path(prefix))
         _remove_shards(prefix, index, None)
 
 
 def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: bool = True) -> None:
-    """One checkpoint of several that were written side by side; their shards move with `delete_old`.
+    """Merges checkpoints into one at `destination`; with `delete_old` their shards are moved instead of copied.
 
-    Raises `InvalidArgumentError` when a tensor is in two of them with different shapes.
+    Raises `InvalidArgumentError` when two of them contain a tensor of the same name with different shapes.
     """
     parts = [Checkpoint(p) for p in prefixes]
     make_folder(os.path.dirname(destination))
@@ -236,7 +236,7 @@ def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: boo
 def _merged(
     parts: Sequence[Checkpoint], destination: str, scratch: Scratch, delete_old: bool
 ) -> tuple[Index, list[tuple[str, str]]]:
-    """The index of all parts, and where each of its shards is now and what it will be called."""
+    """The index of all parts, and for each shard its current path and its future name."""
     total = sum(len(p.index.shards) for p in parts)
     shards: list[tuple[str, int]] = []
     made: list[tuple[str, str]] = []
@@ -257,12 +257,12 @@ def _merged(
                 source = copy
             made.append((source, shard_name(destination, len(shards), total, scratch.token)))
             shards.append((made[-1][1], size))
-        for name, told in part.index.entries.items():
-            moved = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in told.parts)
+        for name, entry in part.index.entries.items():
+            moved = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in entry.parts)
             before = entries.get(name)
-            if before is not None and (before.dtype, before.shape) != (told.dtype, told.shape):
+            if before is not None and (before.dtype, before.shape) != (entry.dtype, entry.shape):
                 raise InvalidArgumentError(f"{name} has two shapes or dtypes in the parts of {destination}")
-            entries[name] = Entry(told.dtype, told.shape, (() if before is None else before.parts) + moved)
+            entries[name] = Entry(entry.dtype, entry.shape, (() if before is None else before.parts) + moved)
     return Index(shards, entries), made
 
 
@@ -270,13 +270,13 @@ def _merged(
 
 
 class Checkpoint:
-    """A checkpoint on disk, by its prefix; the index is read at once, tensors when they are asked for.
+    """A checkpoint on disk. The constructor reads the index; tensors are read on request.
 
-    All tensors are of one save, also when another one replaces the checkpoint meanwhile. Raises `NotFoundError` when
-    there is none, `DataLossError` when index or shards are damaged.
+    All tensors come from the same save, even if another save replaces the checkpoint meanwhile. Raises `NotFoundError`
+    when there is no checkpoint, and `DataLossError` when index or shards are damaged.
     """
 
-    _last: tuple[tuple[str, Part], np.ndarray] | None = None  # the part read last; slices are read one after the other
+    _last: tuple[tuple[str, Part], np.ndarray] | None = None  # the last part read, since slices are read in sequence
 
     def __init__(self, prefix: str) -> None:
         self.prefix, self.folder = prefix, os.path.dirname(prefix)
@@ -285,24 +285,24 @@ class Checkpoint:
             self.index = parse_index(index_path(prefix), data)
             self._shards = Shards(prefix, self.folder, self.index.shards)
             read, data = data, data if self._shards.is_complete else read_index(prefix)
-            if data == read:  # nobody replaced it: if shards are missing, they are lost
+            if data == read:  # the index has not been replaced, so missing shards are lost
                 break
         self.entries = self.index.entries
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the index says, as values of JSON."""
+        """The contents of the index, as values of JSON."""
         return self.index.content()
 
     def entry(self, name: str) -> Entry:
-        """Raises `NotFoundError` for a tensor that is not there."""
+        """The entry of a tensor. Raises `NotFoundError` when the checkpoint does not contain the tensor."""
         found = self.entries.get(name)
         if found is None:
             raise NotFoundError(f"Key {name} not found in checkpoint {self.prefix}")
         return found
 
     def read(self, name: str, shape_and_slice: str = "") -> np.ndarray:
-        """The tensor, or the slice of it that RestoreV2's text tells. Raises `DataLossError` when it is damaged."""
+        """The tensor, or the slice described as in RestoreV2. Raises `DataLossError` when it is damaged."""
         entry = self.entry(name)
         full, start, shape = _parse_slice(name, shape_and_slice, None)
         if full is None:
@@ -314,7 +314,7 @@ class Checkpoint:
         return self._slice(name, entry, start, shape)
 
     def verify(self, names: Iterable[str] | None = None) -> None:
-        """Reads the tensors (default: all) and raises `DataLossError` for the first that is damaged."""
+        """Reads the tensors (by default all) and raises `DataLossError` for the first damaged one."""
         for name in self.entries if names is None else names:
             self._whole(name, self.entry(name))
 
@@ -324,7 +324,7 @@ class Checkpoint:
         return self._slice(name, entry, (0,) * len(entry.shape), entry.shape)
 
     def _slice(self, name: str, entry: Entry, start: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-        """A slice out of the parts that it meets; the others are not read."""
+        """A slice, assembled from the parts that it overlaps; the other parts are not read."""
         met = []
         covered = 0
         for p in entry.parts:
@@ -351,7 +351,7 @@ class Checkpoint:
         return found
 
     def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
-        """Are the bytes of these parts there? Asked before memory is taken for the whole."""
+        """Raises unless the bytes of these parts exist; called before memory for the whole is allocated."""
         for p in parts:
             self._shards.check(p.shard, p.key, entry.dtype, p.shape)
 

@@ -1,8 +1,8 @@
-"""The index of a checkpoint: which shards there are, and which tensors and parts stand in them (OSDI'16, section 4.3).
+"""The index of a checkpoint: its shards, and the tensors and parts that they contain (OSDI'16, section 4.3).
 
-A line of JSON in exactly the form in which it is written here, with a CRC32C. One reader, `Text`, takes it apart piece
-by piece, so nothing is built before it has been found to be what must stand there. Invariant: an `Index` that was read
-fits together: parts lie inside their tensor, and shards are plain names of files beside the index.
+The index is a line of JSON, in exactly the form that this module writes, with a CRC32C. Only the class `Text` parses
+it, piece by piece, so no object is built from text that has not been verified. Invariant: an `Index` that was read is
+consistent: parts lie inside their tensor, and shards are plain names of files beside the index.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ __all__ = [
     "shards_of",
 ]
 
-MAX_INDEX_BYTES = 1 << 26  # of the index file, and of the header of a shard
-MAX_PARTS = 1 << 16  # parts of tensors, and tensors, in one checkpoint: a part takes half a kilobyte of memory
+MAX_INDEX_BYTES = 1 << 26  # the most bytes of the index file, and of the header of a shard
+MAX_PARTS = 1 << 16  # the most parts of tensors, and tensors, in a checkpoint: a part takes half a kilobyte of memory
 MAX_SHARDS = 1 << 16
-MAX_DIMENSIONS = 32  # as NumPy's arrays have in all its versions
-_LARGEST = 1 << 62  # bytes of a tensor: more than any file has, and still a 64-bit number
+MAX_DIMENSIONS = 32  # the limit that all versions of NumPy support
+_LARGEST = 1 << 62  # bytes of a tensor: more than any file has, but still a 64-bit number
 _FORMAT = "tfnb checkpoint 1"
 _DTYPES = {d.name: d for d in ALL}
 
 
 @record
 class Part:
-    """A block of a tensor: where it begins, its shape, shard number, key in the shard and CRC32C."""
+    """A block of a tensor: its start, shape, shard number, key in the shard, and CRC32C."""
 
     start: tuple[int, ...]
     shape: tuple[int, ...]
@@ -61,7 +61,7 @@ class Part:
 
 @record
 class Entry:
-    """A tensor of a checkpoint."""
+    """A tensor of a checkpoint: its dtype, shape and parts."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -69,23 +69,24 @@ class Entry:
 
 
 def index_path(prefix: str) -> str:
+    """The path of the index of the checkpoint with this prefix."""
     return prefix + ".index"
 
 
 def shard_name(prefix: str, number: int, count: int, token: str) -> str:
-    """The name of a shard; the token is a random one of the save, so no name is ever used again."""
+    """The name of a shard; the token is random for each save, so no name is ever reused."""
     return f"{os.path.basename(prefix)}.data-{number:05d}-of-{count:05d}-{token}.safetensors"
 
 
 @record
 class Index:
-    """The shards as names of files and their sizes in bytes, and the tensors by name."""
+    """The shards as file names with their sizes in bytes, and the tensors by name."""
 
     shards: Sequence[tuple[str, int]]
     entries: Mapping[str, Entry]
 
     def content(self) -> dict[str, Any]:
-        """What the file says, as values of JSON."""
+        """The contents of the file, as values of JSON."""
         tensors = {
             name: {
                 "dtype": e.dtype.name,
@@ -110,7 +111,7 @@ class Index:
         }
 
     def to_bytes(self) -> bytes:
-        """The content of the file. Raises `InvalidArgumentError` for one that would be too large to be read back."""
+        """The bytes of the file. Raises `InvalidArgumentError` for an index that would be too large to be read."""
         parts = sum(len(e.parts) for e in self.entries.values())
         if max(parts, len(self.entries)) > MAX_PARTS or len(self.shards) > MAX_SHARDS:
             raise InvalidArgumentError(
@@ -131,7 +132,7 @@ def _crc32c(data: bytes | memoryview) -> int:
 
 
 def shards_of(prefix: str, index: Index) -> list[str]:
-    """The names of the shards that a save of this very prefix wrote; an index may name others too."""
+    """The names of the shards that saves of this prefix wrote; an index may name others too."""
     own = re.compile(re.escape(os.path.basename(prefix)) + r"\.data-\d{5,}-of-\d{5,}-([0-9a-f]{8}){1,2}\.safetensors")
     return [name for name, _ in index.shards if own.fullmatch(name)]
 
@@ -140,7 +141,7 @@ def shards_of(prefix: str, index: Index) -> list[str]:
 
 
 def read_bounded(path: str, limit: int, what: str) -> bytes:
-    """The content of a regular file. Raises `DataLossError` if it has more than `limit` bytes, `NotFoundError`, ..."""
+    """The bytes of a regular file. Raises `DataLossError` if there are more than `limit`, `NotFoundError`, ..."""
     with os_errors(path):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(handle, "rb") as file:
@@ -153,7 +154,7 @@ def read_bounded(path: str, limit: int, what: str) -> bytes:
 
 
 def read_index(prefix: str) -> bytes:
-    """The bytes of a checkpoint's index. Raises `NotFoundError`, `DataLossError` when it is too large."""
+    """The bytes of a checkpoint's index. Raises `NotFoundError`, or `DataLossError` when it is too large."""
     path = index_path(prefix)
     if not os.path.exists(path):
         raise NotFoundError(f"there is no checkpoint {prefix} (no file {path})")
@@ -175,23 +176,23 @@ _END_PARTS, _END = re.compile(r"\]\}"), re.compile(r"\}\}")
 
 
 class Text:
-    """Takes a text of JSON apart from its beginning to its end. Raises `DataLossError` with the place."""
+    """A parser of JSON text from beginning to end. Raises `DataLossError` with the position."""
 
     def __init__(self, path: str, data: bytes, begin: int, end: int, what: str) -> None:
         self._path, self._begin, self._what = path, begin, what
         self._at = 0
-        self._counts: dict[str, tuple[int, ...]] = {"": ()}  # shapes come again and again
+        self._counts: dict[str, tuple[int, ...]] = {"": ()}  # the same shapes occur many times
         try:
             self._text = str(memoryview(data)[begin:end], "ascii")
         except UnicodeDecodeError as e:
             raise DataLossError(f"{path}, byte {begin + e.start}: {what} is damaged: it is not ASCII") from None
 
     def fail(self, problem: str) -> DataLossError:
-        """The error of the place reached so far, to be raised."""
+        """The error to raise for the current position."""
         return DataLossError(f"{self._path}, byte {self._begin + self._at}: {self._what} is damaged: {problem}")
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """What must stand here."""
+        """Consumes a match of the pattern, which is required at the current position."""
         found = pattern.match(self._text, self._at)
         if found is None:
             there = self._text[self._at : self._at + 40]
@@ -200,7 +201,7 @@ class Text:
         return found
 
     def goes_on(self, close: str, first: bool) -> bool:
-        """Does another member of a list or object come, before the bracket `close`?"""
+        """True if another member of a list or object follows, False at the bracket `close`."""
         if self._text.startswith(close, self._at):
             return False
         if not first:
@@ -208,7 +209,7 @@ class Text:
         return True
 
     def string(self) -> str:
-        """A string, which must stand here."""
+        """Consumes a string, which is required at the current position."""
         if not self._text.startswith('"', self._at):
             raise self.fail(f"{self._text[self._at : self._at + 40]!r} stands where a string must stand")
         try:
@@ -218,20 +219,20 @@ class Text:
         return str(found)
 
     def counts(self, text: str) -> tuple[int, ...]:
-        """The numbers of a list, told by its text."""
+        """The numbers of a list, from its text."""
         known = self._counts.get(text)
         if known is None:
             known = self._counts[text] = tuple(map(int, text.split(",")))
         return known
 
     def end(self) -> None:
-        """Nothing but white space may follow."""
+        """Requires that only white space follows."""
         if self._text[self._at :].strip(" \n"):
             raise self.fail("something stands behind the end")
 
 
 def parse_index(path: str, data: bytes) -> Index:
-    """The index of which these are the bytes. Raises `DataLossError` when it is damaged or does not fit together."""
+    """Parses the bytes of an index. Raises `DataLossError` when they are damaged or inconsistent."""
     outer, end = _OUTER.match(data), data.rstrip(b"\n ").rfind(b"}")
     if outer is None or end < outer.end() or not data.endswith((b"}\n", b"}")):
         raise DataLossError(f"{path} is truncated, damaged, or no index of tfnb's")
@@ -239,9 +240,9 @@ def parse_index(path: str, data: bytes) -> Index:
         raise DataLossError(f"{path}: the checksum of the index does not match: the file is damaged")
     text = Text(path, data, outer.end(), end, "the index")
     text.take(_HEAD)
-    told = text.string()
-    if told != _FORMAT:
-        raise DataLossError(f"{path} has the format {told!r}, known is {_FORMAT!r}")
+    version = text.string()
+    if version != _FORMAT:
+        raise DataLossError(f"{path} has the format {version!r}, known is {_FORMAT!r}")
     text.take(_SHARDS)
     shards: list[tuple[str, int]] = []
     while text.goes_on("]", not shards):
@@ -266,7 +267,7 @@ def parse_index(path: str, data: bytes) -> Index:
 
 
 def _plain_name(text: Text, name: str) -> str:
-    """The name of a file beside the index, and of no other file."""
+    """The name, checked to be that of a file in the same folder as the index."""
     try:
         plain = name == os.path.basename(name) and name not in ("", ".", "..") and b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
@@ -277,7 +278,7 @@ def _plain_name(text: Text, name: str) -> str:
 
 
 class _Entries:
-    """Reads the tensors of an index of `shards` shards."""
+    """A parser of the tensors of an index with `shards` shards."""
 
     def __init__(self, text: Text, shards: int) -> None:
         self._text = text

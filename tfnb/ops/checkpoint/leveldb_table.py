@@ -1,7 +1,7 @@
-"""Sorted tables in LevelDB's format, protobuf messages without their definitions, names of slices in order.
+"""Sorted tables in LevelDB's format, protobuf messages without their definitions, and ordered names of slices.
 
-What TensorFlow's checkpoints are made of. Invariants: a block that is given passed its checksum; nothing is taken that
-the data do not hold; what is wrong raises `DamagedError`, which the caller turns into an error with the file's name.
+TensorFlow's checkpoints consist of these. Invariants: a block is used only if its checksum matches; no more memory is
+allocated than the data contain; all errors are `DamagedError`, to which the caller adds the name of the file.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ __all__ = [
     "varint",
 ]
 
-MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)  # the last bytes of such a table
+MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)  # the last bytes of a table
 _FOOTER = 48
-_VARINT_BYTES = 10  # of a number of 64 bits, the largest that there are
-_TRAILER = 5  # behind a block: its kind and its checksum
+_VARINT_BYTES = 10  # the most bytes of a 64-bit number
+_TRAILER = 5  # bytes after a block: its kind and its checksum
 _MAX_KEY = 1 << 16
-_KEYS_BEYOND = 1 << 24  # keys may take so many bytes more than the table, since each tells only what is new in it
-_LARGEST = 1 << 62  # bytes of a tensor
-_LARGEST_FIELD = 15  # the numbers of all fields that checkpoints have are smaller
-MAX_FIELDS = 16 * MAX_PARTS  # of the messages of a table: an entry with shape, place and checksum has a dozen
+_KEYS_BEYOND = 1 << 24  # bytes by which keys may exceed the table, since each stores only its difference to the last
+_LARGEST = 1 << 62  # the most bytes of a tensor
+_LARGEST_FIELD = 15  # the field numbers of all messages in checkpoints are smaller
+MAX_FIELDS = 16 * MAX_PARTS  # fields of all messages of a table; an entry with shape, position and checksum has a dozen
 
 
 class DamagedError(ValueError):
-    """Data that are no table, no message, or none of a checkpoint."""
+    """Raised for data that are not a table, not a message, or not part of a checkpoint."""
 
 
 def crc(data: bytes | np.ndarray) -> int:
@@ -52,7 +52,7 @@ def crc(data: bytes | np.ndarray) -> int:
 
 
 def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """A number of at most 64 bits, seven of them in a byte, and the place behind it."""
+    """A number of at most 64 bits, stored seven bits per byte, and the position after it."""
     value = 0
     for i in range(min(_VARINT_BYTES, end - at)):
         byte = data[at + i]
@@ -68,14 +68,14 @@ def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _block(data: bytes, handle: bytes, at: int, begin: int) -> tuple[bytes, int]:
-    """The block that a handle (offset, size) names, which begins at `begin` or later, and the place behind it."""
+    """The block at a handle (offset, size), which must begin at `begin` or later, and the position after it."""
     offset, at = varint(handle, at, len(handle))
     size, _ = varint(handle, at, len(handle))
     end = offset + size + _TRAILER
     if offset < begin or end > len(data) - _FOOTER:
         raise DamagedError(f"a block from byte {offset} to {end} of {len(data)}, after one that ends at {begin}")
-    (told,) = struct.unpack_from("<I", data, offset + size + 1)
-    if crc(data[offset : offset + size + 1]) != told:
+    (stored,) = struct.unpack_from("<I", data, offset + size + 1)
+    if crc(data[offset : offset + size + 1]) != stored:
         raise DamagedError(f"the checksum of the block at byte {offset} does not match")
     if data[offset + size] != 0:
         raise DamagedError(f"the block at byte {offset} is compressed, which is not understood")
@@ -83,7 +83,7 @@ def _block(data: bytes, handle: bytes, at: int, begin: int) -> tuple[bytes, int]
 
 
 def _pairs(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block; a key tells only where it differs from the one before."""
+    """Yields the keys and values of a block; each key is stored as its difference to the previous one."""
     restarts = int.from_bytes(block[-4:], "little")
     end, at, key = len(block) - 4 - 4 * restarts, 0, b""
     if len(block) < 4 or end < 0:
@@ -100,7 +100,7 @@ def _pairs(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a table; keys rise."""
+    """Yields the keys and values of a table; keys are in ascending order."""
     if len(data) < _FOOTER or not data.endswith(MAGIC):
         raise DamagedError(f"{len(data)} bytes are no table: its end is missing")
     footer = data[-_FOOTER:]
@@ -123,9 +123,9 @@ def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 class Message:
-    """The fields of a protobuf message by their numbers; the caller says of which type each must be.
+    """The fields of a protobuf message by number; the caller determines the type of each.
 
-    most: how many fields the message may have. `size`: how many it has.
+    most: the largest permitted number of fields. `size`: the number of fields.
     """
 
     __slots__ = ("_fields", "size")
@@ -159,19 +159,19 @@ class Message:
         return field in self._fields
 
     def number(self, field: int, default: int = 0) -> int:
-        """The last value of a field of numbers."""
+        """The last value of a numeric field."""
         value = self._fields.get(field, (default,))[-1]
         if isinstance(value, bytes):
             raise DamagedError(f"bytes where field {field} must be a number")
         return value
 
     def signed(self, field: int, default: int = 0) -> int:
-        """The same of a field of type int64."""
+        """The last value of a field of type int64."""
         value = self.number(field, default)
         return value - (1 << 64) if value >> 63 and value > 0 else value
 
     def all_bytes(self, field: int) -> list[bytes]:
-        """All values of a field of bytes, texts or messages."""
+        """All values of a field of bytes, strings or messages."""
         found = []
         for value in self._fields.get(field, ()):
             if isinstance(value, int):
@@ -180,7 +180,7 @@ class Message:
         return found
 
     def one_bytes(self, field: int) -> bytes:
-        """The last value of such a field, which must be there."""
+        """The last value of a field of bytes, strings or messages, which must exist."""
         found = self.all_bytes(field)
         if not found:
             raise DamagedError(f"field {field} is missing")
@@ -188,6 +188,7 @@ class Message:
 
 
 def text_of(data: bytes) -> str:
+    """The bytes decoded as UTF-8. Raises `DamagedError` when they are not valid."""
     try:
         return data.decode()
     except UnicodeDecodeError as e:
@@ -195,7 +196,7 @@ def text_of(data: bytes) -> str:
 
 
 def shape_of(messages: list[bytes], dtype: DType) -> tuple[int, ...]:
-    """The shape that TensorShapeProtos tell, of a tensor of that dtype."""
+    """The shape in the TensorShapeProtos, for a tensor of that dtype."""
     dims = [dim for message in messages for dim in Message(message).all_bytes(2)]
     if len(dims) > MAX_DIMENSIONS:
         raise DamagedError(f"a shape of {len(dims)} dimensions; at most {MAX_DIMENSIONS} are possible")
@@ -209,7 +210,7 @@ def shape_of(messages: list[bytes], dtype: DType) -> tuple[int, ...]:
 
 
 def slice_of(message: bytes, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(start, lengths) of a TensorSliceProto of a tensor of that shape."""
+    """(start, lengths) from a TensorSliceProto for a tensor of that shape."""
     extents = [Message(e) for e in Message(message).all_bytes(1)]
     if len(extents) != len(shape):
         raise DamagedError(f"a slice of {len(extents)} dimensions of a tensor of shape {shape}")
@@ -221,7 +222,7 @@ def slice_of(message: bytes, shape: tuple[int, ...]) -> tuple[tuple[int, ...], t
 
 
 def slice_key(name: str, message: bytes) -> bytes:
-    """The key under which a table has a slice of a tensor: what sorts as name and places do."""
+    """The key of a slice in a table; keys sort by name and by the numbers of the slice."""
     text = name.encode().replace(b"\xff", b"\xff\0").replace(b"\0", b"\0\xff")
     extents = [Message(e) for e in Message(message).all_bytes(1)]
     places = b"".join(_signed(e.signed(1)) + _signed(e.signed(2, -1)) for e in extents)
@@ -230,7 +231,7 @@ def slice_key(name: str, message: bytes) -> bytes:
 
 
 def _signed(value: int) -> bytes:
-    """A number as bytes that sort as numbers do: as many leading ones as there are bytes."""
+    """A number as bytes that sort as numbers do; the count of leading one bits gives the count of bytes."""
     magnitude = value if value >= 0 else ~value
     size = next(n for n in range(1, 11) if magnitude < 1 << (7 * n - 1))
     raw = value.to_bytes(size, "big", signed=True)

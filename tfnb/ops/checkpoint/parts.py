@@ -1,8 +1,8 @@
 """The folder in which several devices write the parts of one sharded save, until the parts are merged.
 
-It is called `PREFIX_temp_TOKEN`, as TensorFlow's; the token is a random one of the saver's graph. Each process that
-writes a part there claims the folder, so that the next save can tell a folder that killed processes left from one where
-a save is at work. Invariant: a process holds one claim for each saver at most, that of the saver's last save.
+As in TensorFlow its name is `PREFIX_temp_TOKEN`, with a random token of the saver's graph. Each process that writes a
+part claims the folder, so that the next save can distinguish a folder left by killed processes from one in use.
+Invariant: a process holds at most one claim per saver, that of the saver's last save.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tfnb.system.scratch import PART_FOLDER, Claim, remove_owners
 
 __all__ = ["claim_folder", "remove_folders"]
 
-_TOKEN = 32  # characters
-_claims: dict[str, Claim] = {}  # by the saver's token
+_TOKEN = 32  # the number of characters in a token
+_claims: dict[str, Claim] = {}  # claims by the saver's token
 _lock = threading.Lock()
 
 
 def claim_folder(prefix: str) -> None:
-    """Makes and claims the folder of a part that will be saved under this prefix; nothing for any other prefix."""
+    """Creates and claims the folder of a part to be saved under this prefix; does nothing for any other prefix."""
     folder = os.path.dirname(prefix)
     if not PART_FOLDER.fullmatch(os.path.basename(folder)):
         return
@@ -32,12 +32,12 @@ def claim_folder(prefix: str) -> None:
         held = _claims.get(folder[-_TOKEN:])
         if held is None or held.folder != folder or not held.is_there():
             _claims[folder[-_TOKEN:]] = Claim(folder)
-            if held is not None:  # a save that failed, or that another process merged
+            if held is not None:  # the claim of a save that failed, or that another process merged
                 held.leave()
 
 
 def remove_folders(prefixes: Iterable[str]) -> None:
-    """Removes the folders in which these parts were; what is still in them besides owner files stays, and they too."""
+    """Removes the folders of these parts with their owner files; a folder that contains other files is kept."""
     for folder in {os.path.dirname(p) for p in prefixes}:
         if not PART_FOLDER.fullmatch(os.path.basename(folder)):
             continue

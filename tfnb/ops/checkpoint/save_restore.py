@@ -1,7 +1,7 @@
 """Save and restore as nodes of a graph (white paper, section 3.3; OSDI'16, section 4.3).
 
-One SaveV2 writes a checkpoint, or one of its shards; RestoreV2 reads tensors by name, and Assign puts them into the
-variables. Invariant: RestoreV2 gives all its tensors, each with a checksum that matched, or fails.
+One SaveV2 writes a checkpoint, or one of its shards; RestoreV2 reads tensors by name, and Assign copies them to the
+variables. Invariant: RestoreV2 returns all its tensors, each with a matching checksum, or fails.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["API", "MERGE_V2", "OPS", "RESTORE_V2", "SAVE_V2", "SHARDED_FILENAME"
 
 @record
 class RestoreAttrs:
-    """What RestoreV2 has beside its dtypes: nothing."""
+    """RestoreV2 has no attributes except its dtypes."""
 
 
 @record
 class MergeAttrs:
-    """`delete_old_dirs`: the parts go, and the folders that sharded saves made for them."""
+    """`delete_old_dirs`: remove the parts, and the folders that sharded saves created for them."""
 
     delete_old_dirs: bool = True
 
@@ -95,9 +95,9 @@ SAVE_V2 = OpDef(
     "",
     """Writes `tensors` to the checkpoint `prefix`: a safetensors shard, and then its index.
 
-    prefix: a scalar; tensor_names, shape_and_slices: vectors of as many strings as there are tensors ("" for a whole
-    tensor, or "10 4 0,5:-": the full shape and start,length of each dimension). Missing folders are made. Errors:
-    PermissionDeniedError, ResourceExhaustedError (disk full), InvalidArgumentError (a name twice).""",
+    prefix: a scalar. tensor_names, shape_and_slices: vectors with one string per tensor ("" for a whole tensor, or "10
+    4 0,5:-" for the full shape and the start,length of each dimension). Missing folders are created. Errors:
+    PermissionDeniedError, ResourceExhaustedError (disk full), InvalidArgumentError (a name occurs twice).""",
     types={"dtypes": ALL},
     infer=no_outputs,
     host=_save,
@@ -109,10 +109,10 @@ RESTORE_V2 = OpDef(
     "RestoreV2",
     "prefix: string, tensor_names: string, shape_and_slices: string",
     "tensors: [dtypes]",
-    """Reads tensors of the checkpoint `prefix` by name, as SaveV2 wrote them; checksums are compared first.
+    """Reads tensors of the checkpoint `prefix` by the names that SaveV2 used, after verifying their checksums.
 
-    Errors: NotFoundError (no checkpoint, no such tensor), DataLossError (damaged), InvalidArgumentError (other dtype).
-    The outputs' shapes are not known before.""",
+    Errors: NotFoundError (no checkpoint, or no such tensor), DataLossError (damaged), InvalidArgumentError (another
+    dtype). The output shapes are unknown until the op runs.""",
     types={"dtypes": ALL},
     attrs=RestoreAttrs,
     infer=_restored_shapes,
@@ -126,7 +126,7 @@ MERGE_V2 = OpDef(
     "MergeV2Checkpoints",
     "checkpoint_prefixes: string, destination_prefix: string",
     "",
-    """Makes one checkpoint of those that several SaveV2 wrote: their shards move, one index is written.
+    """Merges checkpoints of several SaveV2 ops into one: moves their shards and writes one index.
 
     checkpoint_prefixes: a vector; destination_prefix: a scalar.""",
     attrs=MergeAttrs,
@@ -140,7 +140,7 @@ SHARDED_FILENAME = OpDef(
     "ShardedFilename",
     "basename: string, shard: int32, num_shards: int32",
     "filename: string",
-    "The prefix of a shard, scalars in and out: basename-00001-of-00004.",
+    "The prefix of a shard, such as basename-00001-of-00004; inputs and output are scalars.",
     infer=scalar_shape,
     host=_sharded,
     grad=NOT_DIFFERENTIABLE,

@@ -1,8 +1,8 @@
-"""A shard of a checkpoint: a safetensors file, that is, a JSON header and the bytes of tensors one after the other.
+"""A shard of a checkpoint: a safetensors file, which is a JSON header followed by the bytes of tensors.
 
-Written and read here, since the library's writer copies every tensor and holds Python's lock meanwhile, so that the
-steps of a training beside it would wait, and its reader maps the file, so that one that is cut short while it is read
-kills the process. Invariant: what is read stands where the header says, inside the file, and no two tensors overlap.
+It is written and read here instead of by the library: the library's writer copies every tensor and holds Python's
+global lock meanwhile, which blocks concurrent training steps, and its reader maps the file, so a file that is truncated
+during reading kills the process. Invariant: values are inside the file as the header says, and no two overlap.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tfnb.types import DType
 
 __all__ = ["Shards", "from_stored", "read_at", "to_stored", "write_shard"]
 
-_PIECE = 1 << 22  # bytes written or read at once
-_KEPT_OPEN = 256  # shards of one checkpoint: a process may have about 1,000 files open
+_PIECE = 1 << 22  # the number of bytes written or read at once
+_KEPT_OPEN = 256  # the most shards of a checkpoint kept open: a process may have about 1,000 open files
 _TYPES = {
     "f8": "F64",
     "f4": "F32",
@@ -42,14 +42,14 @@ _TYPES = {
     "u1": "U8",
     "b1": "BOOL",
 }
-_Place = tuple[str, tuple[int, ...], int, int]  # dtype, shape, first byte and the byte behind the last, in the file
+_Place = tuple[str, tuple[int, ...], int, int]  # dtype, shape, first byte and end of the bytes in the file
 
 
-# ---- values as a shard holds them ----------------------------------------------------------------
+# ---- conversion of values to stored form ----------------------------------------------------------
 
 
 def to_stored(array: np.ndarray) -> np.ndarray:
-    """The value in a dtype that safetensors has: strings as lengths and bytes, complex numbers as pairs."""
+    """Converts a value to a dtype of safetensors: strings to lengths and bytes, complex numbers to pairs."""
     if array.dtype == object:
         parts = [bytes(x) for x in array.reshape(-1)]
         lengths = np.array([len(p) for p in parts], "<i8").tobytes()
@@ -61,7 +61,7 @@ def to_stored(array: np.ndarray) -> np.ndarray:
 
 
 def from_stored(data: np.ndarray, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-    """The inverse of `to_stored` for the bytes of a value. Raises `ValueError` when they are no such value."""
+    """The inverse of `to_stored`. Raises `ValueError` when the bytes are not such a value."""
     if not dtype.is_string:
         if dtype.is_bool and data.size and int(data.max()) > 1:
             raise ValueError("a bool is neither 0 nor 1")
@@ -82,7 +82,7 @@ def from_stored(data: np.ndarray, dtype: DType, shape: tuple[int, ...]) -> np.nd
 
 
 def _form(dtype: DType, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...] | None]:
-    """The dtype and shape under which a shard has such a value; strings have any length."""
+    """The stored dtype and shape of a value; strings have any length."""
     if dtype.is_string:
         return "U8", None
     if dtype.is_complex:
@@ -94,7 +94,7 @@ def _form(dtype: DType, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...] | 
 
 
 def write_shard(path: str, stored: Mapping[str, np.ndarray]) -> None:
-    """Writes a new file and puts it on disk. Raises `OSError`, `InvalidArgumentError` for too large a header."""
+    """Writes a new file and syncs it to disk. Raises `OSError`, or `InvalidArgumentError` for too large a header."""
     header: dict[str, Any] = {}
     at = 0
     for name, array in stored.items():
@@ -119,17 +119,17 @@ def write_shard(path: str, stored: Mapping[str, np.ndarray]) -> None:
 
 
 class Shards:
-    """The shards of a checkpoint in a folder, opened at once, so that they stay readable when a save replaces them.
+    """The shards of a checkpoint in a folder, all opened at once, so that they stay readable if a save replaces them.
 
-    What a shard lacks is told when a value of it is read: `NotFoundError` (no file), `DataLossError` (damaged, another
-    size than the index says, no regular file), `PermissionDeniedError`, ...
+    Errors of a shard are raised when one of its values is read: `NotFoundError` (no file), `DataLossError` (damaged, a
+    size other than in the index, not a regular file), `PermissionDeniedError`, ...
     """
 
     def __init__(self, prefix: str, folder: str, shards: Sequence[tuple[str, int]]) -> None:
         self._prefix, self._folder, self._shards = prefix, folder, shards
         self._places: dict[int, dict[str, _Place]] = {}
         self._handles: dict[int, int] = {}
-        self.is_complete = True  # were all there?
+        self.is_complete = True  # false if a shard could not be opened
         weakref.finalize(self, _close_all, self._handles)
         for number in range(min(len(shards), _KEPT_OPEN)):
             try:
@@ -137,7 +137,7 @@ class Shards:
             except NotFoundError:
                 self.is_complete = False
             except (OSError, DataLossError):
-                continue  # told when it is read
+                continue  # the error is raised when a value is read
 
     def path(self, number: int) -> str:
         return os.path.join(self._folder, self._shards[number][0])
@@ -161,7 +161,7 @@ class Shards:
         raise DataLossError(f"{path} has {found.st_size} bytes, the index says {size}: truncated?")
 
     def check(self, number: int, key: str, dtype: DType, shape: tuple[int, ...]) -> None:
-        """Raises what `read` would raise, as far as it can be known without reading the value."""
+        """Raises the errors of `read`, as far as they can be detected without reading the value."""
         with self._opened(number) as handle:
             self._find(handle, number, key, dtype, shape)
 
@@ -182,7 +182,7 @@ class Shards:
             yield handle
 
     def _find(self, handle: int, number: int, key: str, dtype: DType, shape: tuple[int, ...]) -> tuple[int, int]:
-        """The first byte of a value and the byte behind its last."""
+        """The first byte of a value, and the end of its bytes."""
         path = self.path(number)
         if number not in self._places:
             self._places[number] = _header(path, handle, self._shards[number][1])
@@ -199,7 +199,7 @@ class Shards:
 
 
 def read_at(path: str, handle: int, begin: int, size: int) -> np.ndarray:
-    """So many bytes of an open file; the caller knows that the file has them, or had. Raises `DataLossError`."""
+    """Reads `size` bytes of an open file that had enough bytes when it was checked. Raises `DataLossError`."""
     data = np.empty(size, np.uint8)
     view, at = data.data, 0
     while at < size:
@@ -224,7 +224,7 @@ _SIZES = {kind: int(name[1:]) for name, kind in _TYPES.items()}
 
 
 def _header(path: str, handle: int, size: int) -> dict[str, _Place]:
-    """Where each value stands. Raises `DataLossError` when the header is damaged or does not fit the file."""
+    """The position of each value. Raises `DataLossError` when the header is damaged or does not match the file."""
     length = int.from_bytes(os.pread(handle, 8, 0), "little")
     if length > min(MAX_INDEX_BYTES, size - 8):
         raise DataLossError(
@@ -239,9 +239,9 @@ def _header(path: str, handle: int, size: int) -> dict[str, _Place]:
         key = text.string()
         if key in found or len(found) == MAX_PARTS:
             raise text.fail(f"{key!r} is there twice, or there are more than {MAX_PARTS} values")
-        told = text.take(_ENTRY)
-        kind, shape = told[1], text.counts(told[2])
-        first, last = begin + int(told[3]), begin + int(told[4])
+        match = text.take(_ENTRY)
+        kind, shape = match[1], text.counts(match[2])
+        first, last = begin + int(match[3]), begin + int(match[4])
         if kind not in _SIZES:
             raise text.fail(f"{key!r} has the dtype {kind!r}, which no shard of tfnb's has")
         if first != at or last - first != math.prod(shape) * _SIZES[kind] or last > size:

@@ -1,7 +1,7 @@
-"""TensorFlow's first checkpoint format (V1), read so that models of 2015 and 2016 come along.
+"""TensorFlow's first checkpoint format (V1), which is read so that models of 2015 and 2016 can be used.
 
-A file, or one per shard, is a sorted table of LevelDB's format: under "" stands what tensors there are, under the other
-keys a slice each, values and all. Invariant: what is read passed the checksums of its blocks.
+A file, or one file per shard, is a sorted table in LevelDB's format: the key "" holds the list of tensors, every other
+key one slice with its values. Invariant: data are used only if the checksums of their blocks match.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tfnb.types import ALL, DType, as_dtype
 
 __all__ = ["OldCheckpoint", "old_files"]
 
-MAX_OLD_BYTES = 1 << 32  # of one file, which holds the values too and is read at once
+MAX_OLD_BYTES = 1 << 32  # the most bytes of one file, which contains the values and is read at once
 _SHARD = re.compile(r"-\d{5}-of-\d{5}")
 
 
 def old_files(prefix: str) -> list[str]:
-    """The files of a checkpoint in the old format; none when there is none. `prefix` may be a pattern of shards."""
+    """The files of a checkpoint in the V1 format, or an empty list. `prefix` may be a pattern of shards."""
     if os.path.isfile(prefix):
         found = [prefix]
     elif "?" in prefix:
@@ -52,7 +52,7 @@ def old_files(prefix: str) -> list[str]:
 
 
 def _ends_with_magic(path: str) -> bool:
-    """Is the file a table?"""
+    """True if the file is a table, by its last bytes."""
     if not os.path.isfile(path):
         return False
     with os_errors(path), open(path, "rb") as file:
@@ -61,7 +61,7 @@ def _ends_with_magic(path: str) -> bool:
 
 
 class OldCheckpoint(Checkpoint):
-    """A checkpoint in TensorFlow's old format. Raises `NotFoundError`, or `DataLossError` when a file is damaged."""
+    """A checkpoint in TensorFlow's V1 format. Raises `NotFoundError`, or `DataLossError` when a file is damaged."""
 
     def __init__(self, prefix: str, files: Sequence[str]) -> None:
         self.prefix, self.folder = prefix, os.path.dirname(prefix)
@@ -79,12 +79,12 @@ class OldCheckpoint(Checkpoint):
                 raise DataLossError(f"{path} is damaged: {e}") from None
 
     def _read(self, pairs: Iterator[tuple[bytes, bytes]]) -> None:
-        """The key "" comes first, so all tensors are known before their slices come."""
+        """Reads the entries; the key "" comes first, so all tensors are known before their slices."""
         for key, value in pairs:
             found = Message(value)
             if key == b"":
-                for told in Message(found.one_bytes(1), MAX_PARTS).all_bytes(1):
-                    self._add(Message(told, MAX_PARTS))
+                for message in Message(found.one_bytes(1), MAX_PARTS).all_bytes(1):
+                    self._add(Message(message, MAX_PARTS))
                 continue
             piece = Message(found.one_bytes(2))
             name = text_of(piece.one_bytes(1))
@@ -101,22 +101,22 @@ class OldCheckpoint(Checkpoint):
         if self._count > MAX_PARTS or self._fields > MAX_FIELDS:
             raise DamagedError(f"it has more than {MAX_PARTS} tensors and slices, or {MAX_FIELDS} fields")
 
-    def _add(self, told: Message) -> None:
-        name = text_of(told.one_bytes(1))
-        self._counted(told.size)
+    def _add(self, tensor: Message) -> None:
+        name = text_of(tensor.one_bytes(1))
+        self._counted(tensor.size)
         try:
-            dtype = as_dtype(told.number(3))
+            dtype = as_dtype(tensor.number(3))
         except DTypeError:
             dtype = None
         if dtype is None or dtype not in ALL:
             self._strange.add(name)
             return
-        shape = shape_of(told.all_bytes(2), dtype)
+        shape = shape_of(tensor.all_bytes(2), dtype)
         before = self.entries.get(name)
         if before is not None and (before.dtype, before.shape) != (dtype, shape):
             raise DamagedError(f"{name!r} has two shapes or dtypes")
         parts = [] if before is None else list(before.parts)
-        for message in told.all_bytes(4):
+        for message in tensor.all_bytes(4):
             self._counted()
             parts.append(Part(*slice_of(message, shape), 0, name, 0))
         self.entries[name] = Entry(dtype, shape, tuple(parts))
@@ -127,11 +127,11 @@ class OldCheckpoint(Checkpoint):
         return super().entry(name)
 
     def _value(self, name: str, part: Part, dtype: DType) -> bytes:
-        """The TensorProto of a slice. Raises `DataLossError` when it is missing or too short for what it must hold."""
+        """The TensorProto of a slice. Raises `DataLossError` when it is missing or too short for its contents."""
         found = self._values.get(name, {}).get((part.start, part.shape))
         if found is None:
             raise DataLossError(f"{self.prefix} lacks a slice of {name} that it tells of")
-        if math.prod(part.shape) > len(found):  # an element takes a byte at least
+        if math.prod(part.shape) > len(found):  # an element takes at least one byte
             raise DataLossError(f"{self.prefix}: {name} of shape {part.shape} is damaged: it has {len(found)} bytes")
         return found
 

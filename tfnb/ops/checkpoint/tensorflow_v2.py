@@ -1,7 +1,8 @@
-"""TensorFlow's own checkpoints (V2, "tensor bundles"), read so that models from there come along; partitioned ones too.
+"""TensorFlow's current checkpoint format (V2, "tensor bundles"), read so that its models can be used.
 
-`PREFIX.index` is a sorted table of LevelDB's format: keys are tensor names, values messages that say where in
-`PREFIX.data-00000-of-00001` the bytes stand. Invariant: what is read passed TensorFlow's checksums.
+`PREFIX.index` is a sorted table in LevelDB's format: keys are tensor names, values are messages with the position of
+the bytes in `PREFIX.data-00000-of-00001`. Partitioned variables are supported. Invariant: data are used only if
+TensorFlow's checksums match.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = ["TensorFlowCheckpoint", "checkpoint_stamp", "is_checkpoint", "open_ch
 
 
 def open_checkpoint(prefix: str) -> Checkpoint:
-    """A checkpoint of ours or of TensorFlow's. Raises `NotFoundError`, `DataLossError`."""
+    """Opens a checkpoint of tfnb or TensorFlow. Raises `NotFoundError`, or `DataLossError` when it is damaged."""
     if not os.path.isfile(index_path(prefix)):
         old = old_files(prefix)
         return OldCheckpoint(prefix, old) if old else Checkpoint(prefix)
@@ -48,17 +49,17 @@ def open_checkpoint(prefix: str) -> Checkpoint:
 
 
 def is_checkpoint(prefix: str) -> bool:
-    """Is there a checkpoint of that prefix, ours or TensorFlow's?"""
+    """True if a checkpoint of tfnb or TensorFlow exists under that prefix."""
     return os.path.isfile(index_path(prefix)) or bool(old_files(prefix))
 
 
 def checkpoint_stamp(prefix: str) -> bytes:
-    """What is another one after each save of a prefix: the content of its index (b"" in TensorFlow's old format)."""
+    """Bytes that change with each save of a prefix: the contents of its index (b"" in TensorFlow's V1 format)."""
     return read_index(prefix) if os.path.isfile(index_path(prefix)) else b""
 
 
 def remove_checkpoint(prefix: str) -> None:
-    """Deletes a checkpoint of ours or of TensorFlow's: its index, and the files that this index makes its own."""
+    """Deletes a checkpoint of tfnb or TensorFlow: its index, and the files that belong to this index."""
     with contextlib.suppress(NotFoundError, DataLossError):
         data = read_index(prefix)
         if not data.endswith(MAGIC):
@@ -72,9 +73,9 @@ def remove_checkpoint(prefix: str) -> None:
 
 
 class TensorFlowCheckpoint(Checkpoint):
-    """A checkpoint that TensorFlow wrote. Raises `DataLossError` when its index is damaged.
+    """A checkpoint written by TensorFlow. Raises `DataLossError` when its index is damaged.
 
-    Tensors of dtypes that are not here are not among the `entries`: reading one raises `UnimplementedError`.
+    Tensors of dtypes that tfnb does not have are not in `entries`; reading one raises `UnimplementedError`.
     """
 
     def __init__(self, prefix: str, data: bytes) -> None:
@@ -88,7 +89,7 @@ class TensorFlowCheckpoint(Checkpoint):
             raise DataLossError(f"{index_path(prefix)} is damaged: {e}") from None
 
     def _read(self, data: bytes) -> None:
-        """Keys rise: first "", then those of slices, which begin with 0, then names of tensors."""
+        """Reads the entries in key order: first "", then slices, whose keys begin with 0, then names of tensors."""
         pairs = table(data)
         key, value = next(pairs, (None, b""))
         if key != b"":
@@ -102,42 +103,42 @@ class TensorFlowCheckpoint(Checkpoint):
             if key[0] == 0:
                 slices[key] = value
             else:
-                told = Message(value, MAX_PARTS)
-                fields += told.size
-                self._add(text_of(key), told, slices)
+                entry = Message(value, MAX_PARTS)
+                fields += entry.size
+                self._add(text_of(key), entry, slices)
             if fields > MAX_FIELDS or len(slices) + len(self._strange) + self._parts > MAX_PARTS:
                 raise DamagedError(f"it has more than {MAX_PARTS} tensors or parts, or {MAX_FIELDS} fields")
 
-    def _add(self, name: str, told: Message, slices: dict[bytes, bytes]) -> None:
+    def _add(self, name: str, entry: Message, slices: dict[bytes, bytes]) -> None:
         try:
-            dtype = as_dtype(told.number(1))
+            dtype = as_dtype(entry.number(1))
         except DTypeError:
             dtype = None
         if dtype is None or dtype not in ALL:
             self._strange.add(name)
             return
-        shape = shape_of(told.all_bytes(2), dtype)
+        shape = shape_of(entry.all_bytes(2), dtype)
         parts = []
-        for message in told.all_bytes(7):  # a partitioned variable: each slice has a key of its own
+        for message in entry.all_bytes(7):  # a partitioned variable: each slice has its own key
             start, size = slice_of(message, shape)
             found = slices.get(slice_key(name, message))
             if found is None:
                 raise DamagedError(f"a slice of {name!r} is missing")
             parts.append(self._place(name, Message(found), start, size, dtype))
-        if 7 not in told:
-            parts.append(self._place(name, told, (0,) * len(shape), shape, dtype))
+        if 7 not in entry:
+            parts.append(self._place(name, entry, (0,) * len(shape), shape, dtype))
         self._parts += len(parts)
         self.entries[name] = Entry(dtype, shape, tuple(parts))
 
-    def _place(self, name: str, told: Message, start: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Part:
-        shard, offset, size = told.signed(3), told.signed(4), told.signed(5)
+    def _place(self, name: str, entry: Message, start: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Part:
+        shard, offset, size = entry.signed(3), entry.signed(4), entry.signed(5)
         count = math.prod(shape)
         fits = size >= count if dtype.is_string else size == count * dtype.size
         if not 0 <= shard < self._count or offset < 0 or not fits:
             raise DamagedError(
                 f"{name!r} has {count} elements of {dtype.name}, and {size} bytes at byte {offset} of the shard {shard}"
             )
-        return Part(start, shape, shard, f"{offset} {size}", told.number(6))
+        return Part(start, shape, shard, f"{offset} {size}", entry.number(6))
 
     def entry(self, name: str) -> Entry:
         if name in self._strange:
@@ -145,7 +146,7 @@ class TensorFlowCheckpoint(Checkpoint):
         return super().entry(name)
 
     def files(self) -> list[str]:
-        """The paths of the data files that the index tells of."""
+        """The paths of the data files that the index names."""
         return [self._data_path(k) for k in range(self._count)]
 
     def _data_path(self, number: int) -> str:
@@ -153,9 +154,9 @@ class TensorFlowCheckpoint(Checkpoint):
 
     def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
         sizes = {p.shard: self._size(self._data_path(p.shard)) for p in parts}
-        told = sum(int(p.key.split()[1]) for p in parts)
-        if told > sum(sizes.values()):
-            raise DataLossError(f"{name} takes {told} bytes of files of {sum(sizes.values())} in {self.prefix}")
+        total = sum(int(p.key.split()[1]) for p in parts)
+        if total > sum(sizes.values()):
+            raise DataLossError(f"{name} takes {total} bytes of files of {sum(sizes.values())} in {self.prefix}")
 
     def _size(self, path: str) -> int:
         if not os.path.exists(path):
@@ -186,7 +187,7 @@ class TensorFlowCheckpoint(Checkpoint):
 
 
 def _strings(data: bytes, shape: tuple[int, ...], masked: int) -> np.ndarray:
-    """Lengths as varints, a checksum of them, and the strings; the checksum of all takes lengths as 4 or 8 bytes."""
+    """Reads strings: varint lengths, a checksum of these, the bytes; the last checksum covers 4- or 8-byte lengths."""
     count = math.prod(shape)
     lengths, at = np.zeros(count, np.int64), 0
     for i in range(count):
@@ -195,11 +196,11 @@ def _strings(data: bytes, shape: tuple[int, ...], masked: int) -> np.ndarray:
             raise DamagedError(f"a string of {n} bytes in {len(data)}")
         lengths[i] = n
     fixed = lengths.astype("<u4").tobytes() if len(data) < 1 << 32 else _fixed(lengths)
-    told = data[at : at + 4]
+    stored = data[at : at + 4]
     at += 4
     if int(lengths.sum()) != len(data) - at:
         raise DamagedError("the strings' lengths do not add up")
-    if crc(fixed).to_bytes(4, "little") != told or crc(fixed + told + data[at:]) != masked:
+    if crc(fixed).to_bytes(4, "little") != stored or crc(fixed + stored + data[at:]) != masked:
         raise DamagedError("the checksum does not match")
     values = np.empty(count, object)
     for i, n in enumerate(lengths.tolist()):
@@ -209,5 +210,5 @@ def _strings(data: bytes, shape: tuple[int, ...], masked: int) -> np.ndarray:
 
 
 def _fixed(lengths: np.ndarray) -> bytes:
-    """Lengths as 4 bytes, those that need it as 8."""
+    """Lengths as 4 bytes each, or 8 bytes where that is needed."""
     return b"".join(n.to_bytes(4 if n < 1 << 32 else 8, "little") for n in lengths.tolist())

@@ -1,4 +1,4 @@
-"""The primitives of branches and loops, what loops keep, Python functions, Send and Recv."""
+"""Control-flow primitives, the state that loops keep for gradients, Python functions, and Send and Recv."""
 
 FAMILIES = (
     "loop_products",

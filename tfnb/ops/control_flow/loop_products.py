@@ -1,8 +1,8 @@
-"""Sums of products over the iterations of a loop: the gradient of a matrix that every iteration multiplies by.
+"""Sums of products over the iterations of a loop: the gradient of a matrix by which every iteration multiplies.
 
-White paper, section 4.1. The device adds each product to the sum where it lies. One of few rows would read and write
-the whole sum for little work, so few rows wait for those of more iterations. Invariant: fewer than `_ENOUGH` rows
-wait; the sum is that of adding up the iterations' products, but for rounding.
+White paper, section 4.1. The device adds each product to the sum in place. A product of few rows would read and write
+the whole sum for little work, so few rows are collected over several iterations. Invariant: fewer than `_ENOUGH` rows
+are pending; except for rounding, the result is the sum of all iterations' products.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tfnb.types import DType, Shape, float32, float64, scalar, unknown_shape
 
 __all__ = ["API", "LOOP_PRODUCTS", "LOOP_PRODUCTS_ADD", "LOOP_PRODUCTS_SUM", "OPS"]
 
-_ENOUGH = 32  # rows
-_ALONE = 16  # rows that do not wait for more, which would have to be copied together
+_ENOUGH = 32  # the number of rows from which a product is added to the sum
+_ALONE = 16  # the number of rows from which collecting, which needs a copy, does not pay
 
 
 @record
@@ -35,14 +35,14 @@ class SumAttrs:
 
 
 class _Products:
-    """left^T @ right, summed over iterations. All of one loop run on one device, that of the first."""
+    """The sum of left^T @ right over iterations. All products of a loop run on the device of the first one."""
 
     def __init__(self) -> None:
         self._left: list[Any] = []
         self._right: list[Any] = []
         self._rows = 0
         self._tools: Any = None
-        self._sum: Any = None  # a cell
+        self._sum: Any = None  # a runtime value that holds the sum
 
     def add(self, left: Any, right: Any, tools: Any) -> None:
         rows, more = tools.shape(left), tools.shape(right)
@@ -84,7 +84,7 @@ def _more_calls(infos: Sequence[TensorInfo], units: int, kind: str) -> tuple[Ker
     return site, matmul_calls(site, add=True)
 
 
-def _add(call: HostCall, handle: Any, flow: Any, left: Any, right: Any) -> tuple[Any]:
+def _add(call: HostCall, handle: np.ndarray, flow: np.ndarray, left: Any, right: Any) -> tuple[Any]:
     resource_of(handle, _Products, call.op).add(left, right, call.tools)
     return (flow,)
 
@@ -113,7 +113,7 @@ LOOP_PRODUCTS = _raw(
     "LoopProducts",
     "",
     "handle: resource",
-    "A new sum of products for one run of a loop.\n\nhandle: a scalar. Host only.",
+    "Creates a sum of products for one run of a loop.\n\nhandle: a scalar. Host only.",
     lambda call: (make_handle(_Products()),),
     lambda c: scalar,
 )
@@ -121,8 +121,8 @@ LOOP_PRODUCTS_ADD = _raw(
     "LoopProductsAdd",
     "handle: resource, flow_in: float32, left: T, right: T",
     "flow_out: float32",
-    "Adds left^T right to the sum where it lies on the device, at once or, of few rows, with what other iterations add."
-    "\n\nleft: [n, k]; right: [n, m], float32 "
+    "Adds left^T right to the sum on the device; a product of few rows is added later, together with those of other"
+    " iterations.\n\nleft: [n, k]; right: [n, m], float32 "
     "or float64; flow_in, flow_out: a scalar that orders the additions. Errors: InvalidArgumentError for other shapes.",
     _add,
     lambda c: scalar,
@@ -132,7 +132,7 @@ LOOP_PRODUCTS_SUM = _raw(
     "LoopProductsSum",
     "handle: resource, flow_in: float32, shape: int32",
     "sum: T",
-    "The sum of all that was added; zeros of `shape`, [k, m], when that was nothing. Host only.",
+    "The sum of all products, or zeros of `shape`, [k, m], if there were none. Host only.",
     _sum,
     _sum_shape,
     types=_TYPES,

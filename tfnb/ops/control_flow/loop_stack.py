@@ -1,7 +1,7 @@
-"""Stacks of loops: what the backward pass needs of each iteration of the forward pass (white paper, section 4.4).
+"""Stacks of loops: values of each forward iteration that the backward pass needs (white paper, section 4.4).
 
-Elements are kept under the number of their iteration, so that iterations may run ahead of each other and branches not
-taken leave gaps; the backward loop takes them in reverse order. Invariant: an element is taken once, and freed then.
+Elements are stored by iteration number, so iterations may overlap, and a branch that is not taken leaves a gap; the
+backward loop pops them in reverse order. Invariant: an element is popped once, which frees it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["API", "LOOP_STACK", "LOOP_STACK_POP", "LOOP_STACK_PUSH", "OPS", "han
 
 @record
 class PushAttrs:
-    """`slot`: which of the stack's tensors it is; `swap_memory`: keep it in the host's memory."""
+    """`slot`: the number of the tensor in the stack; `swap_memory`: keep it in host memory."""
 
     slot: int = 0
     swap_memory: bool = False
@@ -29,7 +29,7 @@ class PushAttrs:
 
 @record
 class PopAttrs:
-    """`slot`: which of the stack's tensors it is; `shape`: its static shape."""
+    """`slot`: the number of the tensor in the stack; `shape`: its static shape."""
 
     slot: int = 0
     shape: Shape = unknown_shape
@@ -67,7 +67,7 @@ def _popped_shape(c: Infer) -> Shape:
 LOOP_STACK = OpDef(
     "LoopStack",
     outputs="handle: resource",
-    doc="A new stack for the iterations of one run of a loop.\n\nhandle: a scalar.",
+    doc="Creates a stack for the iterations of one run of a loop.\n\nhandle: a scalar.",
     infer=scalar_shape,
     host=_make,
     grad=NOT_DIFFERENTIABLE,
@@ -79,7 +79,7 @@ LOOP_STACK_PUSH = OpDef(
     "LoopStackPush",
     "handle: resource, index: int32, elem: T",
     "output: T",
-    """Keeps `elem` of iteration `index`.
+    """Stores `elem` for iteration `index`.
 
     index: a scalar. elem: any dtype and shape; output: elem itself.""",
     types={"T": ANY},
@@ -95,9 +95,9 @@ LOOP_STACK_POP = OpDef(
     "LoopStackPop",
     "handle: resource, index: int32",
     "elem: T",
-    """Takes what was kept of iteration `index` off the stack.
+    """Pops the element that was stored for iteration `index`.
 
-    index: a scalar. elem: any dtype, of the shape that was kept. Errors: nothing was kept.""",
+    index: a scalar. elem: any dtype, of the stored shape. Errors: no element was stored.""",
     types={"T": ANY},
     attrs=PopAttrs,
     infer=_popped_shape,

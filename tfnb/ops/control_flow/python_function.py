@@ -1,7 +1,7 @@
 """Python functions as nodes of a graph (`tf.py_func`).
 
 The function runs in the client's process, on NumPy arrays, each time a step computes the node. Invariant: its results
-have the dtypes that were declared; shapes are not known before it ran, so it stays out of clusters.
+have the declared dtypes; their shapes are unknown before it has run, so the node stays out of clusters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOKENS = itertools.count()
 
 @record
 class PyFuncAttrs:
-    """`token`: the function's name in a GraphDef; `function`: the function itself, which lives as long as the graph."""
+    """`token`: the function's name in a GraphDef; `function`: the function, which exists as long as the graph."""
 
     token: str = ""
     function: Callable[..., Any] | None = field(default=None, repr=False, metadata=LOCAL)
@@ -43,7 +43,7 @@ def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.nd
         array = np.asarray(value)
     except ValueError as e:
         raise InvalidArgumentError(f"py_func {call.attrs.token}: result {i} is no array: {e}", call.op) from None
-    if array.dtype.kind in "SU":  # from the value: NumPy's own texts lose the zero bytes at their end
+    if array.dtype.kind in "SU":  # from the original value, since NumPy's strings lose trailing zero bytes
         array = to_bytes(np.asarray(value, object))
     if array.dtype == dtype.np:
         return array
@@ -95,11 +95,11 @@ def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
     )
 
 
-PY_FUNC = _py_func("PyFunc", True, "Calls a Python function on the inputs' values.")
+PY_FUNC = _py_func("PyFunc", True, "Calls a Python function with the values of the inputs.")
 PY_FUNC_STATELESS = _py_func(
     "PyFuncStateless",
     False,
-    "Calls a Python function that has no effects and always gives the same for the same inputs.",
+    "Calls a Python function without side effects whose result depends only on its inputs.",
 )
 
 
@@ -110,13 +110,12 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Makes a node of a Python function of NumPy arrays.
+    """Adds a node that calls a Python function on NumPy arrays.
 
-    func: called with the values of `inp` (read-only arrays); gives one array or value per output, or a list of them.
-    Tout:
-    a dtype, or a list of dtypes. stateful=False lets equal calls be merged. Gives a tensor, a list of tensors when Tout
-    is a list, or the operation when it is empty. At run time a result that does not fit `Tout` is an
-    `InvalidArgumentError`, an exception in the function an `UnknownError`.
+    func: called with the values of `inp` (read-only arrays); returns one array or value per output, or a list of them.
+    Tout: a dtype, or a list of dtypes. stateful=False permits merging equal calls. Returns a tensor, a list of tensors
+    when Tout is a list, or the operation when the list is empty. At run time a result that does not match `Tout` raises
+    `InvalidArgumentError`, and an exception in the function raises `UnknownError`.
     """
     if not callable(func):
         raise InvalidArgumentError(f"py_func needs a function, got {func!r}")

@@ -1,8 +1,8 @@
-"""Send and Recv: the edges between partitions (white paper, section 3.2.2).
+"""Send and Recv: the ops that connect partitions (white paper, section 3.2.2).
 
-The partitioner puts them where an edge crosses from one device to another; users never do, so they stand outside the
-catalogue. The runtime gives them their meaning by their `Kind`. Invariant: a tensor goes to a device by one Send and
-one Recv, whoever reads it there.
+The partitioner inserts them where an edge crosses from one device to another. Users never create them, so they are not
+in the catalogue. The runtime implements them by their `Kind`. Invariant: a tensor goes to a device through one Send and
+one Recv, whatever the number of its consumers there.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["RECV", "SEND", "TransferAttrs"]
 
 @record
 class TransferAttrs:
-    """`tensor_name`: which tensor goes ("^name": only the news that a node has run); full names of both devices;
-    `truncate`: float32 goes as its upper 16 bits; `shape`: the static shape.
+    """`tensor_name`: the tensor to transfer ("^name": only the signal that a node has run); full names of both devices;
+    `truncate`: transfer only the upper 16 bits of a float32; `shape`: the static shape.
     """
 
     tensor_name: str = ""
@@ -31,7 +31,7 @@ SEND = OpDef(
     "_Send",
     "tensor: T",
     "",
-    "Hands `tensor` to the rendezvous of the step, live or dead.",
+    "Passes `tensor`, live or dead, to the rendezvous of the step.",
     types={"T": ANY},
     attrs=TransferAttrs,
     kind=Kind.SEND,
@@ -42,7 +42,7 @@ RECV = OpDef(
     "_Recv",
     "",
     "tensor: tensor_type",
-    "What the Send of the same tensor hands over.",
+    "Receives the tensor of the Send with the same attributes.",
     types={"tensor_type": ANY},
     attrs=TransferAttrs,
     infer=lambda c: c.attrs.shape,

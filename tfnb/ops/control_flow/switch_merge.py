@@ -1,8 +1,8 @@
 """Control-flow primitives (white paper, section 4.4; OSDI'16, section 3.4).
 
-Switch and Merge make branches, and with Enter, Exit and NextIteration loops; the executor gives them their
-meaning by their `Kind`, here stand signatures, shapes and gradients. Invariant: a dead input makes
-every op but Merge dead, so exactly the tokens of the taken path arrive.
+Switch and Merge form branches, and together with Enter, Exit and NextIteration loops. The executor implements them by
+their `Kind`; this module defines their signatures, shapes and gradients. Invariant: a dead input makes the output of
+every op but Merge dead, so exactly the values of the taken path arrive.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, Infer, Kind, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
@@ -45,7 +45,7 @@ __all__ = [
 
 @record
 class EnterAttrs:
-    """`frame_name`: the loop's frame; `is_constant`: the value is the same in all its iterations."""
+    """`frame_name`: the frame of the loop; `is_constant`: the value is the same in all its iterations."""
 
     frame_name: str = ""
     is_constant: bool = False
@@ -72,7 +72,7 @@ def _switch_host(call: HostCall, data: np.ndarray, pred: np.ndarray) -> tuple[An
 
 
 def _common(shapes: Sequence[Shape]) -> Shape:
-    """What holds for a tensor that has one of the shapes."""
+    """The static shape that all the shapes have in common."""
     if any(s.dims is None for s in shapes) or len({s.ndims for s in shapes}) != 1:
         return unknown_shape
     columns = zip(*(s.as_list() for s in shapes), strict=True)
@@ -84,7 +84,7 @@ def _merge_shapes(c: Infer) -> tuple[Shape, Shape]:
 
 
 def _merge_host(call: HostCall, *inputs: np.ndarray) -> tuple[Any, Any]:
-    """The input that is not dead (None), and its number."""
+    """The input that is not dead (None), and its index."""
     i = next((i for i, x in enumerate(inputs) if x is not None), -1)
     return (None if i < 0 else inputs[i]), np.asarray(i, np.int32)
 
@@ -95,9 +95,9 @@ def _loop_cond_shape(c: Infer) -> Shape:
 
 
 def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
-    """The gradient of the taken branch; for an output that nobody used (None) zeros.
+    """The gradient of the taken branch, with zeros for an unused output (None).
 
-    Each side passes a Switch again: a gradient that does not depend on what came back would always be alive.
+    Each side passes through a Switch again, since a gradient that does not depend on a branch would always be live.
     """
     data, pred = op.inputs
     sides = [when_false, when_true]
@@ -112,7 +112,7 @@ def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
 
 
 def _chosen(sides: Sequence[Any], pred: Any) -> Any:
-    """The one of two tensors that belongs to the branch taken; its own gradient knows the condition too."""
+    """Selects the tensor of the taken branch by a Merge that records the condition for its own gradient."""
     switches = [SWITCH(side, pred) for side in sides]
     found = MERGE([switch[k] for k, switch in enumerate(switches)])[0]
     found.op.extra["pred"] = switches[0][0].op.inputs[1]
@@ -120,7 +120,7 @@ def _chosen(sides: Sequence[Any], pred: Any) -> Any:
 
 
 def _rows(grad: Tensor, data: Tensor) -> IndexedSlices | None:
-    """A gradient as rows, no row for none; None where it is dense or the rows' shape is not known."""
+    """A gradient as indexed slices, without rows for zeros; None if it is dense or the shape of rows is not known."""
     if grad is not None:
         return grad if isinstance(grad, IndexedSlices) else None
     if not data.shape.is_fully_defined():
@@ -132,7 +132,7 @@ def _rows(grad: Tensor, data: Tensor) -> IndexedSlices | None:
 def _grad_merge(op: Operation, dy: Tensor, dindex: Tensor) -> Any:
     """Sends the gradient back along the input that was taken.
 
-    A conditional's Merge knows its condition; else, with N inputs, a chain of switches takes them off from the left.
+    The Merge of a conditional knows its condition; otherwise, with N inputs, a chain of switches separates them.
     """
     pred = op.extra.get("pred")
     if pred is not None and isinstance(dy, IndexedSlices):
@@ -152,7 +152,7 @@ def _grad_merge(op: Operation, dy: Tensor, dindex: Tensor) -> Any:
 
 NO_OP = OpDef(
     "NoOp",
-    doc="Does nothing: a place for control edges.\n\nNo inputs, no outputs.",
+    doc="Does nothing; it serves as an end of control edges.\n\nNo inputs, no outputs.",
     infer=no_outputs,
     host=lambda call: (),
     grad=NOT_DIFFERENTIABLE,
@@ -162,7 +162,7 @@ NO_OP = OpDef(
 
 CONTROL_TRIGGER = OpDef(
     "ControlTrigger",
-    doc="As NoOp, but runs also when some of its control inputs are dead.",
+    doc="Like NoOp, but runs even if some of its control inputs are dead.",
     infer=no_outputs,
     host=lambda call: (),
     grad=NOT_DIFFERENTIABLE,
@@ -197,9 +197,9 @@ REF_SWITCH = OpDef(
     kind=Kind.SWITCH,
 )
 
-_MERGE_DOC = """Gives the one of N `inputs` that is not dead, as soon as it is there, and its number.
+_MERGE_DOC = """Returns the one of N `inputs` that is not dead, as soon as it arrives, and its index.
 
-inputs: N tensors of one dtype. output: that dtype; its static shape is what the inputs' shapes have in common.
+inputs: N tensors of the same dtype. output: that dtype; its static shape is what the inputs' shapes have in common.
 value_index: an int32 scalar."""
 
 MERGE = OpDef(
@@ -228,12 +228,19 @@ REF_MERGE = OpDef(
 
 
 def _pass_back(op: Operation, dy: Tensor) -> Any:
-    """Where gradients are taken inside a loop; those through a loop are the work of
+    """The gradient when it is taken inside the loop; gradients through a loop are computed by
     `client/gradients/backward_loop.py`."""
     return dy
 
 
-def _loop_op(name: str, kind: Kind, grad: Any, doc: str, ref: bool = False, attrs: Any = None) -> OpDef:
+def _loop_op(
+    name: str,
+    kind: Kind,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    doc: str,
+    ref: bool = False,
+    attrs: Any = None,
+) -> OpDef:
     of = "Ref(T)" if ref else "T"
     more = {} if attrs is None else {"attrs": attrs}
     return OpDef(
@@ -255,7 +262,7 @@ ENTER = _loop_op(
     Kind.ENTER,
     _pass_back,
     attrs=EnterAttrs,
-    doc="Makes `data` available inside the frame `frame_name`: at its first iteration, or at all if `is_constant`.",
+    doc="Makes `data` available in the frame `frame_name`: in its first iteration, or in all if `is_constant`.",
 )
 REF_ENTER = _loop_op(
     "RefEnter",
@@ -265,13 +272,13 @@ REF_ENTER = _loop_op(
     attrs=EnterAttrs,
     doc="Enter for references: the output refers to the same variable inside the frame.",
 )
-EXIT = _loop_op("Exit", Kind.EXIT, _pass_back, "Hands `data` of a loop's last iteration to the frame around it.")
+EXIT = _loop_op("Exit", Kind.EXIT, _pass_back, "Passes `data` of a loop's last iteration to the enclosing frame.")
 REF_EXIT = _loop_op("RefExit", Kind.EXIT, _pass_back, "Exit for references.", ref=True)
 NEXT_ITERATION = _loop_op(
     "NextIteration",
     Kind.NEXT_ITERATION,
     _pass_back,
-    "Hands `data` to the next iteration of its loop; only a Merge may read the output.",
+    "Passes `data` to the next iteration of its loop; only a Merge may read the output.",
 )
 REF_NEXT_ITERATION = _loop_op(
     "RefNextIteration",

@@ -1,6 +1,7 @@
-"""Values that may be missing, and sums and zeros of variants: what gradients of functional control flow hand on.
+"""Optional values, and sums and zeros of variant tensors, which the gradients of functional control flow use.
 
-TensorFlow 1.x writes these ops for `If` and `While`. Host only. Invariant: an op never changes the object in a variant.
+TensorFlow 1.x writes these ops for `If` and `While`; they run on the host. Invariant: an op never changes the object in
+a variant tensor.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, resource_of
-from tfnb.ops.state.tensor_list import host_zeros
+from tfnb.ops.state.tensor_list_kernels import host_zeros
 from tfnb.ops.state.tensor_list_value import Optional, TensorList
 from tfnb.types import ANY, Shape, as_dtype, as_shape, scalar, unknown_shape
 
@@ -25,7 +26,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class GetAttrs:
-    """`output_shapes`: what is known of each component's shape."""
+    """`output_shapes`: the static shape of each component."""
 
     output_shapes: tuple[Shape, ...] = ()
 
@@ -70,7 +71,7 @@ def _has(call: HostCall, handle: np.ndarray) -> np.ndarray:
 
 
 def _fake(call: HostCall) -> np.ndarray:
-    """Zeros of the static shape, of sizes 0 where that is not known: nobody reads them."""
+    """Zeros of the static shape, with size 0 where it is unknown; the value is never used."""
     dtype, shape = call.outputs[0].dtype, call.attrs.shape
     if dtype.kind == "r":
         return make_handle(Optional())
@@ -141,7 +142,7 @@ FROM_VALUE = OpDef(
     "OptionalFromValue",
     "components: [Toutput_types]",
     "optional: variant",
-    "An optional that holds the tensors `components`: a scalar. Host only.",
+    "An optional that contains the tensors `components`: a scalar. Host only.",
     types={"Toutput_types": ANY},
     infer=scalar_shape,
     host=_from_value,
@@ -153,7 +154,7 @@ NONE = OpDef(
     "OptionalNone",
     "",
     "optional: variant",
-    "An optional that holds nothing: a scalar. Host only.",
+    "An optional without contents: a scalar. Host only.",
     infer=scalar_shape,
     host=_none,
     grad=NOT_DIFFERENTIABLE,
@@ -164,7 +165,7 @@ GET_VALUE = OpDef(
     "OptionalGetValue",
     "optional: variant",
     "components: [output_types]",
-    "The tensors that an optional holds. Host only. Errors: it holds none, or others.",
+    "The tensors in an optional. Host only. Errors: it is empty, or contains other tensors.",
     types={"output_types": ANY},
     attrs=GetAttrs,
     infer=_got_shapes,
@@ -177,7 +178,7 @@ HAS_VALUE = OpDef(
     "OptionalHasValue",
     "optional: variant",
     "has_value: bool",
-    "Does the optional hold tensors? A bool scalar. Host only.",
+    "True if the optional contains tensors; a bool scalar. Host only.",
     infer=scalar_shape,
     host=_has,
     grad=NOT_DIFFERENTIABLE,
@@ -187,7 +188,7 @@ FAKE_PARAM = OpDef(
     "FakeParam",
     "",
     "output: dtype",
-    "Stands for a value that the other branch of an `If` makes; what it holds is never read. Host only.",
+    "A placeholder for a value that the other branch of an `If` computes; its contents are never used. Host only.",
     types={"dtype": ANY},
     attrs=FakeAttrs,
     infer=lambda c: c.attrs.shape,
@@ -210,8 +211,8 @@ VARIANT_ADD = OpDef(
     "VariantAddN",
     "inputs: N*variant",
     "sum: variant",
-    "TensorFlow's AddN for variants: lists are added element by element, as are optionals. Host only.\n\n"
-    "Elements that are not set count as zeros. Errors: lists of different lengths or dtypes.",
+    "TensorFlow's AddN for variants: lists are added element by element, and so are optionals. Host only.\n\n"
+    "Elements that are not set count as zeros. Errors: the lists have different lengths or dtypes.",
     infer=lambda c: scalar,
     host=_add,
     grad=lambda op, dy: (dy,) * len(op.inputs),

@@ -1,4 +1,4 @@
-"""Convolution, pooling and dilation over sliding windows: ops, launches of kernels, host references."""
+"""Convolution, pooling and dilation over sliding windows: ops, kernel launches, and reference implementations."""
 
 FAMILIES = (
     "conv",

@@ -1,7 +1,7 @@
 """Two-dimensional convolution and its gradients (white paper, Table 1).
 
-A filter has shape (height, width, in, out). Kernels take images with their channels last; other forms are brought
-to that. Invariant: the three ops are each other's gradients, so derivatives of any order exist.
+A filter has shape (height, width, in, out). Kernels take images with their channels last; images in other layouts are
+converted. Invariant: the three ops are each other's gradients, so derivatives of any order exist.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = [
 
 @record
 class ConvAttrs:
-    """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels.
+    """`strides`, `dilations`: one number per dimension in the order of `data_format`, 1 for batch and channels.
 
-    `padding`: "SAME", "VALID", or "EXPLICIT": `explicit_paddings` pixels before and after each dimension.
+    `padding`: "SAME", "VALID", or "EXPLICIT", which adds `explicit_paddings` pixels before and after each dimension.
     """
 
     strides: tuple[int, ...] = (1, 1, 1, 1)
@@ -67,8 +67,8 @@ IMAGE, INPUT_GRAD, FILTER_GRAD = (
 )
 
 
-def _made(a: Any, x: Shape, w: Shape) -> Shape:
-    """The output's shape for an input and a filter, as far as it is known."""
+def _output_shape(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
+    """The output shape for an input of shape `x` and a filter of shape `w`, as far as it is known."""
     xs, ws = x.as_list(), w.as_list()
     counts = [
         window_count(xs[i + 1], ws[i], a.strides[i + 1], a.dilations[i + 1], padding)
@@ -78,7 +78,7 @@ def _made(a: Any, x: Shape, w: Shape) -> Shape:
 
 
 def infer_conv(c: Infer) -> Shape:
-    """The output of a convolution in as many dimensions as there are strides."""
+    """The static output shape of a convolution with as many dimensions as there are strides."""
     rank = len(c.attrs.strides)
     x, w = with_rank(c, 0, rank), with_rank(c, 1, rank)
     channels, wanted = x.as_list()[-1], w.as_list()[-2]
@@ -86,13 +86,13 @@ def infer_conv(c: Infer) -> Shape:
         raise ShapeError(
             f"{c.op_name}: the input has {channels} channels (shape {c.shapes[0]}), the filter {wanted} ({c.shapes[1]})"
         )
-    return _made(c.attrs, x, w)
+    return _output_shape(c.attrs, x, w)
 
 
 def _check_grad(c: Infer, x: Shape, w: Shape, dy: Shape) -> None:
-    """Raises `ShapeError` unless an input `x` and a filter `w` make an output of shape `dy`."""
+    """Raises `ShapeError` unless an input `x` and a filter `w` give an output of shape `dy`."""
     channels, wanted = x.as_list()[-1], w.as_list()[-2]
-    made = _made(c.attrs, x, w)
+    made = _output_shape(c.attrs, x, w)
     bad_channels = channels is not None and wanted is not None and channels != wanted
     if bad_channels or not made.is_compatible_with(dy):
         raise ShapeError(
@@ -101,7 +101,7 @@ def _check_grad(c: Infer, x: Shape, w: Shape, dy: Shape) -> None:
 
 
 def infer_input_grad(c: Infer) -> Shape:
-    """The gradient of a convolution's input: inputs are its sizes, the filter, the output's gradient."""
+    """The static shape of an input gradient, from the sizes of the input, the filter and the output's gradient."""
     rank = len(c.attrs.strides)
     x, w, dy = sizes_in(c, 0, rank), with_rank(c, 1, rank), with_rank(c, 2, rank)
     _check_grad(c, x, w, dy)
@@ -111,7 +111,7 @@ def infer_input_grad(c: Infer) -> Shape:
 
 
 def infer_filter_grad(c: Infer) -> Shape:
-    """The gradient of a convolution's filter: inputs are the input, the filter's sizes, the output's gradient."""
+    """The static shape of the gradient of a filter, from the input, the filter's sizes and the output's gradient."""
     rank = len(c.attrs.strides)
     x, w, dy = with_rank(c, 0, rank), sizes_in(c, 1, rank), with_rank(c, 2, rank)
     _check_grad(c, x, w, dy)
@@ -166,12 +166,10 @@ CONV2D = OpDef(
 
     output[b, i, j, k] = sum over di, dj, q of
     input[b, i * strides[1] + di * dilations[1] - top, j * strides[2] + dj * dilations[2] - left, q] * filter[di, dj,
-    q, k],
-    with zeros outside the image. input: shape (batch, height, width, in). filter: (fh, fw, in, out). output: (batch,
-    rows,
-    columns, out), where rows is ceil(height / stride) for "SAME" and ceil((height - reach + 1) / stride) for "VALID",
-    reach = (fh - 1) * dilation + 1. With data_format "NCHW" images have their channels second.
-    Errors: the channels differ, a rank is not 4.""",
+    q, k], with zeros outside the image. input: shape (batch, height, width, in). filter: (fh, fw, in, out). output:
+    (batch, rows, columns, out), where rows is ceil(height / stride) for "SAME" and ceil((height - reach + 1) / stride)
+    for "VALID", with reach = (fh - 1) * dilation + 1. With data_format "NCHW", the channels are the second dimension of
+    images. Errors: the numbers of channels differ, or a rank is not 4.""",
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=IMAGE.infer(infer_conv),
@@ -186,10 +184,10 @@ CONV2D_BACKPROP_INPUT = OpDef(
     "Conv2DBackpropInput",
     "input_sizes: int32, filter: T, out_backprop: T",
     "output: T",
-    """The gradient of Conv2D with respect to its input; a transposed convolution.
+    """The gradient of Conv2D with respect to its input, also known as transposed convolution.
 
-    input_sizes: the 4 dimensions of the input. filter: (fh, fw, in, out). out_backprop: Conv2D's output gradient.
-    output: shape input_sizes. Errors: the sizes and the filter would not make out_backprop's shape.""",
+    input_sizes: the 4 dimensions of the input. filter: (fh, fw, in, out). out_backprop: the gradient of Conv2D's
+    output. output: shape input_sizes. Errors: an input of these sizes would not give out_backprop's shape.""",
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=INPUT_GRAD.infer(infer_input_grad),
@@ -206,9 +204,9 @@ CONV2D_BACKPROP_FILTER = OpDef(
     "output: T",
     """The gradient of Conv2D with respect to its filter.
 
-    input: (batch, height, width, in). filter_sizes: the 4 dimensions of the filter. out_backprop: Conv2D's output
-    gradient.
-    output: shape filter_sizes. Errors: the input and the sizes would not make out_backprop's shape.""",
+    input: (batch, height, width, in). filter_sizes: the 4 dimensions of the filter. out_backprop: the gradient of
+    Conv2D's output. output: shape filter_sizes. Errors: a filter of these sizes would not give out_backprop's
+    shape.""",
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=FILTER_GRAD.infer(infer_filter_grad),

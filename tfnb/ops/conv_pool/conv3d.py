@@ -1,6 +1,6 @@
 """Three-dimensional convolution and its gradients.
 
-Volumes have shape (batch, depth, height, width, channels) inside, filters (depth, height, width, in, out).
+The kernels take volumes of shape (batch, depth, height, width, channels) and filters (depth, height, width, in, out).
 Invariant: the three ops are each other's gradients, so derivatives of any order exist.
 """
 
@@ -35,7 +35,7 @@ __all__ = ["CONV3D", "CONV3D_BACKPROP_FILTER_V2", "CONV3D_BACKPROP_INPUT_V2", "O
 
 @record
 class Conv3DAttrs:
-    """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels."""
+    """`strides`, `dilations`: one number per dimension in the order of `data_format`, 1 for batch and channels."""
 
     strides: tuple[int, ...] = (1, 1, 1, 1, 1)
     padding: str = "VALID"
@@ -58,12 +58,12 @@ def _depth(a: Conv3DAttrs, limit: int, size: int) -> Axis:
 
 
 def _how(a: Conv3DAttrs) -> tuple[Any, ...]:
-    """Strides, padding and dilations of a plane."""
+    """The strides, padding and dilations within a plane."""
     return (1, *a.strides[2:]), a.padding, (1, *a.dilations[2:])
 
 
 def _planes(x: np.ndarray, az: Axis) -> list[tuple[slice, np.ndarray]]:
-    """For each tap: which windows it is inside the volume for, and the planes (n, windows, h, w, c) it sees."""
+    """For each tap: the windows for which it is inside the volume, and the planes (n, windows, h, w, c) it reads."""
     found = []
     for t in range(az.size):
         at = np.arange(az.count) * az.stride + t * az.dilation - az.before
@@ -84,7 +84,7 @@ def _flat(x: np.ndarray) -> np.ndarray:
 @VOLUME.host
 def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     az = _depth(call.attrs, x.shape[1], w.shape[0])
-    shape = _made(x, w, call.attrs, az)
+    shape = _output_shape(x, w, call.attrs, az)
     out = np.zeros(shape, x.dtype)
     if not out.size:
         return out
@@ -95,8 +95,8 @@ def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return out
 
 
-def _made(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tuple[int, ...]:
-    """The output's shape."""
+def _output_shape(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tuple[int, ...]:
+    """The shape of the output for an input and a filter."""
     ay, ax = (Axis.of(x.shape[i], w.shape[i - 1], a.strides[i], a.dilations[i], a.padding) for i in (2, 3))
     return (x.shape[0], az.count, ay.count, ax.count, w.shape[4])
 
@@ -156,8 +156,8 @@ CONV3D = OpDef(
     """Cross-correlation of volumes with filters: Conv2D with one more dimension.
 
     input: shape (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out).
-    output: (batch, planes, rows, columns, out), each as long as Conv2D's rows. Errors: the channels differ, a rank
-    is not 5.""",
+    output: (batch, planes, rows, columns, out), where each size follows from the rule of Conv2D. Errors: the numbers
+    of channels differ, or a rank is not 5.""",
     types={"T": FLOATS},
     attrs=Conv3DAttrs,
     infer=VOLUME.infer(infer_conv),
@@ -172,10 +172,10 @@ CONV3D_BACKPROP_INPUT_V2 = OpDef(
     "Conv3DBackpropInputV2",
     "input_sizes: Tshape, filter: T, out_backprop: T",
     "output: T",
-    """The gradient of Conv3D with respect to its input; a transposed convolution.
+    """The gradient of Conv3D with respect to its input, also known as transposed convolution.
 
-    input_sizes: the 5 dimensions of the input. filter: (fd, fh, fw, in, out). out_backprop: Conv3D's output gradient.
-    output: shape input_sizes. Errors: the sizes and the filter would not make out_backprop's shape.""",
+    input_sizes: the 5 dimensions of the input. filter: (fd, fh, fw, in, out). out_backprop: the gradient of Conv3D's
+    output. output: shape input_sizes. Errors: an input of these sizes would not give out_backprop's shape.""",
     types={"T": FLOATS, "Tshape": INDEX},
     attrs=Conv3DAttrs,
     infer=INPUT_GRAD.infer(infer_input_grad),
@@ -192,8 +192,8 @@ CONV3D_BACKPROP_FILTER_V2 = OpDef(
     "output: T",
     """The gradient of Conv3D with respect to its filter.
 
-    input: (batch, depth, height, width, in). filter_sizes: the 5 dimensions of the filter. out_backprop: Conv3D's
-    output gradient. output: shape filter_sizes. Errors: the input and the sizes would not make out_backprop's
+    input: (batch, depth, height, width, in). filter_sizes: the 5 dimensions of the filter. out_backprop: the gradient
+    of Conv3D's output. output: shape filter_sizes. Errors: a filter of these sizes would not give out_backprop's
     shape.""",
     types={"T": FLOATS},
     attrs=Conv3DAttrs,

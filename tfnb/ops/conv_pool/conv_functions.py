@@ -1,7 +1,7 @@
-"""Convolutions under their public names, in one to three dimensions.
+"""The public convolution functions, in one to three dimensions.
 
-Arguments stand in the order of TensorFlow 0.x and 1.x; renamed ones are taken under both names. Invariant: each
-function makes one convolution op, and only reshapes around it.
+Arguments have the order of TensorFlow 0.x and 1.x; renamed arguments are accepted under both names. Invariant: each
+function adds one convolution op, and otherwise only reshapes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
 from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
 from tfnb.ops.conv_pool.conv3d import CONV3D, CONV3D_BACKPROP_FILTER_V2, CONV3D_BACKPROP_INPUT_V2
@@ -25,16 +25,16 @@ from tfnb.types import int32
 __all__ = ["API", "OPS", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "padding_of", "spread"]
 
 
-def padding_of(padding: Any) -> dict[str, Any]:
-    """`padding` as the ops take it: a name, or a pair of pixel counts per dimension."""
+def padding_of(padding: str | Sequence[Any] | None) -> dict[str, Any]:
+    """The padding attributes of an op: a name, or the pixel counts before and after each dimension."""
     if isinstance(padding, (list, tuple)):
         pairs = [int(p) for pair in padding for p in pair]
         return {"padding": "EXPLICIT", "explicit_paddings": pairs} if any(pairs) else {"padding": "VALID"}
     return {"padding": padding}
 
 
-def spread(values: TensorLike, axes: int, first: bool, what: str) -> list[int]:
-    """Per-dimension integers of one for all spatial axes, one per axis, or one per dimension.
+def spread(values: int | Sequence[int] | np.ndarray | None, axes: int, first: bool, what: str) -> list[int]:
+    """One integer per dimension, from one for all spatial axes, one per spatial axis, or one per dimension.
 
     Raises `InvalidArgumentError` for another number of integers.
     """
@@ -47,7 +47,7 @@ def spread(values: TensorLike, axes: int, first: bool, what: str) -> list[int]:
     return [1, 1, *inner] if first else [1, *inner, 1]
 
 
-def _given(what: str, **named: Any) -> None:
+def _require(what: str, **named: Any) -> None:
     missing = [name for name, value in named.items() if value is None]
     if missing:
         raise InvalidArgumentError(f"{what} needs {' and '.join(missing)}")
@@ -56,11 +56,11 @@ def _given(what: str, **named: Any) -> None:
 def conv2d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool | None = True,
     data_format: str | None = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
@@ -68,10 +68,10 @@ def conv2d(
 
     input: (batch, height, width, in), or (batch, in, height, width) for `data_format="NCHW"`. filter: (fh, fw, in,
     out). strides, dilations: one, two or four integers, four in the order of data_format. padding: "SAME", "VALID" or
-    four pairs of pixels. Raises `ShapeError` when the channels differ, `InvalidArgumentError` for bad strides or
-    padding.
+    four pairs of pixel counts. Raises `ShapeError` when the numbers of channels differ, `InvalidArgumentError` for
+    invalid strides or padding.
     """
-    _given("conv2d", strides=strides, padding=padding)
+    _require("conv2d", strides=strides, padding=padding)
     if isinstance(dilations, str):  # before 1.6: (..., data_format, name)
         dilations, name = None, dilations
     first = channels_first(data_format)
@@ -90,19 +90,19 @@ def conv2d(
 def conv3d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     data_format: str | None = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: int | Sequence[int] | None = (1, 1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
     """Cross-correlation of volumes with filters; see the op Conv3D.
 
     input: (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out). strides,
-    dilations: five integers in the order of data_format. Raises `ShapeError` when the channels differ.
+    dilations: five integers in the order of data_format. Raises `ShapeError` when the numbers of channels differ.
     """
-    _given("conv3d", strides=strides, padding=padding)
+    _require("conv3d", strides=strides, padding=padding)
     first = channels_first(data_format, 5)
     return CONV3D(
         input,
@@ -115,21 +115,21 @@ def conv3d(
     )
 
 
-def _sizes(output_shape: Any, value: Any) -> Any:
+def _sizes(output_shape: TensorLike | None, value: TensorLike | None) -> Any:
     graph = graph_of((value, output_shape))
     return graph.to_tensor(output_shape, None if hasattr(output_shape, "dtype") else int32)
 
 
 def conv2d_transpose(
     value: TensorLike | None = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
     padding: str = "SAME",
     data_format: str | None = "NHWC",
     name: str | None = None,
     input: TensorLike | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
     dilations: int | Sequence[int] = (1, 1, 1, 1),
 ) -> Any:
     """The transpose of `conv2d` (its input gradient), also known as deconvolution.
@@ -138,7 +138,7 @@ def conv2d_transpose(
     dimensions of the result, a list or an integer tensor. strides: one, two or four integers. Raises `ShapeError` when
     a convolution of `output_shape` would not have `value`'s shape.
     """
-    _given("conv2d_transpose", output_shape=output_shape, strides=strides)
+    _require("conv2d_transpose", output_shape=output_shape, strides=strides)
     first = channels_first(data_format)
     images = input if value is None else value
     return CONV2D_BACKPROP_INPUT(
@@ -154,19 +154,19 @@ def conv2d_transpose(
 
 
 def conv3d_transpose(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] = "SAME",
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = (1, 1, 1, 1, 1),
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
 ) -> Any:
-    """The transpose of `conv3d`; arguments as `conv2d_transpose`'s with one more dimension."""
-    _given("conv3d_transpose", output_shape=output_shape, strides=strides)
+    """The transpose of `conv3d`; the arguments are those of `conv2d_transpose` with one more dimension."""
+    _require("conv3d_transpose", output_shape=output_shape, strides=strides)
     first = channels_first(data_format, 5)
     volumes = input if value is None else value
     return CONV3D_BACKPROP_INPUT_V2(
@@ -185,7 +185,7 @@ _LINES = {"NWC": False, "NHWC": False, "NCW": True, "NCHW": True, None: False}
 
 
 def _line(data_format: str | None) -> tuple[bool, str, int]:
-    """Of a format for one spatial axis: channels first, the format for two, where the second axis goes."""
+    """For a layout with one spatial axis: (channels first, the layout with two spatial axes, the axis to insert)."""
     if data_format not in _LINES:
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
     first = _LINES[data_format]
@@ -193,22 +193,22 @@ def _line(data_format: str | None) -> tuple[bool, str, int]:
 
 
 def conv1d(
-    value: Any = None,
-    filters: Any = None,
-    stride: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    stride: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NWC",
     name: str | None = None,
-    input: Any = None,
-    dilations: Any = None,
+    input: TensorLike | None = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Any:
     """Cross-correlation along one axis.
 
-    value: (batch, width, in), or (batch, in, width) for "NCW". filters: (fw, in, out). Gives (batch, columns, out) or
+    value: (batch, width, in), or (batch, in, width) for "NCW". filters: (fw, in, out). Returns (batch, columns, out) or
     (batch, out, columns). Raises `InvalidArgumentError` for an unknown data_format.
     """
-    _given("conv1d", stride=stride, padding=padding)
+    _require("conv1d", stride=stride, padding=padding)
     first, layout, axis = _line(data_format)
     x = input if value is None else value
     with scope(name, "conv1d", x, filters):
@@ -223,32 +223,33 @@ def conv1d(
         return SQUEEZE(y, squeeze_dims=[axis])
 
 
-def _across(value: Tensor, first: bool) -> list[int]:
-    """A step along the one spatial axis, for images of height 1."""
+def _across(value: int | Sequence[int] | None, first: bool) -> list[int]:
+    """The strides or dilations for images of height 1 from the number for the one spatial axis."""
     along = int(np.asarray(1 if value is None else value).reshape(-1).max())
     return [1, 1, 1, along] if first else [1, 1, along, 1]
 
 
 def conv1d_transpose(
-    input: Any = None,
-    filters: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] = "SAME",
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
     name: str | None = None,
-    value: Any = None,
-    filter: Any = None,
-    stride: Any = None,
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
+    stride: int | Sequence[int] | None = None,
 ) -> Any:
     """The transpose of `conv1d`.
 
     input: (batch, columns, in), or channels second for "NCW". filters: (fw, out, in). output_shape: the 3 dimensions
-    of the result, a list or an integer tensor. Raises `ShapeError` when `conv1d` would not lead back.
+    of the result, a list or an integer tensor. Raises `ShapeError` when `conv1d` of the result would not have the shape
+    of input.
     """
     step = stride if strides is None else strides
-    _given("conv1d_transpose", output_shape=output_shape, strides=step)
+    _require("conv1d_transpose", output_shape=output_shape, strides=step)
     first, layout, axis = _line(data_format)
     x = value if input is None else input
     w = filter if filters is None else filters
@@ -270,7 +271,7 @@ def conv1d_transpose(
 
 
 def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Any:
-    """`conv2d` with holes: the filter's taps lie `rate` pixels apart.
+    """Dilated convolution: `conv2d` with a filter whose taps are `rate` pixels apart.
 
     value: (batch, height, width, in). filters: (fh, fw, in, out). Raises `InvalidArgumentError` for a rate below 1.
     """
@@ -278,12 +279,18 @@ def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: st
 
 
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: int, padding: Any, name: str | None = None
+    value: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    rate: int,
+    padding: str | Sequence[Any],
+    name: str | None = None,
 ) -> Any:
     """The transpose of `atrous_conv2d`.
 
     value: (batch, rows, columns, in). filters: (fh, fw, out, in). output_shape: the 4 dimensions of the result. Raises
-    `ShapeError` when `atrous_conv2d` would not lead back, `InvalidArgumentError` for a rate below 1.
+    `ShapeError` when `atrous_conv2d` of the result would not have the shape of value, and `InvalidArgumentError` for a
+    rate below 1.
     """
     return CONV2D_BACKPROP_INPUT(
         _sizes(output_shape, value), filters, value, padding=padding, dilations=(1, rate, rate, 1), name=name
@@ -294,16 +301,16 @@ def convolution(
     input: TensorLike,
     filter: TensorLike | None = None,
     padding: str | None = None,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    strides: int | Sequence[int] | None = None,
+    dilation_rate: int | Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
     filters: TensorLike | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Any:
     """Convolution over one, two or three spatial axes, with strides and dilation per axis.
 
-    input: (batch, axes..., in), channels second for a data_format that begins with "NC"; filter: (sizes..., in,
+    input: (batch, axes..., in), or channels second for a data_format that begins with "NC". filter: (sizes..., in,
     out). Raises `ShapeError` for another number of axes.
     """
     given = filters if filter is None else filter
@@ -345,26 +352,26 @@ def conv_transpose(
 
 
 def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
-    """Attributes of a gradient op from keyword arguments; None means the default."""
+    """The attributes of a gradient op, from keyword arguments in which None means the default."""
     found = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
     strides = integers(list(options["strides"]), rank, "strides")
     return {"strides": strides, **found, **padding_of(options["padding"])}
 
 
 def conv2d_backprop_input(
-    input_sizes: Any,
+    input_sizes: TensorLike,
     filter: TensorLike | None = None,
-    out_backprop: Any = None,
+    out_backprop: TensorLike | None = None,
     strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
-    """The gradient of `conv2d` with respect to its input, of shape `input_sizes`; see the op."""
-    _given("conv2d_backprop_input", strides=strides, padding=padding)
+    """The gradient of `conv2d` with respect to its input, of shape `input_sizes`; see the op Conv2DBackpropInput."""
+    _require("conv2d_backprop_input", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     w = filters if filter is None else filter
     return CONV2D_BACKPROP_INPUT(_sizes(input_sizes, out_backprop), w, out_backprop, name=name, **_options(options))
@@ -372,17 +379,17 @@ def conv2d_backprop_input(
 
 def conv2d_backprop_filter(
     input: TensorLike,
-    filter_sizes: Any,
-    out_backprop: Any,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
     strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
-    _given("conv2d_backprop_filter", strides=strides, padding=padding)
+    """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see Conv2DBackpropFilter."""
+    _require("conv2d_backprop_filter", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     sizes = _sizes(filter_sizes, out_backprop)
     return CONV2D_BACKPROP_FILTER(input, sizes, out_backprop, name=name, **_options(options))
@@ -390,15 +397,15 @@ def conv2d_backprop_filter(
 
 def conv3d_backprop_filter(
     input: TensorLike,
-    filter_sizes: Any,
-    out_backprop: Any,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
     strides: Sequence[int],
     padding: str,
     data_format: str = "NDHWC",
     dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`; see the op."""
+    """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`; see Conv3DBackpropFilterV2."""
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     sizes = _sizes(filter_sizes, out_backprop)
     return CONV3D_BACKPROP_FILTER_V2(input, sizes, out_backprop, name=name, **_options(options, 5))

@@ -1,8 +1,8 @@
-"""Launches of the convolution and pooling kernels in `kernels_cl/nn` (white paper, section 2).
+"""Launches of the convolution and pooling kernels in `kernels_cl/conv_pool` (white paper, section 2).
 
-Each recipe turns a site's shapes and attrs into calls: the tuned entry when the padded rows it
-keeps in local memory fit, else the naive one, which takes any size. Invariant: an empty output
-gets no call.
+Each recipe turns the shapes and attributes of a site into kernel calls: of the tuned kernel when the padded rows that
+it keeps in local memory fit, otherwise of the naive kernel, which takes any size. Invariant: an empty output needs no
+call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 CONV, CONV_GRAD, POOL = "conv_pool/conv2d.cl", "conv_pool/conv2d_grad.cl", "conv_pool/pool.cl"
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 
-# The limits of lib/conv_tile.clh.
+# the limits of kernels_cl/lib/conv_tile.clh
 LOCAL_BYTES = 393216
 MAX_RUNS = 1024
 LOCAL_SLACK = 64
@@ -41,7 +41,7 @@ TAIL_BYTES = 256
 
 @record
 class ConvShape:
-    """One convolution: a batch of n images (ay.limit, ax.limit, ci) to (ay.count, ax.count, co)."""
+    """One convolution: from n images of (ay.limit, ax.limit, ci) to n images of (ay.count, ax.count, co)."""
 
     n: int
     ci: int
@@ -63,7 +63,7 @@ class ConvShape:
 
 @record
 class RowBlocks:
-    """How a tuned kernel cuts an image: blocks of `rows` x `columns` of its output."""
+    """The blocks of `rows` x `columns` output pixels into which a tuned kernel divides an image."""
 
     rows: int
     row_blocks: int
@@ -117,7 +117,7 @@ def _ceil(a: int, b: int) -> int:
 
 
 def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int], int]) -> RowBlocks | None:
-    """Largest blocks whose `cost(rows, columns)` fits local memory, enough for all units."""
+    """The largest blocks whose `cost(rows, columns)` fits local memory and which give work to all compute units."""
     budget = LOCAL_BYTES // shape.itemsize - LOCAL_SLACK
     oh, ow = shape.ay.count, shape.ax.count
     columns = ow
@@ -136,14 +136,14 @@ def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int],
 
 @record
 class _Virtual:
-    """`conv2d_rows` on an input that counts as `up` times larger with zeros between its pixels."""
+    """An input for `conv2d_rows` that is virtually `up` times larger, with zeros between its pixels."""
 
     shape: ConvShape
     up_y: int
     up_x: int
 
     def plane(self, columns: int) -> int:
-        """Columns of one phase of the stride that a block needs."""
+        """The number of columns of one phase of the stride that a block needs."""
         ax = self.shape.ax
         reach = (ax.size - 1) * ax.dilation
         if self.up_x == 1:
@@ -151,7 +151,7 @@ class _Virtual:
         return _ceil(columns, self.up_x) + (2 * (self.up_x - 1) + reach) // self.up_x
 
     def pitch(self, columns: int) -> int:
-        """Elements between channels: an odd number of vectors, to spread over cache sets."""
+        """The elements between channels: an odd number of vectors, so that channels fall into different cache sets."""
         return (_ceil(self.plane(columns) * self.shape.ax.stride, 16) | 1) * 16
 
     def cost(self, rows: int, columns: int) -> int:
@@ -161,7 +161,7 @@ class _Virtual:
 
 
 def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int) -> KernelCall | None:
-    """The tuned forward kernel, or None where it does not apply."""
+    """A call of the tuned forward kernel, or None where it is not applicable."""
     shape = virtual.shape
     ay, ax = shape.ay, shape.ax
     if ay.size * ax.size > MAX_RUNS or ay.size * ax.size * shape.ci * shape.co >= 2**31:
@@ -181,7 +181,7 @@ def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: 
 
 
 def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """Conv2D(input, filter), with bias and activation at the store: one call."""
+    """Conv2D(input, filter): one call, which also applies bias and activation when it stores the output."""
     if _is_empty(site):
         return ()
     image, filters, out = site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape
@@ -198,7 +198,7 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def _turned(shape: ConvShape) -> _Virtual:
-    """The input gradient as a convolution of the output's gradient with the turned filter."""
+    """The input gradient as a convolution of the output's gradient with the rotated filter."""
     ay, ax = shape.ay, shape.ax
 
     def turn(a: Axis) -> Axis:
@@ -208,7 +208,7 @@ def _turned(shape: ConvShape) -> _Virtual:
 
 
 def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """Conv2DBackpropInput(input_sizes, filter, out_backprop): turn the filter and convolve."""
+    """Conv2DBackpropInput(input_sizes, filter, out_backprop): rotates the filter, then convolves."""
     if _is_empty(site):
         return ()
     filters, grad = site.inputs[1].shape, site.inputs[2].shape
@@ -241,7 +241,7 @@ def _filter_cost(shape: ConvShape) -> Callable[[int, int], int]:
 
 
 def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """Conv2DBackpropFilter(input, filter_sizes, out_backprop): partial sums, then their sum."""
+    """Conv2DBackpropFilter(input, filter_sizes, out_backprop): computes partial sums, then adds them."""
     if _is_empty(site):
         return ()
     image, grad = site.inputs[0].shape, site.inputs[2].shape
@@ -257,7 +257,7 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return (KernelCall(CONV_GRAD, "conv2d_filter_grad_naive", args, groups, defines=shape.defines),)
     padded = _ceil(shape.co, WIDEST_PANEL) * WIDEST_PANEL
     parts = min(shape.n * blocks.per_image, 4 * site.units)
-    # Many copies of a large filter would cost more than they bring: share its channels out instead.
+    # many copies of a large filter would cost more than they gain, so the channels are divided among groups instead
     while parts > 1 and parts * rows * padded * shape.itemsize > 2**25:
         parts //= 2
     shares = min(_ceil(4 * site.units, parts), padded // WIDEST_PANEL)
@@ -282,7 +282,7 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def _share(work: int, units: int) -> int:
-    """Groups for `work` elements of memory traffic: one for little, at most four per unit."""
+    """The number of groups for `work` elements of memory traffic: one for little work, at most four per unit."""
     return max(1, min(4 * units, work // 16384))
 
 
@@ -331,13 +331,13 @@ def avg_pool_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def max_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """MaxPoolGrad(orig_input, orig_output, grad): one call; orig_output is not read."""
+    """MaxPoolGrad(orig_input, orig_output, grad): one call, which does not read orig_output."""
     if _is_empty(site):
         return ()
     image, out = site.inputs[0].shape, site.inputs[2].shape
     pool = _pool(site, image, out)
     ay, ax = pool.ay, pool.ax
-    # Rows of windows that share no pixel may go to different groups; else images stay whole.
+    # rows of windows without common pixels may be divided among groups; otherwise a group gets whole images
     rows = 1 if ay.stride >= ay.size else max(ay.count, 1)
     overlap = ay.stride < ay.size or ax.stride < ax.size
     blocks = out[0] * _ceil(max(out[1], 1), rows)

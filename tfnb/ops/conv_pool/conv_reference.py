@@ -1,8 +1,8 @@
-"""Host references of convolution and pooling (NumPy), the measure of the OpenCL kernels.
+"""NumPy reference implementations of convolution and pooling, which define the results of the OpenCL kernels.
 
-Layouts are TensorFlow's: images NHWC, filters (kh, kw, cin, cout). Each function sees its windows
-as one strided view of the padded input and contracts it by einsum, or scatters tap by tap into it.
-Invariant: pixels outside an image are zeros for a convolution, and do not exist for a pool.
+Layouts are TensorFlow's: images NHWC, filters (kh, kw, cin, cout). Each function takes its windows as one strided view
+of the padded input and contracts it by einsum, or adds to that view tap by tap. Invariant: pixels outside an image are
+zeros for a convolution, and are ignored by a pooling.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-# a rule for both axes, or for each a rule or the pixels before and after
+# a padding rule for both axes, or for each axis a rule or the pixels before and after
 Padding = str | tuple[Any, Any]
 
 
 @record
 class Axis:
-    """Windows along one spatial axis: `count` of `size` taps, from `before` pixels outside on."""
+    """The windows along one spatial axis: `count` windows of `size` taps, the first begins `before` pixels outside."""
 
     limit: int
     size: int
@@ -46,7 +46,7 @@ class Axis:
 
     @staticmethod
     def of(limit: int, size: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Axis:
-        """TensorFlow's rule for `padding` "SAME", "VALID" or (before, after); `limit` is the input's length."""
+        """The windows by TensorFlow's rule for `padding`: "SAME", "VALID" or (before, after), for length `limit`."""
         if size < 1 or stride < 1 or dilation < 1:
             raise InvalidArgumentError(
                 f"window size {size}, stride {stride}, dilation {dilation}: each must be at least 1"
@@ -76,12 +76,12 @@ class Axis:
 
     @property
     def padded(self) -> int:
-        """Length of the padded axis: enough for every window, and for the whole input."""
+        """The length of the padded axis, which holds every window and the whole input."""
         reach = (self.count - 1) * self.stride + (self.size - 1) * self.dilation + 1
         return max(reach, self.limit + self.before)
 
     def inside(self) -> Array:
-        """How many taps of each window lie inside the input, shape (count,)."""
+        """The number of taps of each window that lie inside the input, shape (count,)."""
         taps = np.arange(self.count)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
         return ((taps >= 0) & (taps < self.limit)).sum(axis=1)
 
@@ -115,7 +115,7 @@ def _pad(x: Array, ay: Axis, ax: Axis, fill: float) -> Array:
 
 
 def _windows(padded: Array, ay: Axis, ax: Axis) -> Array:
-    """View (n, rows, columns, channels, kh, kw) of the padded image's windows."""
+    """A view (n, rows, columns, channels, kh, kw) of the windows of the padded image."""
     n, _, _, c = padded.shape
     sn, sy, sx, sc = padded.strides
     return np.lib.stride_tricks.as_strided(
@@ -127,7 +127,7 @@ def _windows(padded: Array, ay: Axis, ax: Axis) -> Array:
 
 
 def _tap(padded: Array, ay: Axis, ax: Axis, ky: int, kx: int) -> Array:
-    """Writeable view (n, rows, columns, channels) of what tap (ky, kx) of all windows touches."""
+    """A writeable view (n, rows, columns, channels) of the pixels that tap (ky, kx) of all windows covers."""
     y, x = ky * ay.dilation, kx * ax.dilation
     return padded[
         :,
@@ -196,6 +196,7 @@ def conv2d_backprop_filter_host(
 def pool_axes(
     shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> tuple[Axis, Axis]:
+    """The vertical and horizontal windows of a pooling of images (n, h, w, c)."""
     return window_axes(int(shape[1]), int(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 
@@ -211,7 +212,7 @@ def max_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], paddin
 def max_pool_grad_host(
     x: Array, out: Array, grad: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> Array:
-    """MaxPoolGrad: each of grad (n, oh, ow, c) goes to its window's first maximum -> like x."""
+    """MaxPoolGrad: adds each of grad (n, oh, ow, c) to the first maximum of its window; the result has x's shape."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
     padded = _pad(x, ay, ax, -np.inf)
     result = np.zeros_like(padded)
@@ -226,7 +227,7 @@ def max_pool_grad_host(
 
 
 def avg_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding) -> Array:
-    """AvgPool: x (n, h, w, c) -> (n, oh, ow, c), means over the pixels inside the image."""
+    """AvgPool: x (n, h, w, c) -> (n, oh, ow, c), the means over the pixels inside the image."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
     if 0 in (x.size, ay.count, ax.count):
         return np.zeros((x.shape[0], ay.count, ax.count, x.shape[3]), x.dtype)
@@ -242,7 +243,7 @@ def avg_pool_grad_host(
     strides: Sequence[int],
     padding: Padding,
 ) -> Array:
-    """AvgPoolGrad: grad (n, oh, ow, c) spread over each window's pixels -> shape `input_shape`."""
+    """AvgPoolGrad: distributes grad (n, oh, ow, c) over the pixels of each window -> shape `input_shape`."""
     n, h, w, c = (int(d) for d in input_shape)
     ay, ax = pool_axes((n, h, w, c), ksize, strides, padding)
     result = np.zeros((n, ay.padded, ax.padded, c), grad.dtype)

@@ -1,6 +1,6 @@
-"""Convolution of each channel with filters of its own, and separable convolution.
+"""Depthwise convolution, in which each channel has its own filters, and separable convolution.
 
-Images are NHWC inside; a filter has shape (height, width, in, multiplier) and makes in * multiplier channels.
+Kernels take NHWC images; a filter has shape (height, width, in, multiplier) and gives in * multiplier channels.
 Invariant: the three ops are each other's gradients, so derivatives of any order exist."""
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ IMAGE, INPUT_GRAD, FILTER_GRAD = (
 
 @record
 class DepthwiseAttrs:
-    """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels.
+    """`strides`, `dilations`: one number per dimension in the order of `data_format`, 1 for batch and channels.
 
-    `padding`: "SAME", "VALID", or "EXPLICIT": `explicit_paddings` pixels before and after each dimension.
+    `padding`: "SAME", "VALID", or "EXPLICIT", which adds `explicit_paddings` pixels before and after each dimension.
     """
 
     strides: tuple[int, ...] = (1, 1, 1, 1)
@@ -62,8 +62,8 @@ class DepthwiseAttrs:
         settle(self)
 
 
-def _made(c: Infer, x: Shape, w: Shape) -> Shape:
-    """The output's shape for an input and a filter. Raises `ShapeError` when their channels differ."""
+def _output_shape(c: Infer, x: Shape, w: Shape) -> Shape:
+    """The output shape for an input and a filter. Raises `ShapeError` when their numbers of channels differ."""
     a = c.attrs
     n, h, wide, channels = x.as_list()
     kh, kw, of, m = w.as_list()
@@ -78,11 +78,11 @@ def _made(c: Infer, x: Shape, w: Shape) -> Shape:
 
 @IMAGE.infer
 def _infer(c: Infer) -> Shape:
-    return _made(c, with_rank(c, 0, 4), with_rank(c, 1, 4))
+    return _output_shape(c, with_rank(c, 0, 4), with_rank(c, 1, 4))
 
 
 def _checked(c: Infer, x: Shape, w: Shape) -> None:
-    made, dy = _made(c, x, w), with_rank(c, 2, 4)
+    made, dy = _output_shape(c, x, w), with_rank(c, 2, 4)
     if not made.is_compatible_with(dy):
         raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {made}, but out_backprop has shape {dy}")
 
@@ -112,7 +112,7 @@ def _padded(x: np.ndarray, ay: Axis, ax: Axis) -> np.ndarray:
 
 
 def _taps(padded: np.ndarray, ay: Axis, ax: Axis) -> Iterator[tuple[int, int, np.ndarray]]:
-    """(ky, kx, view of what that tap of all windows touches)."""
+    """Yields (ky, kx, a view of the pixels that this tap of all windows covers)."""
     for ky in range(ay.size):
         rows = slice(ky * ay.dilation, ky * ay.dilation + (ay.count - 1) * ay.stride + 1, ay.stride)
         for kx in range(ax.size):
@@ -158,7 +158,7 @@ def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.n
 def _call(
     site: KernelSite, entry: str, x: Any, w: Any, pointers: tuple[int, int], shares: int
 ) -> tuple[KernelCall, ...]:
-    """One launch of `entry` for an input of shape `x` and a filter of shape `w`, cut into at most `shares`."""
+    """One launch of `entry` for an input of shape `x` and a filter of shape `w`, divided into at most `shares`."""
     if site.outputs[0].size == 0:
         return ()
     dtype = site.outputs[0].dtype
@@ -220,11 +220,12 @@ DEPTHWISE_CONV2D = OpDef(
     "DepthwiseConv2dNative",
     "input: T, filter: T",
     "output: T",
-    """Cross-correlation of each channel of images with filters of its own.
+    """Cross-correlation in which each channel of the images has its own filters.
 
     output[b, i, j, c * m + q] = sum over di, dj of input[b, i * strides[1] + di * dilations[1] - top, ..., c] *
     filter[di, dj, c, q]. input: (batch, height, width, in). filter: (fh, fw, in, m). output: (batch, rows,
-    columns, in * m), rows and columns as Conv2D's. Errors: the channels differ, a rank is not 4.""",
+    columns, in * m), with the rows and columns of Conv2D. Errors: the numbers of channels differ, or a rank is not
+    4.""",
     types={"T": FLOATS},
     attrs=DepthwiseAttrs,
     infer=_infer,
@@ -240,7 +241,7 @@ DEPTHWISE_CONV2D_BACKPROP_INPUT = OpDef(
     "output: T",
     """The gradient of DepthwiseConv2dNative with respect to its input, of shape `input_sizes` (4 integers).
 
-    filter: (fh, fw, in, m). out_backprop: the output's gradient. Errors: the sizes do not fit together.""",
+    filter: (fh, fw, in, m). out_backprop: the output's gradient. Errors: the sizes are inconsistent.""",
     types={"T": FLOATS},
     attrs=DepthwiseAttrs,
     infer=_infer_input_grad,
@@ -257,8 +258,7 @@ DEPTHWISE_CONV2D_BACKPROP_FILTER = OpDef(
     "output: T",
     """The gradient of DepthwiseConv2dNative with respect to its filter, of shape `filter_sizes` (4 integers).
 
-    input: (batch, height, width, in). out_backprop: the output's gradient. Errors: the sizes do not fit
-    together.""",
+    input: (batch, height, width, in). out_backprop: the output's gradient. Errors: the sizes are inconsistent.""",
     types={"T": FLOATS},
     attrs=DepthwiseAttrs,
     infer=_infer_filter_grad,
@@ -270,7 +270,7 @@ DEPTHWISE_CONV2D_BACKPROP_FILTER = OpDef(
 )
 
 
-def _steps(strides: Any, rate: Any, first: bool) -> dict[str, Any]:
+def _steps(strides: int | Sequence[int] | None, rate: Any, first: bool) -> dict[str, Any]:
     return {
         "strides": integers(list(np.asarray(strides).reshape(-1)), 4, "strides"),
         "dilations": spread(rate, 2, first, "rate"),
@@ -280,19 +280,19 @@ def _steps(strides: Any, rate: Any, first: bool) -> dict[str, Any]:
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
-    rate: Any = None,
+    rate: int | Sequence[int] | str | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
-    """Cross-correlation of each channel with filters of its own; see the op DepthwiseConv2dNative.
+    """Cross-correlation in which each channel has its own filters; see the op DepthwiseConv2dNative.
 
-    input: (batch, height, width, in), or channels first for "NCHW". filter: (fh, fw, in, multiplier). strides:
-    four integers in the order of data_format. rate (`dilations`): the taps' distance, one or two integers. Raises
-    `ShapeError` when the channels differ, `InvalidArgumentError` for bad strides or padding."""
+    input: (batch, height, width, in), or channels second for "NCHW". filter: (fh, fw, in, multiplier). strides:
+    four integers in the order of data_format. rate (`dilations`): the distance between taps, one or two integers.
+    Raises `ShapeError` when the numbers of channels differ, `InvalidArgumentError` for invalid strides or padding."""
     if isinstance(rate, str):  # 0.x: (input, filter, strides, padding, name)
         rate, name = None, rate
     steps = _steps(strides, dilations if rate is None else rate, channels_first(data_format))
@@ -315,12 +315,12 @@ def depthwise_conv2d_native(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """`depthwise_conv2d` with the arguments of its op."""
+    """`depthwise_conv2d` with the argument names of the op DepthwiseConv2dNative."""
     return depthwise_conv2d(input, filter, strides, padding, dilations, name, data_format)
 
 
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any,
+    input_sizes: TensorLike,
     filter: TensorLike,
     out_backprop: TensorLike,
     strides: int | Sequence[int],
@@ -329,7 +329,7 @@ def depthwise_conv2d_backprop_input(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`; see the op."""
+    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_INPUT(
         input_sizes, filter, out_backprop, padding=padding, data_format=data_format, name=name, **steps
@@ -338,7 +338,7 @@ def depthwise_conv2d_backprop_input(
 
 def depthwise_conv2d_backprop_filter(
     input: TensorLike,
-    filter_sizes: Any,
+    filter_sizes: TensorLike,
     out_backprop: TensorLike,
     strides: int | Sequence[int],
     padding: str,
@@ -346,7 +346,7 @@ def depthwise_conv2d_backprop_filter(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
+    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_FILTER(
         input, filter_sizes, out_backprop, padding=padding, data_format=data_format, name=name, **steps
@@ -355,18 +355,18 @@ def depthwise_conv2d_backprop_filter(
 
 def separable_conv2d(
     input: TensorLike,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
     strides: int | Sequence[int],
     padding: str,
-    rate: int | Sequence[int] | None = None,
+    rate: int | Sequence[int] | str | None = None,
     name: str | None = None,
     data_format: str | None = None,
     dilations: int | Sequence[int] | None = None,
 ) -> Any:
-    """`depthwise_conv2d`, then a 1 x 1 convolution that mixes the channels.
+    """`depthwise_conv2d`, followed by a 1 x 1 convolution that combines the channels.
 
-    pointwise_filter: (1, 1, in * multiplier, out); the other arguments as `depthwise_conv2d`'s. Raises
+    pointwise_filter: (1, 1, in * multiplier, out); the other arguments are those of `depthwise_conv2d`. Raises
     `InvalidArgumentError` when the pointwise filter is known to be larger than 1 x 1.
     """
     if isinstance(rate, str):

@@ -1,7 +1,7 @@
-"""Grey-scale morphology: dilation and erosion of images, with gradients.
+"""Grey-scale morphology: dilation and erosion of images, and their gradients.
 
-A convolution in which sums are maxima and products are sums. Invariant: each gradient goes to the one pixel and the
-one tap that made the output, the first of several in row-major order.
+Dilation is a convolution with maxima in place of sums, and sums in place of products. Invariant: a gradient goes to the
+one pixel and the one tap that gave the output; among several maxima this is the first in row-major order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["API", "DILATION2D", "OPS"]
 
 @record
 class DilationAttrs:
-    """`strides`, `rates` (the taps' distance): per dimension, 1 for batch and channels.
+    """`strides`, `rates` (the distance between taps): one number per dimension, 1 for batch and channels.
 
     `padding`: "SAME" or "VALID".
     """
@@ -48,7 +48,7 @@ class DilationAttrs:
 IMAGE = ImageArgs((0,))
 
 
-def _made(c: Infer) -> Shape:
+def _output_shape(c: Infer) -> Shape:
     x, w, a = with_rank(c, 0, 4).as_list(), with_rank(c, 1, 3).as_list(), c.attrs
     if x[3] is not None and w[2] is not None and x[3] != w[2]:
         raise ShapeError(
@@ -61,7 +61,7 @@ def _made(c: Infer) -> Shape:
 
 def _infer_grad(which: int) -> Any:
     def infer(c: Infer) -> Shape:
-        made = _made(c)
+        made = _output_shape(c)
         if not made.is_compatible_with(c.shapes[2]):
             raise ShapeError(
                 f"{c.op_name}: input {c.shapes[0]} and filter {c.shapes[1]} make {made}, but out_backprop has shape "
@@ -72,7 +72,7 @@ def _infer_grad(which: int) -> Any:
     return infer
 
 
-def _axes(a: DilationAttrs, x: Any, w: Any) -> tuple[Axis, Axis]:
+def _axes(a: DilationAttrs, x: Any, w: Sequence[int]) -> tuple[Axis, Axis]:
     return window_axes(x[1], x[2], (w[0], w[1]), a.strides, a.padding, a.rates)
 
 
@@ -152,11 +152,11 @@ DILATION2D = OpDef(
 
     output[b, y, x, k] = max over (dy, dx) of input[b, y * strides[1] + dy * rates[1] - top, x * strides[2] + dx *
     rates[2] - left, k] + filter[dy, dx, k], over the taps inside the image. input: shape (batch, height, width,
-    channels). filter: (fh, fw, channels). output: (batch, rows, columns, channels), rows and columns as Conv2D's.
-    Errors: the channels differ, a wrong rank.""",
+    channels). filter: (fh, fw, channels). output: (batch, rows, columns, channels), with the rows and columns of
+    Conv2D. Errors: the numbers of channels differ, or a rank is wrong.""",
     types={"T": FLOATS},
     attrs=DilationAttrs,
-    infer=_made,
+    infer=_output_shape,
     host=_host,
     lower=_lower,
     grad=_grad,
@@ -166,10 +166,10 @@ DILATION2D_BACKPROP_INPUT = OpDef(
     "Dilation2DBackpropInput",
     "input: T, filter: T, out_backprop: T",
     "in_backprop: T",
-    """The gradient of Dilation2D with respect to its input: each of out_backprop goes to the pixel that made it.
+    """The gradient of Dilation2D with respect to its input: each of out_backprop goes to the pixel at the maximum.
 
-    input, in_backprop: Dilation2D's input shape. filter: (fh, fw, channels). out_backprop: its output's shape.
-    Errors: the shapes do not fit.""",
+    input, in_backprop: the shape of Dilation2D's input. filter: (fh, fw, channels). out_backprop: the shape of its
+    output. Errors: the shapes do not match.""",
     types={"T": FLOATS},
     attrs=DilationAttrs,
     infer=_infer_grad(0),
@@ -183,10 +183,10 @@ DILATION2D_BACKPROP_FILTER = OpDef(
     "Dilation2DBackpropFilter",
     "input: T, filter: T, out_backprop: T",
     "filter_backprop: T",
-    """The gradient of Dilation2D with respect to its filter: each of out_backprop goes to the tap that made it.
+    """The gradient of Dilation2D with respect to its filter: each of out_backprop goes to the tap at the maximum.
 
-    input: Dilation2D's input shape. filter, filter_backprop: (fh, fw, channels). out_backprop: its output's shape.
-    Errors: the shapes do not fit.""",
+    input: the shape of Dilation2D's input. filter, filter_backprop: (fh, fw, channels). out_backprop: the shape of its
+    output. Errors: the shapes do not match.""",
     types={"T": FLOATS},
     attrs=DilationAttrs,
     infer=_infer_grad(1),
@@ -201,7 +201,7 @@ def dilation2d(
     input: TensorLike,
     filter: TensorLike | None = None,
     strides: int | Sequence[int] | None = None,
-    rates: Any = None,
+    rates: int | Sequence[int] | None = None,
     padding: str | None = None,
     name: str | None = None,
     filters: TensorLike | None = None,
@@ -211,7 +211,8 @@ def dilation2d(
     """Grey-scale dilation of images; see the op Dilation2D.
 
     input: (batch, height, width, channels). filter: (fh, fw, channels). strides, rates (`dilations`): four integers.
-    Raises `ShapeError` when the channels differ, `InvalidArgumentError` for bad strides, rates or padding.
+    Raises `ShapeError` when the numbers of channels differ, `InvalidArgumentError` for invalid strides, rates or
+    padding.
     """
     steps = dilations if rates is None else rates
     if strides is None or steps is None or padding is None or channels_first(data_format):
@@ -221,11 +222,16 @@ def dilation2d(
 
 
 def erosion2d(
-    value: TensorLike, kernel: Any, strides: int | Sequence[int], rates: Any, padding: str, name: str | None = None
+    value: TensorLike,
+    kernel: TensorLike,
+    strides: int | Sequence[int],
+    rates: int | Sequence[int],
+    padding: str,
+    name: str | None = None,
 ) -> Any:
-    """Grey-scale erosion: min over the taps of value - kernel, the dual of `dilation2d` with the kernel turned round.
+    """Grey-scale erosion: min over the taps of value - kernel; the dual of `dilation2d` with the rotated kernel.
 
-    value: (batch, height, width, channels). kernel: (fh, fw, channels). Errors as `dilation2d`'s.
+    value: (batch, height, width, channels). kernel: (fh, fw, channels). Raises the errors of `dilation2d`.
     """
     with scope(name, "erosion2d", value, kernel):
         graph = graph_of((value, kernel))

@@ -1,17 +1,18 @@
-"""Pooling over windows of slightly different sizes, drawn at random (Graham 2014: fractional max-pooling).
+"""Pooling over windows of randomly drawn, slightly different sizes (Graham 2014: fractional max-pooling).
 
-Host only. Invariant: the windows of a run stand in its outputs, so that the gradient pools over the same ones.
+The ops run on the host only. Invariant: the windows of a run are among its outputs, so that the gradient uses the same
+windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
@@ -25,10 +26,10 @@ _TYPES = (float32, float64, int32, int64)
 
 @record
 class PoolAttrs:
-    """`pooling_ratio`: of the batch, rows, columns, channels; of rows and columns at least 1, of the others 1.
+    """`pooling_ratio`: for batch, rows, columns and channels; at least 1 for rows and columns, 1 for the others.
 
-    `pseudo_random`: evenly spread windows with a random start, else sizes in random order; `overlapping`: windows
-    share the pixel at their border; `deterministic`: the same windows in every step.
+    `pseudo_random`: evenly spaced windows with a random start, otherwise sizes in random order; `overlapping`:
+    neighbouring windows share the pixel at their border; `deterministic`: the same windows in every step.
     """
 
     pooling_ratio: tuple[float, ...]
@@ -41,7 +42,7 @@ class PoolAttrs:
 
 @record
 class GradAttrs:
-    """`overlapping`: as in the forward op."""
+    """`overlapping`: the attribute of the forward op."""
 
     overlapping: bool = False
 
@@ -53,7 +54,7 @@ def _checked(ratio: tuple[float, ...], what: str) -> tuple[float, ...]:
 
 
 def _borders(length: int, count: int, pseudo: bool, rng: np.random.Generator) -> np.ndarray:
-    """Where `count` windows over `length` pixels begin, and where the last ends."""
+    """The indices at which `count` windows over `length` pixels begin, and the end of the last window."""
     if length % count == 0:
         return np.arange(0, length + 1, length // count, dtype=np.int64)
     least = length // count
@@ -75,7 +76,7 @@ def _generator(call: HostCall) -> np.random.Generator:
 
 
 def _windows(rows: np.ndarray, cols: np.ndarray, overlapping: bool, shape: tuple[int, ...]) -> Iterator[Any]:
-    """(output row, output column, slice of rows, slice of columns) of each window."""
+    """Yields (output row, output column, slice of rows, slice of columns) for each window."""
     more = 1 if overlapping else 0
     for i in range(len(rows) - 1):
         down = slice(int(rows[i]), min(int(rows[i + 1]) + more, shape[1]))
@@ -160,21 +161,23 @@ def _grad_max(op: Operation, dy: Tensor, *_: Tensor) -> Any:
     return FRACTIONAL_MAX_POOL_GRAD(op.inputs[0], y, dy, rows, cols, overlapping=op.attrs.overlapping)
 
 
-def _grad_avg(op: Any, dy: Tensor, *_: Any) -> Any:
+def _grad_avg(op: Any, dy: Tensor, *_: Tensor | None) -> Any:
     _, rows, cols = op.outputs
     sizes = SHAPE(op.inputs[0], out_type=int64)
     return FRACTIONAL_AVG_POOL_GRAD(sizes, dy, rows, cols, overlapping=op.attrs.overlapping)
 
 
-def _forward(name: str, what: str, reduce: Callable[[np.ndarray], np.ndarray], grad: Any) -> OpDef:
+def _forward(
+    name: str, what: str, reduce: Callable[[np.ndarray], np.ndarray], grad: GradFn | NotDifferentiable | GradientMissing
+) -> OpDef:
     return OpDef(
         name,
         "value: T",
         "output: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
-        f"""The {what} of windows whose sizes are drawn so that they cover the image: output rows are rows / ratio.
+        f"""The {what} of windows of random sizes that together cover the image: output rows are rows / ratio.
 
-        value: (batch, rows, columns, channels). The sequences are the borders of the windows. Errors: a ratio below
-        1, or that leaves no pixel. Runs on the host.""",
+        value: (batch, rows, columns, channels). The two sequences are the borders of the windows. Errors: a ratio is
+        below 1, or leaves no pixel. Runs on the host.""",
         types={"T": _TYPES},
         attrs=PoolAttrs,
         infer=_pooled,
@@ -190,8 +193,8 @@ FRACTIONAL_MAX_POOL_GRAD = OpDef(
     "FractionalMaxPoolGrad",
     "orig_input: T, orig_output: T, out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
     "output: T",
-    "The gradient of FractionalMaxPool: each window's goes to its first largest element. Errors: windows that do not "
-    "fit. Runs on the host.",
+    "The gradient of FractionalMaxPool: that of each window goes to its first largest element. Errors: the windows do "
+    "not match the shapes. Runs on the host.",
     types={"T": _TYPES},
     attrs=GradAttrs,
     infer=lambda c: c.shapes[0],
@@ -202,8 +205,8 @@ FRACTIONAL_AVG_POOL_GRAD = OpDef(
     "FractionalAvgPoolGrad",
     "orig_input_tensor_shape: int64, out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
     "output: T",
-    "The gradient of FractionalAvgPool: each window's is spread over its elements. Errors: windows that do not fit. "
-    "Runs on the host.",
+    "The gradient of FractionalAvgPool: that of each window is divided among its elements. Errors: the windows do not "
+    "match the shapes. Runs on the host.",
     types={"T": _TYPES},
     attrs=GradAttrs,
     infer=lambda c: c.as_shape(0) if c.shapes[0].ndims == 1 else unknown_shape,
@@ -216,7 +219,7 @@ FRACTIONAL_AVG_POOL_GRAD = OpDef(
 def _function(op: OpDef, what: str) -> Any:
     def pool(
         value: Tensor,
-        pooling_ratio: Any,
+        pooling_ratio: Sequence[float],
         pseudo_random: bool = False,
         overlapping: bool = False,
         deterministic: bool = False,

@@ -1,7 +1,7 @@
 """Pooling over windows of an image (white paper, Table 1 "neural-net building blocks").
 
-Pixels outside the image do not exist: they are no maximum and do not count in an average.
-Invariant: a gradient reaches exactly the pixels that made the output.
+Pixels outside the image are ignored: they are never a maximum and do not count in an average. Invariant: a gradient
+reaches exactly the pixels on which the output depends.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 
 @record
 class PoolAttrs:
-    """`ksize`, `strides`: window and step per dimension in the order of `data_format`, 1 for batch and channels.
+    """`ksize`, `strides`: window size and step per dimension in the order of `data_format`, 1 for batch and channels.
 
     `padding`: "SAME" or "VALID".
     """
@@ -66,7 +66,7 @@ class PoolAttrs:
 
 @record
 class MaxPoolAttrs:
-    """As `PoolAttrs`; with `padding` "EXPLICIT", `explicit_paddings` pixels before and after each dimension."""
+    """As `PoolAttrs`; `padding` "EXPLICIT" adds `explicit_paddings` pixels before and after each dimension."""
 
     ksize: tuple[int, ...] = (1, 1, 1, 1)
     strides: tuple[int, ...] = (1, 1, 1, 1)
@@ -81,7 +81,7 @@ class MaxPoolAttrs:
 IMAGE, IMAGES, SIZED = ImageArgs((0,)), ImageArgs((0, 1, 2)), ImageArgs((1,), sizes=(0,))
 
 
-def _pooled(a: Any, x: Shape) -> Shape:
+def _pooled(a: PoolAttrs, x: Shape) -> Shape:
     n, h, w, ch = x.as_list()
     py, px = pads(a)
     rows = window_count(h, a.ksize[1], a.strides[1], 1, py)
@@ -121,12 +121,12 @@ def _infer_avg_grad(c: Infer) -> Shape:
 
 
 def _kernel(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """The host kernel of a reference that takes arrays, ksize, strides and padding."""
+    """A host kernel from a reference function of arrays, ksize, strides and padding."""
     return lambda call, *inputs: reference(*inputs, call.attrs.ksize, call.attrs.strides, pads(call.attrs))
 
 
 def _max_pool_grad_grad_host(x: np.ndarray, y: np.ndarray, g: np.ndarray, *windows: Any) -> np.ndarray:
-    """Each output's share of `g`: what lies at its window's first maximum."""
+    """For each output, the element of `g` at the first maximum of its window."""
     ay, ax = pool_axes(x.shape, *windows)
     first = np.full(y.shape, -1, np.int64)
     best = np.full(y.shape, -np.inf, x.dtype)
@@ -179,10 +179,10 @@ def _grad_max_pool(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_max_pool_grad(op: Operation, g: Tensor) -> Any:
-    """Where the maxima lie does not change with the pixels, but for a set of measure zero."""
+    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
     x, y, _ = op.inputs
     kept = attrs_of(op.attrs)
-    kept.pop("explicit_paddings")  # which the next op has not
+    kept.pop("explicit_paddings")  # an attribute that the next op does not have
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **kept)
 
 
@@ -221,9 +221,9 @@ MAX_POOL_GRAD = OpDef(
     "MaxPoolGrad",
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
-    """The gradient of MaxPool: each of `grad` goes to the first maximum (in row-major order) of its window.
+    """The gradient of MaxPool: adds each of `grad` to the first maximum (in row-major order) of its window.
 
-    orig_input, output: MaxPool's input shape; orig_output, grad: its output shape.""",
+    orig_input, output: the shape of MaxPool's input; orig_output, grad: the shape of its output.""",
     types={"T": FLOATS},
     attrs=MaxPoolAttrs,
     infer=_infer_max_grad,
@@ -239,7 +239,7 @@ MAX_POOL_GRAD_GRAD = OpDef(
     "output: T",
     """The gradient of MaxPoolGrad with respect to its `grad`: the element of `grad` at each window's first maximum.
 
-    orig_input, grad: MaxPool's input shape; orig_output, output: its output shape.""",
+    orig_input, grad: the shape of MaxPool's input; orig_output, output: the shape of its output.""",
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_max_grad_grad,
@@ -255,7 +255,7 @@ AVG_POOL = OpDef(
     "output: T",
     """The mean of the pixels of each window that lie in the image, channel by channel.
 
-    value: shape (batch, height, width, channels). output: as MaxPool's. Errors: the rank is not 4.""",
+    value: shape (batch, height, width, channels). output: the shape of MaxPool's output. Errors: the rank is not 4.""",
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_pool,
@@ -269,9 +269,9 @@ AVG_POOL_GRAD = OpDef(
     "AvgPoolGrad",
     "orig_input_shape: int32, grad: T",
     "output: T",
-    """The gradient of AvgPool: each of `grad` is spread evenly over its window's pixels in the image.
+    """The gradient of AvgPool: divides each of `grad` evenly among the pixels of its window that lie in the image.
 
-    orig_input_shape: the 4 dimensions of AvgPool's input and of the output. grad: AvgPool's output shape.""",
+    orig_input_shape: the 4 dimensions of AvgPool's input and of the output. grad: the shape of AvgPool's output.""",
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_avg_grad,

@@ -1,7 +1,7 @@
-"""Pooling over windows of a volume: over the planes' windows first, then along the depth.
+"""Pooling over windows of a volume: first over windows of each plane, then along the depth.
 
-Volumes have shape (batch, depth, height, width, channels) inside. Voxels outside the volume do not exist.
-Invariant: as in TensorFlow, a voxel that equals its window's maximum gets the whole gradient, also where several do.
+Kernels take volumes of shape (batch, depth, height, width, channels). Voxels outside the volume are ignored.
+Invariant: as in TensorFlow, every voxel that equals the maximum of its window gets the whole gradient.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["AVG_POOL_3D", "MAX_POOL_3D", "OPS", "Pool3DAttrs"]
 
 @record
 class Pool3DAttrs:
-    """`ksize`, `strides`: window and step per dimension in the order of `data_format`, 1 for batch and channels.
+    """`ksize`, `strides`: window size and step per dimension in the order of `data_format`, 1 for batch and channels.
 
     `padding`: "SAME" or "VALID".
     """
@@ -58,7 +58,7 @@ VOLUME, VOLUMES, SIZED = (
 )
 
 
-def _pooled(a: Any, x: Shape) -> Shape:
+def _pooled(a: Pool3DAttrs, x: Shape) -> Shape:
     dims = x.as_list()
     counts = [window_count(dims[i], a.ksize[i], a.strides[i], 1, a.padding) for i in (1, 2, 3)]
     return Shape((dims[0], *counts, dims[4]))
@@ -111,7 +111,7 @@ def _crop(padded: np.ndarray, axes: Axes) -> np.ndarray:
 
 
 def _taps(padded: np.ndarray, axes: Axes) -> list[np.ndarray]:
-    """Views of what each tap of all windows touches."""
+    """For each tap, a view of the voxels that it covers in all windows."""
     found = []
     for at in product(*(range(a.size) for a in axes)):
         reach = [slice(t, t + (a.count - 1) * a.stride + 1, a.stride) for t, a in zip(at, axes, strict=True)]
@@ -120,29 +120,29 @@ def _taps(padded: np.ndarray, axes: Axes) -> list[np.ndarray]:
     return found
 
 
-def _counts(axes: Axes, dtype: Any) -> np.ndarray:
-    """How many voxels of each window lie in the volume."""
+def _counts(axes: Axes, dtype: np.dtype[Any]) -> np.ndarray:
+    """The number of voxels of each window that lie in the volume."""
     z, y, x = (a.inside() for a in axes)
     return (z[:, None, None] * y[:, None] * x)[..., None].astype(dtype)
 
 
-def _made(x: np.ndarray, axes: Axes) -> tuple[int, ...]:
+def _output_shape(x: np.ndarray, axes: Axes) -> tuple[int, ...]:
     return (x.shape[0], *(a.count for a in axes), x.shape[4])
 
 
 @VOLUME.host
 def _host_max(call: HostCall, x: np.ndarray) -> np.ndarray:
     axes = pool3d_axes(x.shape, call.attrs)
-    if 0 in _made(x, axes):
-        return np.zeros(_made(x, axes), x.dtype)
+    if 0 in _output_shape(x, axes):
+        return np.zeros(_output_shape(x, axes), x.dtype)
     return np.maximum.reduce(_taps(_padded(x, axes, -np.inf), axes))
 
 
 @VOLUME.host
 def _host_avg(call: HostCall, x: np.ndarray) -> np.ndarray:
     axes = pool3d_axes(x.shape, call.attrs)
-    if 0 in _made(x, axes):
-        return np.zeros(_made(x, axes), x.dtype)
+    if 0 in _output_shape(x, axes):
+        return np.zeros(_output_shape(x, axes), x.dtype)
     return np.add.reduce(_taps(_padded(x, axes, 0), axes)) / _counts(axes, x.dtype)
 
 
@@ -203,7 +203,7 @@ def _grad_max(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_max_grad(op: Operation, g: Tensor) -> Any:
-    """Where the maxima lie does not change with the voxels, but for a set of measure zero."""
+    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_3D_GRAD_GRAD(x, y, g, **attrs_of(op.attrs))
 
@@ -228,7 +228,7 @@ MAX_POOL_3D = OpDef(
     """The largest voxel of each window, channel by channel.
 
     input: shape (batch, depth, height, width, channels), or channels second for "NCDHW". output: (batch, planes,
-    rows, columns, channels); each length as MaxPool's. Errors: the rank is not 5.""",
+    rows, columns, channels); each size follows from the rule of MaxPool. Errors: the rank is not 5.""",
     types={"T": FLOATS},
     attrs=Pool3DAttrs,
     infer=_infer,
@@ -244,7 +244,8 @@ MAX_POOL_3D_GRAD = OpDef(
     "output: T",
     """The gradient of MaxPool3D: each of `grad` goes to all voxels of its window that equal `orig_output`.
 
-    orig_input, output: MaxPool3D's input shape; orig_output, grad: its output shape. Errors: they do not fit.""",
+    orig_input, output: the shape of MaxPool3D's input; orig_output, grad: the shape of its output. Errors: the shapes
+    do not match.""",
     types={"T": FLOATS, "TInput": FLOATS},
     attrs=Pool3DAttrs,
     infer=_infer_max_grad,
@@ -258,10 +259,10 @@ MAX_POOL_3D_GRAD_GRAD = OpDef(
     "MaxPool3DGradGrad",
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
-    """The gradient of MaxPool3DGrad with respect to its `grad`: the sum of `grad` over the voxels of each window
-    that equal `orig_output`.
+    """The gradient of MaxPool3DGrad with respect to its `grad`.
 
-    orig_input, grad: MaxPool3D's input shape; orig_output, output: its output shape. Errors: they do not fit.""",
+    It is the sum of its gradient over the voxels of each window that equal `orig_output`. orig_input, grad: the shape
+    of MaxPool3D's input; orig_output, output: the shape of its output. Errors: the shapes do not match.""",
     types={"T": FLOATS},
     attrs=Pool3DAttrs,
     infer=_infer_max_grad_grad,
@@ -277,8 +278,8 @@ AVG_POOL_3D = OpDef(
     "output: T",
     """The mean of the voxels of each window that lie in the volume, channel by channel.
 
-    input: shape (batch, depth, height, width, channels), or channels second for "NCDHW". output: as MaxPool3D's.
-    Errors: the rank is not 5.""",
+    input: shape (batch, depth, height, width, channels), or channels second for "NCDHW". output: the shape of
+    MaxPool3D's output. Errors: the rank is not 5.""",
     types={"T": FLOATS},
     attrs=Pool3DAttrs,
     infer=_infer,
@@ -292,10 +293,10 @@ AVG_POOL_3D_GRAD = OpDef(
     "AvgPool3DGrad",
     "orig_input_shape: int32, grad: T",
     "output: T",
-    """The gradient of AvgPool3D: each of `grad` is spread evenly over its window's voxels in the volume.
+    """The gradient of AvgPool3D: divides each of `grad` evenly among the voxels of its window that lie in the volume.
 
-    orig_input_shape: the 5 dimensions of AvgPool3D's input and of the output. grad: AvgPool3D's output shape.
-    Errors: they do not fit.""",
+    orig_input_shape: the 5 dimensions of AvgPool3D's input and of the output. grad: the shape of AvgPool3D's output.
+    Errors: the shapes do not match.""",
     types={"T": FLOATS},
     attrs=Pool3DAttrs,
     infer=_infer_avg_grad,

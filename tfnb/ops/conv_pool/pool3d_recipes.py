@@ -1,8 +1,8 @@
-"""Launches of pooling over volumes: the kernels for images pool the planes, then the depth
-(`kernels_cl/conv_pool/pool.cl`).
+"""Kernel launches of pooling over volumes: the kernels for images pool the planes, then the depth.
 
-A maximum of maxima is the maximum, and the counts of an average factor, so two launches make one volume's pool. Only
-the max-pool's gradient has a kernel of its own. Invariant: an empty output gets no call.
+See `kernels_cl/conv_pool/pool.cl`. The maximum of maxima is the maximum, and the element counts of an average are
+products, so two launches pool a volume. Only the gradient of max-pooling has its own kernel. Invariant: an empty output
+needs no call.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Recipe = Callable[[KernelSite], tuple[KernelCall, ...]]
 
 
 def pool3d_axes(shape: Sequence[int], attrs: Any) -> tuple[Axis, Axis, Axis]:
-    """The windows along depth, height and width of a volume."""
+    """The windows along the depth, height and width of a volume."""
     z, y, x = (Axis.of(int(shape[i]), attrs.ksize[i], attrs.strides[i], 1, attrs.padding) for i in (1, 2, 3))
     return z, y, x
 
 
 def _halves(attrs: Any) -> tuple[PoolAttrs, PoolAttrs]:
-    """Pooling of planes, and of the depth of volumes seen as images (depth, height * width)."""
+    """The pooling of planes, and that of the depth, where a volume is seen as an image (depth, height * width)."""
     _, kd, kh, kw, _ = attrs.ksize
     _, sd, sh, sw, _ = attrs.strides
     return (
@@ -70,17 +70,17 @@ def _forward(site: KernelSite, recipe: Recipe) -> tuple[KernelCall, ...]:
 
 
 def max_pool3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """MaxPool3D(input)."""
+    """The launches of MaxPool3D(input)."""
     return _forward(site, max_pool_calls)
 
 
 def avg_pool3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """AvgPool3D(input)."""
+    """The launches of AvgPool3D(input)."""
     return _forward(site, avg_pool_calls)
 
 
 def avg_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """AvgPool3DGrad(orig_input_shape, grad)."""
+    """The launches of AvgPool3DGrad(orig_input_shape, grad)."""
     if site.outputs[0].size == 0:
         return ()
     dtype = site.outputs[0].dtype
@@ -97,7 +97,7 @@ def avg_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def max_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """MaxPool3DGrad(orig_input, orig_output, grad): one call."""
+    """The launch of MaxPool3DGrad(orig_input, orig_output, grad)."""
     if site.outputs[0].size == 0:
         return ()
     n, d, h, w, c = site.inputs[0].shape

@@ -1,7 +1,7 @@
-"""Max-pooling that says which pixel was the maximum.
+"""Max-pooling that also returns the indices of the maxima.
 
-The argmax of a pixel is its place in its image, (y * width + x) * channels + channel. Invariant: a gradient goes to
-exactly the pixels named, and its own gradient comes from there.
+The argmax of a pixel is its index in its image, (y * width + x) * channels + channel. Invariant: a gradient goes to
+exactly the pixels at these indices, and the gradient of the gradient is read from there.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.conv_pool.conv_reference import pool_axes
 from tfnb.ops.conv_pool.window_taps import host_choice, lower_choice
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, channels_first, settle, window_count
-from tfnb.types import FLOATS, INDEX, Shape, as_dtype, int32, int64
+from tfnb.types import FLOATS, INDEX, DTypeLike, Shape, as_dtype, int32, int64
 
 __all__ = ["API", "MAX_POOL_WITH_ARGMAX", "OPS"]
 
 
 @record
 class ArgmaxAttrs:
-    """`ksize`, `strides`: as MaxPool's; `include_batch_in_index`: count from the batch's first pixel."""
+    """`ksize`, `strides`: those of MaxPool; `include_batch_in_index`: indices count through the whole batch."""
 
     ksize: tuple[int, ...] = (1, 1, 1, 1)
     strides: tuple[int, ...] = (1, 1, 1, 1)
@@ -45,7 +45,7 @@ class ArgmaxAttrs:
 IMAGES = ImageArgs((0, 1))
 
 
-def _pooled(a: Any, x: Shape) -> Shape:
+def _pooled(a: ArgmaxAttrs, x: Shape) -> Shape:
     n, h, w, c = x.as_list()
     rows = window_count(h, a.ksize[1], a.strides[1], 1, a.padding)
     return Shape((n, rows, window_count(w, a.ksize[2], a.strides[2], 1, a.padding), c))
@@ -74,7 +74,7 @@ def _infer_grad_grad(c: Infer) -> Shape:
     return _check(c, _pooled(c.attrs, with_rank(c, 0, 4).merge_with(with_rank(c, 1, 4))))
 
 
-def _axes(call: Any, shape: Any) -> Any:
+def _axes(call: Any, shape: Sequence[int]) -> Any:
     a = call.attrs
     return pool_axes(shape, a.ksize, a.strides, a.padding)
 
@@ -102,7 +102,7 @@ def _lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 
 def _places(call: HostCall, argmax: np.ndarray, pixels: int) -> np.ndarray:
-    """The argmax within each image, flat per image. Raises `InvalidArgumentError` for one outside it."""
+    """The argmax as flat indices within each image. Raises `InvalidArgumentError` for an index outside it."""
     at = argmax.reshape(argmax.shape[0], -1).astype(np.int64)
     if call.attrs.include_batch_in_index:
         at = at - (np.arange(len(at)) * pixels)[:, None]
@@ -159,7 +159,7 @@ def _grad(op: Operation, dy: Tensor, _: Tensor) -> Any:
 
 
 def _grad_grad(op: Operation, g: Tensor) -> Any:
-    """Where the maxima lie does not change with the pixels, but for a set of measure zero."""
+    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
@@ -173,11 +173,11 @@ MAX_POOL_WITH_ARGMAX = OpDef(
     "MaxPoolWithArgmax",
     "input: T",
     "output: T, argmax: Targmax",
-    """The largest pixel of each window, channel by channel, and where it is.
+    """The largest pixel of each window, channel by channel, and its index.
 
-    input: shape (batch, height, width, channels). output: as MaxPool's. argmax: the same shape, the first maximum's
-    place (y * width + x) * channels + channel in its image; with `include_batch_in_index` in the batch. Errors: the
-    rank is not 4.""",
+    input: shape (batch, height, width, channels). output: the shape of MaxPool's output. argmax: the same shape, the
+    index (y * width + x) * channels + channel of the first maximum in its image, or in the whole batch with
+    `include_batch_in_index`. Errors: the rank is not 4.""",
     types={"T": FLOATS, "Targmax": (int64, int32)},
     defaults={"Targmax": int64},
     attrs=ArgmaxAttrs,
@@ -191,10 +191,10 @@ MAX_POOL_GRAD_WITH_ARGMAX = OpDef(
     "MaxPoolGradWithArgmax",
     "input: T, grad: T, argmax: Targmax",
     "output: T",
-    """The gradient of MaxPoolWithArgmax: each of `grad` is added to the pixel that argmax names.
+    """The gradient of MaxPoolWithArgmax: adds each of `grad` to the pixel at the index in argmax.
 
-    input, output: MaxPoolWithArgmax's input shape; grad, argmax: its output shape. Errors: the shapes do not fit; a
-    place outside the image on the host, which a device leaves out.""",
+    input, output: the shape of MaxPoolWithArgmax's input; grad, argmax: the shape of its output. Errors: the shapes do
+    not match, or, on the host, an index is outside the image (a device ignores it).""",
     types={"T": FLOATS, "Targmax": INDEX},
     attrs=ArgmaxAttrs,
     infer=_infer_grad,
@@ -208,10 +208,10 @@ MAX_POOL_GRAD_GRAD_WITH_ARGMAX = OpDef(
     "MaxPoolGradGradWithArgmax",
     "input: T, grad: T, argmax: Targmax",
     "output: T",
-    """The gradient of MaxPoolGradWithArgmax with respect to its `grad`: the element of `grad` that argmax names.
+    """The gradient of MaxPoolGradWithArgmax with respect to its `grad`: the elements of its gradient at argmax.
 
-    input, grad: MaxPoolWithArgmax's input shape; argmax, output: its output shape. Errors: the shapes do not fit; a
-    place outside the image on the host, where a device gives 0.""",
+    input, grad: the shape of MaxPoolWithArgmax's input; argmax, output: the shape of its output. Errors: the shapes do
+    not match, or, on the host, an index is outside the image (a device gives 0 there).""",
     types={"T": FLOATS, "Targmax": INDEX},
     attrs=ArgmaxAttrs,
     infer=_infer_grad_grad,
@@ -227,15 +227,15 @@ def max_pool_with_argmax(
     strides: int | Sequence[int],
     padding: str,
     data_format: str = "NHWC",
-    Targmax: Any = None,
+    Targmax: DTypeLike | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Any, Any]:
-    """The largest pixel of each window and its place in the image; see the op MaxPoolWithArgmax.
+    """The largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
 
     input: (batch, height, width, channels). ksize, strides: four integers. Targmax (`output_dtype`): int64 (the
-    default) or int32. Raises `InvalidArgumentError` for bad windows, padding or another data_format.
+    default) or int32. Raises `InvalidArgumentError` for invalid windows or padding, or another data_format.
     """
     if channels_first(data_format):
         raise InvalidArgumentError('max_pool_with_argmax takes data_format "NHWC" only')

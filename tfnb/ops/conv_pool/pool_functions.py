@@ -1,7 +1,7 @@
-"""Pooling under its public names, in one to three dimensions.
+"""The public pooling functions, in one to three dimensions.
 
-Arguments stand in the order of TensorFlow 0.x and 1.x; renamed ones are taken under both names. Invariant: each
-function makes one pooling op, and only reshapes around it.
+Arguments have the order of TensorFlow 0.x and 1.x; renamed arguments are accepted under both names. Invariant: each
+function adds one pooling op, and otherwise only reshapes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ __all__ = ["API", "OPS", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "po
 
 
 def _pool(
-    op: OpDef, value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None, axes: int
+    op: OpDef,
+    value: TensorLike | None,
+    ksize: int | Sequence[int] | None,
+    strides: int | Sequence[int] | None,
+    padding: str | Sequence[Any] | None,
+    data_format: str | None,
+    name: str | None,
+    axes: int,
 ) -> Any:
     if ksize is None or strides is None or padding is None:
         raise InvalidArgumentError(f"{op.name} needs ksize, strides and padding")
@@ -42,70 +49,79 @@ def _pool(
 
 def max_pool(
     value: TensorLike | None = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
     """The largest pixel of each window, channel by channel.
 
-    value: (batch, height, width, channels), or channels first for `data_format="NCHW"`. ksize, strides: one, two or
-    four integers, four in the order of data_format. padding: "SAME", "VALID" or four
-    pairs of pixels, fewer than the window has. Raises `InvalidArgumentError` for bad windows or padding.
+    value: (batch, height, width, channels), or channels second for `data_format="NCHW"`. ksize, strides: one, two or
+    four integers, four in the order of data_format. padding: "SAME", "VALID" or four pairs of pixel counts, which are
+    smaller than the window. Raises `InvalidArgumentError` for invalid windows or padding.
     """
     x = input if value is None else value
     return _pool(MAX_POOL, x, ksize, strides, padding, data_format, name, 2)
 
 
 def avg_pool(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Any:
-    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as `max_pool`'s."""
+    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as in `max_pool`."""
     x = input if value is None else value
     return _pool(AVG_POOL, x, ksize, strides, padding, data_format, name, 2)
 
 
 def max_pool3d(
-    input: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: TensorLike | None = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    value: Any = None,
+    value: TensorLike | None = None,
 ) -> Any:
-    """The largest voxel of each window of (batch, depth, height, width, channels), or channels second for "NCDHW".
+    """The largest voxel of each window, channel by channel.
 
-    ksize, strides: one, three or five integers. Raises `InvalidArgumentError` for bad windows or padding.
+    input: (batch, depth, height, width, channels), or channels second for "NCDHW". ksize, strides: one, three or five
+    integers. Raises `InvalidArgumentError` for invalid windows or padding.
     """
     x = value if input is None else input
     return _pool(MAX_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
 
 
 def avg_pool3d(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    ksize: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Any] | None = None,
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Any:
-    """The mean of the voxels of each window that lie in the volume; arguments as `max_pool3d`'s."""
+    """The mean of the voxels of each window that lie in the volume; arguments as in `max_pool3d`."""
     x = input if value is None else value
     return _pool(AVG_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
 
 
-def pool1d(op: OpDef, x: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None) -> Any:
-    """Pools (batch, width, channels), or (batch, channels, width) for "NCW", with MaxPool or AvgPool."""
+def pool1d(
+    op: OpDef,
+    x: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: str | Sequence[Any],
+    data_format: str | None,
+    name: str | None,
+) -> Any:
+    """Pools (batch, width, channels), or (batch, channels, width) for "NCW", by the op MaxPool or AvgPool."""
     if data_format not in (None, "NWC", "NCW"):
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
     first = data_format == "NCW"
@@ -131,9 +147,14 @@ def max_pool1d(
 
 
 def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC", name: str | None = None
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str | Sequence[Any],
+    data_format: str = "NWC",
+    name: str | None = None,
 ) -> Any:
-    """The mean of each window of (batch, width, channels)."""
+    """The mean of the elements of each window of (batch, width, channels) that lie inside the input."""
     return pool1d(AVG_POOL, input, ksize, strides, padding, data_format, name)
 
 

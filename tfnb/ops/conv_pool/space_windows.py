@@ -1,13 +1,14 @@
-"""Windows with holes by taking images apart: `with_space_to_batch` and `pool` (`tf.nn`).
+"""Dilated windows by rearranging images: `with_space_to_batch` and `pool` (`tf.nn`).
 
-Pixels a `rate` apart go into images of their own, on which an op with dense windows does what one with holes would
-do on the whole. Invariant: a rate of 1 along all axes calls the op on the input itself.
+Pixels that are `rate` apart are collected in separate images. An op with dense windows, applied to those, computes what
+an op with dilated windows would compute on the original image. Invariant: with rate 1 along all axes the op is applied
+to the input itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,8 +28,8 @@ __all__ = ["API", "pool", "with_space_to_batch"]
 Windowed = Callable[[Any, int, str], Any]
 
 
-def _known(values: Tensor, what: str) -> list[int]:
-    found = constant_value(values) if is_tensor_like(values) else np.asarray(values)
+def _known(values: TensorLike, what: str) -> list[int]:
+    found = constant_value(cast(Tensor, values)) if is_tensor_like(values) else np.asarray(values)
     if found is None:
         raise InvalidArgumentError(f"{what} must be known when the graph is built")
     return [int(v) for v in np.asarray(found).reshape(-1)]
@@ -36,19 +37,19 @@ def _known(values: Tensor, what: str) -> list[int]:
 
 def with_space_to_batch(
     input: TensorLike,
-    dilation_rate: Any,
+    dilation_rate: TensorLike,
     padding: str,
     op: Windowed,
     filter_shape: Any = None,
     spatial_dims: Sequence[int] | None = None,
     data_format: str | None = None,
 ) -> Any:
-    """`op(input, number of spatial axes, padding)` with its windows' taps `dilation_rate` apart.
+    """`op(input, number of spatial axes, padding)` with windows whose taps are `dilation_rate` apart.
 
     input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC".
-    dilation_rate: an integer for each of `spatial_dims` (all spatial axes). filter_shape: the windows' sizes, needed
-    for "SAME". Raises `InvalidArgumentError` when it is missing, for rates below 1 and for spatial_dims that do not
-    increase.
+    dilation_rate: one integer for each of `spatial_dims` (by default all spatial axes). filter_shape: the sizes of the
+    windows, needed for "SAME". Raises `InvalidArgumentError` when filter_shape is missing, for rates below 1, and for
+    spatial_dims that do not increase.
     """
     rates = _known(dilation_rate, "dilation_rate")
     if min(rates, default=1) < 1:
@@ -75,7 +76,7 @@ def with_space_to_batch(
 def _blocks(
     x: Any, axes: list[int], rates: list[int], sizes: list[int]
 ) -> tuple[list[int], list[list[Any]], list[list[Any]]]:
-    """Block sizes, pixels to add and pixels to take away, for each axis up to the last spatial one."""
+    """The block size, the padding and the crops for each axis up to the last spatial one."""
     blocks, pads, crops = [], [], []
     for axis in range(1, axes[-1] + 1):
         i = axes.index(axis) if axis in axes else None
@@ -105,20 +106,20 @@ def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: 
 
 def pool(
     input: TensorLike,
-    window_shape: Any,
+    window_shape: TensorLike,
     pooling_type: str,
     padding: str,
-    dilation_rate: Any = None,
-    strides: Any = None,
+    dilation_rate: TensorLike | None = None,
+    strides: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: TensorLike | None = None,
 ) -> Any:
     """Pooling over one, two or three spatial axes, with strides or dilation.
 
     input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC". window_shape,
-    dilation_rate (`dilations`), strides: an integer per spatial axis. pooling_type: "MAX" or "AVG". Raises
-    `InvalidArgumentError` for dilation together with strides or "SAME", and for another type.
+    dilation_rate (`dilations`), strides: one integer per spatial axis. pooling_type: "MAX" or "AVG". Raises
+    `InvalidArgumentError` for dilation together with strides or "SAME", and for another pooling_type.
     """
     window = _known(window_shape, "window_shape")
     axes = len(window)

@@ -1,7 +1,7 @@
-"""The pixels that a window's taps touch, for ops that choose one of them (max-pools, dilation).
+"""The pixels that the taps of a window cover, for ops that select one of them (max-pooling, dilation).
 
-`host_choice` and `lower_choice` go through the taps in row-major order and keep the first largest. Invariant: taps
-outside the image are never chosen.
+`host_choice` and `lower_choice` visit the taps in row-major order and select the first largest value. Invariant: taps
+outside the image are never selected.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def lower_choice(
 ) -> tuple[Expr, Expr, Expr]:
     """The largest `value(row, column, ky, kx)` over the taps of the window at `place`, and its row and column.
 
-    `value` is asked for places inside the image only.
+    `value` is evaluated only for positions inside the image.
     """
     ay, ax = axes
     best: Any = None

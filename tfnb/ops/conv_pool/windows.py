@@ -1,7 +1,7 @@
-"""What all ops with sliding windows share: their attributes, and the layout of images (white paper, Table 1).
+"""The common parts of all ops with sliding windows: attributes and image layouts (white paper, Table 1).
 
-Kernels and shape rules know one form, channels last and float32 or float64. `ImageArgs` brings every other form
-(channels first, 16-bit floats) to it. Invariant: an attribute is checked here and nowhere else.
+Kernels and shape functions handle one form: channels last, and float32 or float64. `ImageArgs` converts every other
+form (channels first, 16-bit floats) to it. Invariant: an attribute is checked here and nowhere else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.gather import GATHER
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.conv_pool.conv_reference import Axis
@@ -41,7 +42,7 @@ _PER_DIMENSION = ("strides", "dilations", "ksize", "rates")
 
 
 def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
-    """`count` integers of at least 1. Raises `InvalidArgumentError`."""
+    """A tuple of `count` integers of at least 1. Raises `InvalidArgumentError` for anything else."""
     found = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
     if len(found) != count or min(found) < 1:
         number = {4: "four", 5: "five"}.get(count, str(count))
@@ -50,7 +51,7 @@ def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
 
 
 def channels_first(data_format: str | None, rank: int = 4) -> bool:
-    """Does the second dimension hold the channels? Raises `InvalidArgumentError` for an unknown layout."""
+    """True if channels are the second dimension. Raises `InvalidArgumentError` for an unknown layout."""
     last, first = LAYOUTS[rank]
     if data_format not in (None, last, first):
         raise InvalidArgumentError(f'data_format must be "{last}" or "{first}", got {data_format!r}')
@@ -58,7 +59,10 @@ def channels_first(data_format: str | None, rank: int = 4) -> bool:
 
 
 def check_padding(padding: str, explicit: Any = None) -> str:
-    """ "SAME", "VALID" or, where an op has explicit paddings, "EXPLICIT". Raises `InvalidArgumentError`."""
+    """Returns the padding rule: "SAME", "VALID" or, for an op with explicit paddings, "EXPLICIT".
+
+    Raises `InvalidArgumentError` for another rule.
+    """
     text = padding.decode() if isinstance(padding, bytes) else padding
     if text not in ("SAME", "VALID") and not (text == "EXPLICIT" and explicit):
         raise InvalidArgumentError(f'padding must be "SAME" or "VALID", got {padding!r}')
@@ -66,7 +70,7 @@ def check_padding(padding: str, explicit: Any = None) -> str:
 
 
 def settle(attrs: Any, rank: int = 4) -> None:
-    """Checks the attributes of an op over images of that rank, and makes tuples of lists.
+    """Checks the attributes of an op on images of the given rank, and converts lists to tuples.
 
     Raises `InvalidArgumentError` for strides, sizes or dilations that are not positive integers or not 1 for batch
     and channels, and for an unknown padding or layout.
@@ -93,7 +97,7 @@ def settle(attrs: Any, rank: int = 4) -> None:
 
 
 def pads(attrs: Any) -> Any:
-    """Padding as `Axis.of` takes it, for each spatial axis: its name, or the pixels before and after."""
+    """The padding of each spatial axis in the form that `Axis.of` takes: its name, or the pixels before and after."""
     if attrs.padding != "EXPLICIT":
         return (attrs.padding,) * (len(attrs.strides) - 2)
     e = attrs.explicit_paddings
@@ -102,14 +106,14 @@ def pads(attrs: Any) -> Any:
 
 
 def window_count(limit: int | None, size: int | None, stride: int, dilation: int, padding: str) -> int | None:
-    """How many windows fit along an axis of length `limit`, as far as it is known."""
+    """The number of windows along an axis of length `limit`, or None if it is not known statically."""
     if limit is None or (size is None and padding != "SAME"):
         return None
     return Axis.of(limit, size or 1, stride, dilation, padding).count
 
 
 def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
-    """The shape of rank `rank` that integer input i gives. Raises `ShapeError` for another rank, or a size below 0."""
+    """The shape that integer input i contains. Raises `ShapeError` for another rank than `rank`, or a negative size."""
     found, value = c.as_shape(i), c.value(i)
     if value is not None and (value < 0).any():
         raise ShapeError(f"{c.op_name}: input {i} must hold sizes, got {value.tolist()}")
@@ -119,7 +123,7 @@ def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
 
 
 def last_channels(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
-    """Per-dimension values with that of the channels last."""
+    """Per-dimension values reordered so that the value for the channels is the last one."""
     v = tuple(values)
     return (v[0], *v[2:], v[1]) if first else v
 
@@ -130,22 +134,22 @@ def _back(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
 
 
 def to_last(x: TensorLike, first: bool, rank: int = 4) -> Any:
-    """Images with their channels last."""
+    """Images converted to the layout with channels last."""
     return TRANSPOSE(x, np.asarray([0, *range(2, rank), 1], np.int32)) if first else x
 
 
 def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None) -> Any:
-    """Images as the caller holds them."""
+    """Images with channels last converted back to the layout of the caller."""
     return TRANSPOSE(x, np.asarray([0, rank - 1, *range(1, rank - 1)], np.int32), name=name) if first else x
 
 
 def attrs_of(attrs: Any) -> dict[str, Any]:
-    """An op's attributes as keywords, for another op of its family."""
+    """The attributes of an op as keyword arguments for another op of its family."""
     return {f.name: getattr(attrs, f.name) for f in fields(attrs)}
 
 
 def _plain(attrs: Any, rank: int) -> Any:
-    """The attributes for images with their channels last."""
+    """The same attributes for images with channels last."""
     moved: dict[str, Any] = {n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)}
     explicit = getattr(attrs, "explicit_paddings", ())
     if explicit:
@@ -156,10 +160,10 @@ def _plain(attrs: Any, rank: int) -> Any:
 
 @dataclass(frozen=True)
 class ImageArgs:
-    """Which arguments of an op are images.
+    """Describes which arguments of an op are images.
 
-    images: inputs that are. sizes: integer inputs that hold an image's dimensions. made: output 0 is an image.
-    rank: of the images.
+    images: the numbers of the inputs that are images. sizes: the numbers of the integer inputs that hold the dimensions
+    of an image. made: output 0 is an image. rank: the rank of the images.
     """
 
     images: tuple[int, ...] = (0,)
@@ -171,7 +175,7 @@ class ImageArgs:
         return channels_first(getattr(attrs, "data_format", None), self.rank)
 
     def infer(self, rule: Callable[[Infer], Shape]) -> Callable[[Infer], Shape]:
-        """A shape function of a rule for channels last."""
+        """Makes a shape function from a rule for images with channels last."""
 
         def moved(s: Shape) -> Shape:
             fits = s.dims is not None and len(s.dims) == self.rank
@@ -193,7 +197,7 @@ class ImageArgs:
         return infer
 
     def host(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """A host kernel of one for channels last and 32 or 64 bits."""
+        """Makes a host kernel from one for images with channels last and 32 or 64 bits."""
 
         def run(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
             dtype = call.outputs[0].dtype.np
@@ -212,8 +216,8 @@ class ImageArgs:
 
         return run
 
-    def expand(self, op: Any, *inputs: Any) -> Any:
-        """The op for channels last and 32 or 64 bits with what brings images there and back; None if it is so."""
+    def expand(self, op: Operation, *inputs: Tensor) -> Any:
+        """Expands to the op for channels last and 32 or 64 bits plus conversions; None if the op has this form."""
         first = self._first(op.attrs)
         dtype = op.types["T"]
         small = dtype.size == 2

@@ -1,3 +1,3 @@
-"""Data sets (tf.data): sources, transformations, iterators, and the ops that make them."""
+"""Data sets (`tf.data`): sources of elements, transformations, iterators, and the operations that create them."""
 
-FAMILIES = ("dataset_ops",)
+FAMILIES = ("iterator_ops", "source_ops", "transform_ops")

@@ -1,7 +1,7 @@
-"""Data sets in batches: elements stacked, padded, taken apart again (`tf.data`).
+"""Data sets of batches: elements are stacked, padded, and separated again (`tf.data`).
 
-Where a data set has its elements in columns already (rows of arrays, records of files), batches are cut from those.
-Invariant: a batch holds consecutive elements; only the last may be smaller.
+When a data set stores its elements in columns (rows of arrays, records of files), batches are slices of the columns.
+Invariant: a batch holds consecutive elements; only the last batch may be smaller.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Batched", "Padded", "Unbatched"]
 
 
 def stack_rows(rows: Sequence[Any], dtype: DType, component: int) -> np.ndarray:
-    """Components of several elements as one array. Raises `InvalidArgumentError` when their shapes differ."""
+    """Stacks one component of several elements. Raises `InvalidArgumentError` when their shapes differ."""
     first = rows[0]
     if type(first) is bytes:
         texts = np.empty(len(rows), object)
@@ -59,7 +59,7 @@ class _BatchRows(Rows):
             columns = self._rows.take_columns(self._n)
             count = len(columns[0])
             if self._drop and 0 < count < self._n:
-                self._rows.take_columns(1)  # raises, if an error made it short
+                self._rows.take_columns(1)  # raises the error if one made the batch short
                 return []
             return [tuple(columns)] if count else []
         elements = exactly(self._rows, self._n)
@@ -72,6 +72,8 @@ class _BatchRows(Rows):
 
 
 class Batched(Over):
+    """Batches of `n` consecutive elements, stacked; `drop` leaves out a smaller last batch."""
+
     def __init__(self, source: Source, n: int, drop: bool, dtypes: Sequence[DType]) -> None:
         super().__init__(source)
         if n <= 0:
@@ -87,7 +89,7 @@ class Batched(Over):
 
 
 class Padded(Batched):
-    """Batches whose elements are padded to `shapes`, where a dimension is open to the largest of the batch."""
+    """Batches of padded elements; a dimension that is open in `shapes` gets the largest size in the batch."""
 
     def __init__(
         self, source: Source, n: int, drop: bool, dtypes: Sequence[DType], shapes: Sequence[Shape], pads: Sequence[Any]
@@ -119,6 +121,8 @@ class Padded(Batched):
 
 
 class Unbatched(Over):
+    """The rows of the components of each element, as separate elements."""
+
     def rows(self) -> Rows:
         rows = self.source.rows()
         return Steps((row for e in each(rows) for row in zip(*e, strict=True)), rows)

@@ -1,7 +1,7 @@
-"""Data sets whose elements are kept: in memory, or in a file that outlives the process (`tf.data`).
+"""Data sets whose elements are cached: in memory, or in a file that persists after the process (`tf.data`).
 
-A file is TFRecords, of which each is the components of an element, one TensorProto after its length. Invariant: the
-file has its name only once a walk was complete; what is read from it passed its checksums.
+A cache file consists of TFRecords; each holds the components of one element, as TensorProtos preceded by their lengths.
+Invariant: the file gets its final name only after a complete pass; elements are read only if their checksums match.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AT_ONCE = 64  # records
 
 
 class Cached(Over):
-    """Keeps the elements of the first complete walk for the others."""
+    """Caches the elements of the first complete pass in memory for later passes."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -51,7 +51,7 @@ class Cached(Over):
 
 
 class FileCached(Over):
-    """Keeps the elements of the first complete walk in a file; later walks, of later processes too, read that."""
+    """Caches the elements of the first complete pass in a file, which later passes and later processes read."""
 
     def __init__(self, source: Source, path: str, dtypes: Sequence[DType]) -> None:
         super().__init__(source)
@@ -100,7 +100,7 @@ class FileCached(Over):
                 raise ValueError(f"it holds {[a.dtype.name for a in found]}, needed {[d.name for d in self._dtypes]}")
         except OpError as e:
             raise DataLossError(f"{self._path} is no cache of this data set: {e}") from None
-        except Exception as e:  # protobuf's own
+        except Exception as e:  # an error class of protobuf
             raise DataLossError(f"{self._path} is no cache of this data set: {e}") from None
         return tuple(found)
 

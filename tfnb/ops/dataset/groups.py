@@ -1,7 +1,7 @@
-"""Data sets whose elements are data sets, or depend on those before: windows, groups by key, scans (`tf.data`).
+"""Data sets whose elements are data sets or depend on earlier elements: windows, groups by key, scans (`tf.data`).
 
-Invariant: each element of the source is in the windows or the group that its place or key says, in the order in which
-it came.
+Invariant: each element of the source is in the windows or the group determined by its position or key, in its original
+order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Elements", "Grouped", "Scanned", "Windowed"]
 
 
 class Elements(Source):
-    """Elements that are there already."""
+    """A data set of given elements."""
 
     def __init__(self, elements: Sequence[Element]) -> None:
         self._elements = elements
@@ -30,7 +30,7 @@ class Elements(Source):
 
 
 class Windowed(Over):
-    """Data sets of `size` elements, `stride` apart, every `shift` elements; one per component."""
+    """Windows as data sets of `size` elements, `stride` apart, starting every `shift` elements; one per component."""
 
     def __init__(self, source: Source, size: int, shift: int, stride: int, drop: bool) -> None:
         super().__init__(source)
@@ -45,7 +45,7 @@ class Windowed(Over):
     def _windows(self, rows: Rows) -> Iterator[Element]:
         span = (self._size - 1) * self._stride + 1
         held: list[Element] = []
-        skip = 0  # elements between windows
+        skip = 0  # the number of elements between windows
         for element in each(rows):
             if skip:
                 skip -= 1
@@ -65,7 +65,7 @@ class Windowed(Over):
 
 
 class Grouped(Over):
-    """Groups of elements of one key; `reduce(key, data set)` gives the data set that a full group becomes."""
+    """Groups elements by key; `reduce(key, data set)` returns the data set that replaces a full group."""
 
     def __init__(self, source: Source, key: Function, reduce: Function, size: Function) -> None:
         super().__init__(source)
@@ -103,7 +103,7 @@ class Grouped(Over):
 
 
 class Scanned(Over):
-    """`function(state, element)` gives the next state, `n` components, and an element."""
+    """`function(state, element)` returns the next state, of `n` components, followed by an element."""
 
     def __init__(self, source: Source, initial: Sequence[Any], function: Function) -> None:
         super().__init__(source)

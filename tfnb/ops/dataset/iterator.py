@@ -1,8 +1,8 @@
-"""Iterators over data sets, and prefetching (`tf.data`; white paper, section 4.6: input beside the training).
+"""Iterators over data sets, and prefetching (`tf.data`; white paper, section 4.6: input concurrent with training).
 
-An iterator is a resource that keeps a walk between steps. A prefetching data set fills a queue from a thread of its
-own, so that the next elements are made while a step computes. Invariant: every element is given once, to one step;
-one that comes after its step was stopped waits for the next.
+An iterator is a resource that keeps a pass over a data set between steps. A prefetching data set fills a queue from its
+own thread, so the next elements are computed while a step runs. Invariant: every element is delivered once, to one
+step; an element that arrives after its step was stopped is delivered to the next one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_CALL = HostCall(None, {}, (), None)
 
 
 class _Waiter:
-    """A call to a queue whose answer a thread waits for."""
+    """A call to a queue whose result a thread waits for."""
 
     def __init__(self) -> None:
         self.came = threading.Event()
@@ -50,7 +50,7 @@ class _Waiter:
 
 
 class _PrefetchRows(Rows):
-    """A queue that a thread fills with (element, None), or (None, the error that ends the walk)."""
+    """A pass through a queue that a thread fills with (element, None), or (None, the error that ends the pass)."""
 
     def __init__(self, rows: Rows, size: int) -> None:
         self._rows = rows
@@ -101,7 +101,7 @@ def _open(item: Any) -> Element:
 
 
 class Prefetched(Over):
-    """Makes up to `size` elements ahead, in a thread of its own."""
+    """Computes up to `size` elements ahead, in its own thread."""
 
     waits = True
 
@@ -115,17 +115,17 @@ class Prefetched(Over):
 
 
 class _Walk:
-    """A walk that steps share. `waits`: to take an element may last as long as somebody else likes."""
+    """A pass over a data set that steps share. `waits`: taking an element may block for an unlimited time."""
 
     def __init__(self, rows: Rows, waits: bool) -> None:
         self.rows = rows
         self.waits = waits
         self._lock = threading.Lock()
         self._ended = False
-        self.returned: deque[Element] = deque()  # whose steps were stopped before they came; of the lock
+        self.returned: deque[Element] = deque()  # elements that arrived after their steps were stopped; under the lock
 
     def give_next(self, give: Callable[[Element], bool]) -> None:
-        """Gives the next element; one that `give` does not take stays the next. Raises `OutOfRangeError`."""
+        """Passes the next element to `give`; if it is refused, it stays the next. Raises `OutOfRangeError`."""
         with self._lock:
             if self._ended:
                 raise CancelledError("the iterator was initialized anew, or its container was reset")
@@ -136,7 +136,7 @@ class _Walk:
                 self.returned.appendleft(found[0])
 
     def end(self) -> None:
-        """Gives threads and files back. Who waits for an element is not waited for, but woken if that is possible."""
+        """Releases threads and files. It does not wait for blocked readers, but wakes them if that is possible."""
         self._ended = True
         if self.waits:
             self.rows.close()
@@ -146,7 +146,7 @@ class _Walk:
 
 
 class DatasetIterator:
-    """What an iterator keeps: the current walk, and what its elements are."""
+    """The contents of an iterator: the current pass, and the types and shapes of its elements."""
 
     def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[Any]) -> None:
         self.name = name
@@ -157,7 +157,7 @@ class DatasetIterator:
         self._walk: _Walk | None = None
 
     def start(self, source: Source) -> None:
-        """Begins a walk over `source`; the one before ends."""
+        """Begins a pass over `source`, after ending the previous one."""
         self._follow(_Walk(source.rows(), source.waits))
 
     def _follow(self, walk: _Walk | None) -> None:
@@ -167,7 +167,7 @@ class DatasetIterator:
             before.end()
 
     def start_once(self, make: Callable[[], Source]) -> None:
-        """Begins a walk unless there is one, also when several threads ask."""
+        """Begins a pass unless there is one already; safe when several threads call it."""
         with self._starting:
             if self._walk is None:
                 self.start(make())
@@ -177,7 +177,7 @@ class DatasetIterator:
         return self._walk is not None
 
     def get_next(self, call: AsyncCall) -> Callable[[], str] | None:
-        """Answers with the next element, or `OutOfRangeError` after the last."""
+        """Delivers the next element, or `OutOfRangeError` after the last one."""
         walk = self._walk
         if walk is None:
             raise FailedPreconditionError(
@@ -197,13 +197,13 @@ class DatasetIterator:
         return None
 
     def dispose(self) -> None:
-        """Ends the walk and its threads."""
+        """Ends the pass and its threads."""
         self._follow(None)
 
 
 def _in_thread(call: AsyncCall, walk: _Walk) -> None:
-    """Takes the element in a thread, so that the step can be stopped meanwhile."""
-    first = threading.Lock()  # who gets it, answers
+    """Takes the element in a separate thread, so that the step can be stopped meanwhile."""
+    first = threading.Lock()  # the thread that acquires it delivers the answer
     found: list[Element] = []
 
     def stop(error: BaseException) -> None:

@@ -1,8 +1,8 @@
-"""Data sets in another order (`tf.data`; white paper, section 4.5: shuffling of input).
+"""Shuffled data sets (`tf.data`; white paper, section 4.5: shuffling of input).
 
-A buffer holds the next elements; each new one takes the place of a random one, which goes out. Where the elements
-lie in columns (records of files, rows of arrays) a whole batch of exchanges is a few indexing operations. Invariant:
-a walk's order depends on its seed alone, not on how many elements are taken at once.
+A buffer holds the next elements; each new element replaces a random one, which is delivered. When the elements are in
+columns (records of files, rows of arrays), a whole batch of exchanges takes a few indexing operations. Invariant: the
+order depends on the seed alone, not on how many elements are taken at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfnb.ops.dataset.transforms import Over
 
 __all__ = ["Shuffled"]
 
-_AHEAD = 256  # elements mixed at once for one who takes them one by one, at most as many as the buffer holds
+_AHEAD = 256  # elements exchanged at once for a consumer of single elements, but at most the size of the buffer
 
 
 class _ShuffleRows(Rows):
@@ -58,13 +58,13 @@ class _ShuffleRows(Rows):
 
 
 class _ShuffleColumns(ColumnRows):
-    """The same over columns: the buffer is an array per component."""
+    """The same for columns: the buffer is one array per component."""
 
     def __init__(self, rows: Rows, size: int, seed: int) -> None:
         self._rows = rows
         self._size = size
         self._draw = np.random.default_rng(seed)
-        self._held: list[np.ndarray] | None = None  # the buffer; after the last element, what is left of it
+        self._held: list[np.ndarray] | None = None  # the buffer; after the last element, its remaining contents
         self._ended = False
         self._ready: deque[Element] = deque()
 
@@ -89,11 +89,11 @@ class _ShuffleColumns(ColumnRows):
         return [c[:n] for c in held]
 
     def _exchange(self, held: list[np.ndarray], fresh: list[np.ndarray]) -> list[np.ndarray]:
-        """Puts the fresh elements in random places, one after the other; gives what was there."""
+        """Puts the fresh elements at random positions, one after the other; returns the replaced elements."""
         at = (self._draw.random(len(fresh[0])) * len(held[0])).astype(np.intp)
         order = np.argsort(at, kind="stable")
         places = at[order]
-        again = places[1:] == places[:-1]  # the place was drawn before: its element is a fresh one by now
+        again = places[1:] == places[:-1]  # the position was drawn before, so it holds a fresh element now
         later, before = order[1:][again], order[:-1][again]
         last = np.append(~again, True)[: len(at)]
         places, newest = places[last], order[last]
@@ -110,7 +110,7 @@ class _ShuffleColumns(ColumnRows):
 
 
 class Shuffled(Over):
-    """Each walk mixes anew, unless `again` is false; the seed makes the sequence of walks repeatable."""
+    """Every pass has a new order unless `again` is false; the seed makes the sequence of passes reproducible."""
 
     def __init__(self, source: Source, size: int, seed: int | None, again: bool = True) -> None:
         super().__init__(source)

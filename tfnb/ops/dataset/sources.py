@@ -1,8 +1,8 @@
-"""Where the elements of a data set come from: tensors, ranges, files, Python generators (`tf.data`).
+"""The sources of data sets: tensors, ranges, files, Python generators (`tf.data`).
 
-A `Source` describes a data set and can be walked any number of times; a `Rows` is one walk. Elements are tuples of
-arrays (strings: bytes), taken many at a time, so the work per element stays small. Invariant: a walk gives its
-elements once and in order, and after the last one only empty lists.
+A `Source` describes a data set and can be iterated any number of times; a `Rows` is one pass. Elements are tuples of
+arrays (strings: bytes). They are taken many at a time, so the cost per element stays small. Invariant: a pass delivers
+its elements once and in order, and after the last one only empty lists.
 """
 
 from __future__ import annotations
@@ -32,44 +32,44 @@ Element = tuple[Any, ...]
 
 
 class Rows:
-    """One walk over a data set."""
+    """One pass over a data set."""
 
     def take(self, n: int) -> list[Element]:
-        """The next elements: at least one and at most `n`; none at the end."""
+        """The next elements: at least one and at most `n`; an empty list at the end."""
         raise AssertionError("a kind of walk says how")
 
     def take_columns(self, n: int) -> list[np.ndarray]:
-        """The next `n` elements as an array per component; fewer before the end or an error, which the next call tells.
+        """The next `n` elements as one array per component.
 
-        Of sources that are in columns.
+        There are fewer before the end or before an error, which the next call raises. Only for sources in columns.
         """
         raise AssertionError("a kind of walk in columns says how")
 
     def close(self) -> None:
-        """Gives threads and files back."""
+        """Releases threads and files."""
 
 
 class Source:
     """A data set.
 
-    `waits`: walking it may take long or wait for somebody else. `in_columns`: its walks have `take_columns`.
+    `waits`: iterating it may take long or block. `in_columns`: its passes implement `take_columns`.
     """
 
     waits = False
     in_columns = False
 
     def rows(self) -> Rows:
-        """A new walk."""
+        """A new pass."""
         raise AssertionError("a kind of source says how")
 
 
 class ColumnRows(Rows):
-    """A walk that gives elements as they lie: an array per component. An error comes after the elements before it."""
+    """A pass that delivers columns, one array per component. An error is raised after the elements before it."""
 
     _pending: OpError | None = None
 
     def some(self, n: int) -> list[np.ndarray]:
-        """At least one and at most `n` of the next elements; columns of none at the end."""
+        """At least one and at most `n` of the next elements; columns without elements at the end."""
         raise AssertionError("a kind of walk in columns says how")
 
     def take_columns(self, n: int) -> list[np.ndarray]:
@@ -94,7 +94,7 @@ class ColumnRows(Rows):
 
 
 class IteratorRows(Rows):
-    """A walk over a Python iterator of elements."""
+    """A pass over a Python iterator of elements."""
 
     def __init__(self, elements: Iterator[Element]) -> None:
         self._elements = elements
@@ -104,7 +104,7 @@ class IteratorRows(Rows):
 
 
 class Tensors(Source):
-    """One element."""
+    """A data set of one element."""
 
     def __init__(self, components: Sequence[np.ndarray]) -> None:
         self.element = tuple(components)
@@ -114,7 +114,7 @@ class Tensors(Source):
 
 
 class _Columns(Rows):
-    """A walk over the rows of arrays, which also gives them as they lie (`take_columns`)."""
+    """A pass over the rows of arrays, which also delivers slices of them (`take_columns`)."""
 
     def __init__(self, columns: Sequence[np.ndarray]) -> None:
         self._columns = columns
@@ -129,7 +129,7 @@ class _Columns(Rows):
 
 
 class Slices(Source):
-    """The rows of arrays that agree in their first dimension."""
+    """The rows of arrays that have the same first dimension."""
 
     in_columns = True
 
@@ -146,7 +146,7 @@ class Slices(Source):
 
 
 class SparseSlices(Source):
-    """The rows of a sparse tensor: their indices, values and shape. Raises `InvalidArgumentError` out of order."""
+    """The rows of a sparse tensor as indices, values and shape. Raises `InvalidArgumentError` if out of order."""
 
     def __init__(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
         if shape.size < 2 or indices.shape != (values.size, shape.size):
@@ -205,7 +205,7 @@ class _FileRows(ColumnRows):
             try:
                 found = self._file.take(n)
             except OpError:
-                self._leave()  # whoever ignores the error goes on with the next file
+                self._leave()  # a consumer that ignores the error continues with the next file
                 raise
             if found:
                 return found
@@ -221,7 +221,7 @@ class _FileRows(ColumnRows):
 
 
 class Files(Source):
-    """The records of files; `counted` hears how many damaged ones were left out of a file."""
+    """The records of files; `counted` is called with the number of damaged records left out of a file."""
 
     in_columns = True
 
@@ -240,7 +240,7 @@ class Files(Source):
 
 
 class Generator(Source):
-    """What a Python generator function yields; `convert(value)` makes an element of it."""
+    """The values that a Python generator function yields; `convert(value)` makes an element of each."""
 
     waits = True
 

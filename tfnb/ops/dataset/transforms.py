@@ -1,7 +1,7 @@
-"""Data sets made of data sets: mapped, filtered, shuffled, repeated, joined (`tf.data`).
+"""Transformations of data sets: mapping, filtering, repeating, interleaving, concatenation (`tf.data`).
 
-Each transformation is a `Source` over another one and takes as many elements at once as it is asked for. Invariant:
-the order of elements is that of a walk one by one, with parallel calls too.
+Each transformation is a `Source` based on another one, and takes as many elements at once as are requested. Invariant:
+the order of elements is that of a sequential pass, also with parallel calls.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Function = Callable[..., Sequence[Any]]
 
 
 class Over(Source):
-    """A source made of another one."""
+    """A source based on another one."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -46,7 +46,7 @@ class Over(Source):
 
 
 class Steps(Rows):
-    """A walk that a Python generator describes; `below` are the walks it uses."""
+    """A pass that a Python generator implements; `below` are the passes that it uses."""
 
     def __init__(self, elements: Iterator[Element], *below: Rows) -> None:
         self._elements = elements
@@ -70,19 +70,20 @@ class Steps(Rows):
         self._end()
 
     def _end(self) -> None:
-        """The generator gives its files back. One in which a thread still waits does when that has its element."""
+        """Ends the generator, which closes its files. If a thread is still inside it, that thread does so later."""
         if isinstance(self._elements, Generator):
             with contextlib.suppress(ValueError):
                 self._elements.close()
 
 
 def each(rows: Rows) -> Iterator[Element]:
+    """Yields the elements of a pass one by one."""
     while found := rows.take(1):
         yield from found
 
 
 def exactly(rows: Rows, n: int) -> list[Element]:
-    """`n` elements, or all that are left."""
+    """The next `n` elements, or all that are left."""
     found = rows.take(n)
     while found and len(found) < n:
         more = rows.take(n - len(found))
@@ -109,7 +110,7 @@ class _MapRows(Rows):
             except Exception:
                 if not found:
                     raise
-                self._held.appendleft(element)  # raised when it is its turn
+                self._held.appendleft(element)  # an error, raised in its turn
                 break
         return found
 
@@ -118,7 +119,7 @@ class _MapRows(Rows):
 
 
 class _ParallelRows(Rows):
-    """Keeps `n_calls` calls going; results come in the order of the elements."""
+    """Keeps `n_calls` calls running; the results have the order of the elements."""
 
     def __init__(self, rows: Rows, function: Function, n_calls: int) -> None:
         self._rows = rows
@@ -143,7 +144,7 @@ class _ParallelRows(Rows):
         return found
 
     def _start(self, room: int) -> None:
-        """An error of the walk below comes after the elements before it."""
+        """Starts calls. An error of the pass below is raised after the elements before it."""
         try:
             for element in self._rows.take(room):
                 self._going.append(self._pool.submit(self._function, *element))
@@ -151,11 +152,13 @@ class _ParallelRows(Rows):
             self._error = e
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)  # a function may never return
+        self._pool.shutdown(wait=False, cancel_futures=True)  # does not wait, since a function may never return
         self._rows.close()
 
 
 class Mapped(Over):
+    """The results of `function` for each element, with up to `n_calls` parallel calls (0: sequential calls)."""
+
     def __init__(self, source: Source, function: Function, n_calls: int = 0) -> None:
         super().__init__(source)
         self._function = function
@@ -168,6 +171,8 @@ class Mapped(Over):
 
 
 class Filtered(Over):
+    """The elements for which `predicate` is true."""
+
     def __init__(self, source: Source, predicate: Function) -> None:
         super().__init__(source)
         self._predicate = predicate
@@ -192,7 +197,7 @@ class _FilterRows(Rows):
 
 
 class Interleaved(Over):
-    """The elements of the data sets that `function` makes, `block` at a time of `cycle` data sets in turn."""
+    """The elements of the data sets that `function` returns: `block` at a time from `cycle` data sets in turn."""
 
     waits = True
 
@@ -262,7 +267,7 @@ class _FlatRows(Rows):
 class _RepeatRows(ColumnRows):
     def __init__(self, source: Source, count: int) -> None:
         self._source = source
-        self._left = count  # negative: for ever
+        self._left = count  # negative: repeat forever
         self._rows: Rows | None = None
         self._empty = True
 
@@ -295,7 +300,7 @@ class _RepeatRows(ColumnRows):
         self.close()
         self._rows = None
         if self._empty and self._left < 0:
-            self._left = 0  # for ever nothing
+            self._left = 0  # an empty data set is not repeated forever
 
     def close(self) -> None:
         if self._rows is not None:
@@ -303,6 +308,8 @@ class _RepeatRows(ColumnRows):
 
 
 class Repeated(Over):
+    """The elements of `count` passes over the source (negative: of passes without end)."""
+
     def __init__(self, source: Source, count: int) -> None:
         super().__init__(source)
         self.in_columns = source.in_columns
@@ -329,7 +336,7 @@ class _LimitRows(Rows):
 
 
 class Taken(Over):
-    """The first `n` elements (negative: all)."""
+    """The first `n` elements (negative: all elements)."""
 
     def __init__(self, source: Source, n: int) -> None:
         super().__init__(source)
@@ -340,7 +347,7 @@ class Taken(Over):
 
 
 class Skipped(Over):
-    """All but the first `n` elements (negative: none at all)."""
+    """All but the first `n` elements (negative: no elements)."""
 
     def __init__(self, source: Source, n: int) -> None:
         super().__init__(source)
@@ -363,7 +370,7 @@ class Skipped(Over):
 
 
 class Sharded(Over):
-    """Every `n`-th element, from `index` on."""
+    """Every `n`-th element, starting with number `index`."""
 
     def __init__(self, source: Source, n: int, index: int) -> None:
         super().__init__(source)
@@ -377,6 +384,8 @@ class Sharded(Over):
 
 
 class Zipped(Source):
+    """Elements that combine the components of one element of each source; ends with the shortest source."""
+
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = list(sources)
         self.waits = any(s.waits for s in sources)
@@ -401,6 +410,8 @@ class _ZipRows(Rows):
 
 
 class Concatenated(Source):
+    """The elements of the first source, then those of the second."""
+
     def __init__(self, first: Source, second: Source) -> None:
         self._sources = first, second
         self.waits = first.waits or second.waits
@@ -428,7 +439,7 @@ class _ChainRows(Rows):
 
 
 class Forgiving(Over):
-    """Leaves out the elements that raise an error, and tells `counted` of each."""
+    """Leaves out elements that raise an error, and calls `counted` for each."""
 
     def __init__(self, source: Source, counted: Callable[[int], None]) -> None:
         super().__init__(source)

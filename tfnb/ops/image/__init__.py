@@ -1,4 +1,4 @@
-"""Images: files, colours, resizing, cropping, patches and boxes."""
+"""Images: file formats, colours, resizing, cropping, patches and bounding boxes."""
 
 FAMILIES = (
     "boxes",

@@ -1,7 +1,7 @@
-"""Boxes on images: drawing them, keeping the best of overlapping ones, drawing crops at random, glimpses.
+"""Bounding boxes: drawing, non-maximum suppression, random crops, and glimpses of images.
 
-A box is (y1, x1, y2, x2) as fractions of the image. Invariant: all run on the host; what is random comes from the
-node's own generator, so it repeats with the seed.
+A box is (y1, x1, y2, x2) in fractions of the image. Invariant: all ops run on the host; random numbers come from the
+node's own generator, so they are reproducible by the seed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _drawn_shape(c: Infer) -> Shape:
 
 
 def _draw(picture: np.ndarray, box: np.ndarray, colour: np.ndarray) -> None:
-    """The outline of one box, what of it is inside the picture."""
+    """Draws the part of a box's outline that lies inside the picture."""
     height, width = picture.shape[:2]
     if not np.isfinite(box).all():
         return
@@ -88,10 +88,10 @@ DRAW_BOUNDING_BOXES = OpDef(
     "DrawBoundingBoxes",
     "images: T, boxes: float32",
     "output: T",
-    """Images with the outlines of boxes on them, in ten colours by turns.
+    """Draws the outlines of boxes on images, in ten colours in turn.
 
-    images: float16 or float32, (n, height, width, channels) of 1, 3 or 4 channels. boxes: (n, boxes, 4). output: as
-    images. Runs on the host.""",
+    images: float16 or float32, (n, height, width, channels) with 1, 3 or 4 channels. boxes: (n, boxes, 4). output:
+    dtype and shape of images. Runs on the host.""",
     types={"T": (float32, float16)},
     infer=_drawn_shape,
     host=_host_draw,
@@ -102,13 +102,13 @@ DRAW_BOUNDING_BOXES = OpDef(
 
 @record
 class SuppressionAttrs:
-    """`iou_threshold`: boxes that overlap a better one by more than this are left out."""
+    """`iou_threshold`: boxes that overlap a better one by more than this are suppressed."""
 
     iou_threshold: float = 0.5
 
 
 def _overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Intersection over union of a box with others; 0 where one has no area. Corners may be exchanged."""
+    """Intersection over union of a box with others; 0 where a box has no area. Corners may be in either order."""
     low = np.minimum(others[:, :2], others[:, 2:])
     high = np.maximum(others[:, :2], others[:, 2:])
     own_low, own_high = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
@@ -162,10 +162,11 @@ def _suppression(name: str, inputs: str, host: Callable[..., Any], **more: Any) 
         name,
         inputs,
         "selected_indices: int32",
-        """The boxes with the best scores among those that overlap: greedily, from the best score down.
+        """Selects boxes with high scores, greedily from the best score down, and suppresses those that overlap them.
 
-    boxes: (m, 4), corners in any order. scores: (m,). max_output_size: a scalar. selected_indices: the numbers of at
-    most so many boxes, best first. Errors: shapes that do not fit, a threshold outside [0, 1]. Runs on the host.""",
+    boxes: (m, 4), corners in any order. scores: (m,). max_output_size: a scalar. selected_indices: the indices of at
+    most max_output_size boxes, best first. Errors: the shapes do not match, or the threshold is outside [0, 1]. Runs on
+    the host.""",
         infer=_chosen,
         host=host,
         grad=NOT_DIFFERENTIABLE,
@@ -196,8 +197,9 @@ NON_MAX_SUPPRESSION_V3 = _suppression(
 
 @record
 class SampleAttrs:
-    """`aspect_ratio_range`: of width / height; `area_range`: of the share of the image; `max_attempts`: then the
-    whole image is taken; `use_image_if_no_bounding_boxes`: else having none is an error."""
+    """`aspect_ratio_range`: the range of width / height; `area_range`: the range of the fraction of the image;
+    `max_attempts`: when they all fail, the whole image is taken; `use_image_if_no_bounding_boxes`: the whole image is
+    the box when there is none, which is otherwise an error."""
 
     seed: int = 0
     seed2: int = 0
@@ -218,7 +220,7 @@ class SampleAttrs:
 
 @record
 class SampleV1Attrs(SampleAttrs):
-    """As those of SampleDistortedBoundingBoxV2, and `min_object_covered`: the share of a box that a crop must hold."""
+    """As SampleDistortedBoundingBoxV2, plus `min_object_covered`: the fraction of a box that a crop must contain."""
 
     min_object_covered: float = 0.1
 
@@ -228,13 +230,13 @@ def _unit(words: np.ndarray) -> np.ndarray:
 
 
 def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ...]:
-    """(top, left, height, width) of `max_attempts` crops of random shape, size and place; some have no pixels."""
+    """(top, left, height, width) of `max_attempts` crops of random shape, size and position; some may be empty."""
     a = call.attrs
     ratio, area, down, right = (_unit(w) for w in random_words(call, a.max_attempts))
     low, high = a.aspect_ratio_range
     ratio = low + ratio * (high - low)
     least, most = (share * height * width for share in a.area_range)
-    # heights between which the area is in its range and the crop inside the image
+    # the heights for which the area is in its range and the crop is inside the image
     shortest = np.sqrt(least / ratio)
     tallest = np.minimum(np.minimum(np.sqrt(most / ratio), height), width / ratio)
     tall = np.rint(np.minimum(shortest, tallest) + area * np.maximum(tallest - shortest, 0))
@@ -248,7 +250,7 @@ def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ..
 
 
 def _covers(crop: Sequence[int], boxes: np.ndarray, share: float, sides: Sequence[int]) -> bool:
-    """Does the crop hold at least that share of one of the boxes?"""
+    """True if the crop contains at least the given fraction of one of the boxes."""
     top, left, tall, wide = crop
     edges = boxes * np.array([sides[0], sides[1]] * 2, np.float64)
     low = np.maximum(edges[:, :2], (top, left))
@@ -299,11 +301,11 @@ def _sampling(name: str, extra: str, host: Callable[..., Any], attrs: type) -> O
         name,
         "image_size: T, bounding_boxes: float32" + extra,
         "begin: T, size: T, bboxes: float32",
-        """A random crop that holds at least a given share of one of the boxes.
+        """A random crop that contains at least a given fraction of one of the boxes.
 
-    image_size: (height, width, channels). bounding_boxes: (n, boxes, 4). begin, size: for `tf.slice`, (3,). bboxes: (1,
-    1, 4), the crop as a box. The whole image when no attempt succeeds. Errors: boxes outside [0, 1], or none. Runs on
-    the host; the numbers are not TensorFlow's.""",
+    image_size: (height, width, channels). bounding_boxes: (n, boxes, 4). begin, size: arguments of `tf.slice`, (3,).
+    bboxes: (1, 1, 4), the crop as a box. When no attempt succeeds, the crop is the whole image. Errors: boxes are
+    outside [0, 1], or there are none. Runs on the host; the random numbers differ from TensorFlow's.""",
         types={"T": (uint8, int8, int16, int32, int64)},
         attrs=attrs,
         infer=lambda c: (Shape((3,)), Shape((3,)), Shape((1, 1, 4))),
@@ -329,8 +331,8 @@ SAMPLE_DISTORTED_BOUNDING_BOX_V2 = _sampling(
 
 @record
 class GlimpseAttrs:
-    """`centered`: (0, 0) is the image's centre, else its upper left corner; `normalized`: offsets are in (-1, 1), else
-    pixels; `uniform_noise`, `noise`: outside the image "uniform" or "gaussian" noise, or "zero"."""
+    """`centered`: (0, 0) is the image's centre instead of its upper left corner; `normalized`: offsets are in (-1, 1)
+    instead of pixels; `uniform_noise`, `noise`: "uniform" or "gaussian" noise, or "zero", outside the image."""
 
     centered: bool = True
     normalized: bool = True
@@ -383,10 +385,10 @@ EXTRACT_GLIMPSE = OpDef(
     "ExtractGlimpse",
     "input: float32, size: int32, offsets: float32",
     "glimpse: float32",
-    """A window of each image, whose centre is at `offsets`; noise where it is outside the image.
+    """Extracts from each image a window centred at `offsets`; pixels outside the image are filled with noise.
 
-    input: (n, height, width, channels). size: (height, width). offsets: (n, 2) of y, x. glimpse: (n, *size, channels).
-    Errors: shapes that do not fit. Runs on the host; the noise is not TensorFlow's.""",
+    input: (n, height, width, channels). size: (height, width). offsets: (n, 2), pairs (y, x). glimpse: (n, *size,
+    channels). Errors: the shapes do not match. Runs on the host; the random numbers differ from TensorFlow's.""",
     attrs=GlimpseAttrs,
     infer=_glimpse_shape,
     host=_host_glimpse,
@@ -407,21 +409,23 @@ class DistortedBox(NamedTuple):
 def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
-    max_output_size: Any,
+    max_output_size: TensorLike,
     iou_threshold: float = 0.5,
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Any:
-    """The numbers of at most `max_output_size` boxes (m, 4), best score first, no two overlapping by more than
-    `iou_threshold`, all scoring above `score_threshold`."""
+    """Selects at most `max_output_size` boxes and returns their indices, best score first.
+
+    boxes: (m, 4); scores: (m,). No two selected boxes overlap by more than `iou_threshold`, and all their scores are
+    above `score_threshold`."""
     x = graph_of((boxes, scores)).to_tensor(boxes)
     thresholds = (np.float32(iou_threshold), np.float32(score_threshold))
     return NON_MAX_SUPPRESSION_V3(x, scores, max_output_size, *thresholds, name=name)
 
 
 def sample_distorted_bounding_box(
-    image_size: Any,
-    bounding_boxes: Any,
+    image_size: TensorLike,
+    bounding_boxes: TensorLike,
     seed: int | None = None,
     seed2: int | None = None,
     min_object_covered: float = 0.1,
@@ -431,9 +435,9 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> DistortedBox:
-    """A random crop of an image that holds at least `min_object_covered` of one of the boxes (n, boxes, 4).
+    """A random crop of an image that contains at least `min_object_covered` of one of the boxes (n, boxes, 4).
 
-    image_size: (height, width, channels). Result: begin and size for `tf.slice`, and the crop as a box.
+    image_size: (height, width, channels). The result holds begin and size for `tf.slice`, and the crop as a box.
     """
     graph = graph_of((image_size, bounding_boxes))
     seeds = seeds_for(graph, seed) if seed2 is None else {"seed": seed or 0, "seed2": seed2}

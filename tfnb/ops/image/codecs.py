@@ -1,7 +1,7 @@
-"""Ops between image files and pixels: PNG, JPEG, GIF, BMP.
+"""Decoding and encoding of image files: PNG, JPEG, GIF, BMP.
 
-Any of the decoders takes any still picture, as TensorFlow's do. Invariant: files are bytes from outside, so each
-error is an `InvalidArgumentError` of the node, and no image exceeds the limit of `image_files`.
+As in TensorFlow, each decoder accepts every still picture. Invariant: files are untrusted bytes, so each error is an
+`InvalidArgumentError` of the node, and no image exceeds the limit of `file_formats`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _channel_number(channels: int) -> None:
 
 @record
 class ChannelAttrs:
-    """`channels`: 1 grey, 3 RGB, 4 RGBA, 0 as in the file."""
+    """`channels`: 1 grey, 3 RGB, 4 RGBA, 0 the number in the file."""
 
     channels: int = 0
 
@@ -55,7 +55,7 @@ class ChannelAttrs:
 
 @record
 class DecodeImageAttrs:
-    """`channels`: 1 grey, 3 RGB, 4 RGBA, 0 as in the file; `expand_animations`: a GIF gives all frames."""
+    """`channels`: 1 grey, 3 RGB, 4 RGBA, 0 the number in the file; `expand_animations`: a GIF gives all frames."""
 
     channels: int = 0
     expand_animations: bool = True
@@ -66,9 +66,9 @@ class DecodeImageAttrs:
 
 @record
 class JpegAttrs:
-    """`channels`: 1 grey, 3 RGB, 0 as in the file; `ratio`: shrunk by 1, 2, 4 or 8; `try_recover_truncated`: a file
-    that ends early gives what there is. `fancy_upscaling` and `dct_method` are hints, which let
-    a decoder be less accurate; decoding is always the accurate one."""
+    """`channels`: 1 grey, 3 RGB, 0 the number in the file; `ratio`: 1, 2, 4 or 8, the factor by which to shrink;
+    `try_recover_truncated`: decode as much as a truncated file contains. `fancy_upscaling` and `dct_method` are hints
+    that permit a less accurate decoder; decoding is always accurate."""
 
     channels: int = 0
     ratio: int = 1
@@ -92,7 +92,7 @@ class JpegAttrs:
 
 @record
 class EncodePngAttrs:
-    """`compression`: 0 (none) to 9 (small), -1 the default."""
+    """`compression`: from 0 (none) to 9 (smallest file); -1 is the default."""
 
     compression: int = -1
 
@@ -103,7 +103,7 @@ class EncodePngAttrs:
 
 @record
 class EncodeJpegAttrs:
-    """`format`: "grayscale", "rgb", or "" by the channels; `quality`: 0 to 100; `progressive`, `optimize_size`,
+    """`format`: "grayscale", "rgb", or "" to follow the channels; `quality`: 0 to 100; `progressive`, `optimize_size`,
     `chroma_downsampling`; `density_unit` ("in", "cm") and `x_density`, `y_density`; `xmp_metadata`."""
 
     format: str = ""
@@ -141,7 +141,7 @@ def _decoded(call: HostCall, x: np.ndarray, channels: int, **how: Any) -> np.nda
 
 
 def _converted(image: np.ndarray, dtype: DType, factor: int = 257) -> np.ndarray:
-    """8 and 16 bits into each other (by `factor`) and into floats in [0, 1]."""
+    """Converts between 8 and 16 bits (by `factor`), and to floats in [0, 1]."""
     if dtype is float32:
         return np.asarray(image.astype(np.float32) * np.float32(1 / np.iinfo(image.dtype).max))
     if image.dtype == dtype.np:
@@ -191,7 +191,7 @@ def _decoder(
 DECODE_PNG = _decoder(
     "DecodePng",
     lambda call, x: _converted(_decoded(call, x, call.attrs.channels, only=_STILL), call.types["dtype"]),
-    "The pixels of a PNG file.\n\ncontents: one string. image: (height, width, channels), uint8 or uint16 (`dtype`).",
+    "Decodes a PNG file.\n\ncontents: one string. image: (height, width, channels), uint8 or uint16 (`dtype`).",
     "",
     outputs="image: dtype",
     types={"dtype": (uint8, uint16)},
@@ -224,7 +224,7 @@ def _host_cropped(call: HostCall, x: np.ndarray, window: np.ndarray) -> np.ndarr
 DECODE_JPEG = _decoder(
     "DecodeJpeg",
     _host_jpeg,
-    "The pixels of a JPEG file, by the accurate integer transform.\n\n"
+    "Decodes a JPEG file, with the accurate integer transform.\n\n"
     "contents: one string. image: (height, width, channels), shrunk by `ratio`.",
     "image.decode_jpeg io.decode_jpeg",
     attrs=JpegAttrs,
@@ -232,7 +232,7 @@ DECODE_JPEG = _decoder(
 DECODE_AND_CROP_JPEG = _decoder(
     "DecodeAndCropJpeg",
     _host_cropped,
-    "A window of the pixels of a JPEG file.\n\n"
+    "Decodes a window of a JPEG file.\n\n"
     "contents: one string. crop_window: (y, x, height, width). image: (height, width, channels).",
     "image.decode_and_crop_jpeg io.decode_and_crop_jpeg",
     "contents: string, crop_window: int32",
@@ -241,7 +241,7 @@ DECODE_AND_CROP_JPEG = _decoder(
 EXTRACT_JPEG_SHAPE = _decoder(
     "ExtractJpegShape",
     lambda call, x: np.array(jpeg_shape(_contents(call, x)), call.types["output_type"].np),
-    "What the header of a JPEG file tells: (height, width, channels).\n\ncontents: one string. image_shape: (3,).",
+    "Reads (height, width, channels) from the header of a JPEG file.\n\ncontents: one string. image_shape: (3,).",
     "",
     outputs="image_shape: output_type",
     types={"output_type": (int32, int64)},
@@ -251,7 +251,7 @@ EXTRACT_JPEG_SHAPE = _decoder(
 DECODE_GIF = _decoder(
     "DecodeGif",
     lambda call, x: _decoded(call, x, 0, frames="all", only=("GIF",)),
-    "All frames of a GIF file.\n\ncontents: one string. image: (frames, height, width, 3).",
+    "Decodes all frames of a GIF file.\n\ncontents: one string. image: (frames, height, width, 3).",
     "image.decode_gif io.decode_gif",
     infer=_frames,
 )
@@ -266,7 +266,7 @@ def _bmp_channels(call: HostCall, x: np.ndarray) -> np.ndarray:
 DECODE_BMP = _decoder(
     "DecodeBmp",
     _bmp_channels,
-    "The pixels of an uncompressed BMP file of 8, 24 or 32 bits a pixel.\n\n"
+    "Decodes an uncompressed BMP file of 8, 24 or 32 bits per pixel.\n\n"
     "contents: one string. image: (height, width, channels).",
     "image.decode_bmp io.decode_bmp",
     attrs=ChannelAttrs,
@@ -278,16 +278,15 @@ def _host_any(call: HostCall, x: np.ndarray) -> np.ndarray:
     if a.channels not in (0, 3) and _contents(call, x).startswith(b"GIF"):
         raise InvalidArgumentError(f"DecodeImage: channels of a GIF must be 0 or 3, got {a.channels}", call.op)
     found = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first")
-    factor = 257 if _contents(call, x).startswith(b"\x89PNG") else 256  # TensorFlow's, by format
+    factor = 257 if _contents(call, x).startswith(b"\x89PNG") else 256  # TensorFlow's factor depends on the format
     return _converted(found, call.types["dtype"], factor)
 
 
 DECODE_IMAGE = _decoder(
     "DecodeImage",
     _host_any,
-    "The pixels of a PNG, JPEG, GIF or BMP file.\n\ncontents: one string. image: (height, width, channels), with "
-    "another dimension of frames in front for a GIF (unless `expand_animations` is false); uint8, uint16, or float32 "
-    "in [0, 1].",
+    "Decodes a PNG, JPEG, GIF or BMP file.\n\ncontents: one string. image: (height, width, channels), with a leading "
+    "dimension of frames for a GIF (unless `expand_animations` is false); uint8, uint16, or float32 in [0, 1].",
     "",
     outputs="image: dtype",
     types={"dtype": (uint8, uint16, float32)},
@@ -307,7 +306,7 @@ def _check_image(call: HostCall, image: np.ndarray, channels: tuple[int, ...]) -
 
 
 def _png_file(image: np.ndarray, level: int) -> bytes:
-    """16 bits a channel, which Pillow cannot write in colour: the plain layout of the format, no filters."""
+    """A PNG file of 16 bits per channel without filters, written here since Pillow does not write 16-bit colour."""
     height, width, channels = image.shape
     rows = np.zeros((height, 1 + width * channels * 2), np.uint8)
     rows[:, 1:] = image.astype(">u2").reshape(height, -1).view(np.uint8)
@@ -347,10 +346,10 @@ ENCODE_PNG = OpDef(
     "EncodePng",
     "image: T",
     "contents: string",
-    """Pixels as a PNG file.
+    """Encodes images as PNG files.
 
-    image: uint8 or uint16, (..., height, width, channels), of grey, grey with alpha, RGB or RGBA. contents: the
-    leading dimensions. Errors: another number of channels, no pixels. Runs on the host.""",
+    image: uint8 or uint16, (..., height, width, channels), of grey, grey with alpha, RGB or RGBA. contents: strings in
+    the shape of the leading dimensions. Errors: another number of channels, or no pixels. Runs on the host.""",
     types={"T": (uint8, uint16)},
     attrs=EncodePngAttrs,
     infer=lambda c: Shape(c.shapes[0].dims[:-3]) if c.shapes[0].dims else unknown_shape,
@@ -382,7 +381,7 @@ def _host_encode_jpeg(call: HostCall, image: np.ndarray) -> np.ndarray:
         **({"xmp": xmp} if xmp else {}),
     )
     found = bytearray(sink.getvalue())
-    # the JFIF header's unit and densities; Pillow writes inches only
+    # the unit and densities of the JFIF header; Pillow writes them in inches only
     struct.pack_into(">BHH", found, 13, 1 if a.density_unit == "in" else 2, a.x_density, a.y_density)
     return np.array(bytes(found), object)
 
@@ -397,10 +396,10 @@ ENCODE_JPEG = OpDef(
     "EncodeJpeg",
     "image: uint8",
     "contents: string",
-    """Pixels as a JPEG file.
+    """Encodes an image as a JPEG file.
 
-    image: (height, width, channels) of 1 or 3 channels. contents: one string. Errors: another number of channels, no
-    pixels, a side over 65500. Runs on the host.""",
+    image: (height, width, channels) with 1 or 3 channels. contents: one string. Errors: another number of channels, no
+    pixels, or a side over 65500. Runs on the host.""",
     attrs=EncodeJpegAttrs,
     infer=_encoded_jpeg,
     host=_host_encode_jpeg,
@@ -410,9 +409,10 @@ ENCODE_JPEG = OpDef(
 
 
 def decode_png(contents: TensorLike, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Any:
-    """The pixels of a PNG file: (height, width, channels), uint8 or uint16. `channels`: 0 as in the file, 1, 3, 4.
+    """Decodes a PNG file to (height, width, channels), uint8 or uint16.
 
-    Raises `InvalidArgumentError` at run time for damaged data or an image too large.
+    channels: 1, 3 or 4, or 0 for the number in the file. Raises `InvalidArgumentError` at run time for damaged data or
+    an image that is too large.
     """
     return DECODE_PNG(contents, channels=channels, dtype=dtype, name=name)
 
@@ -424,10 +424,10 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Any:
-    """The pixels of a PNG, JPEG, GIF or BMP file: uint8, uint16, or float32 in [0, 1].
+    """Decodes a PNG, JPEG, GIF or BMP file to uint8, uint16, or float32 in [0, 1].
 
-    (height, width, channels), for a GIF (frames, height, width, channels) unless `expand_animations` is false. Raises
-    `InvalidArgumentError` at run time for damaged data or an image too large.
+    The result is (height, width, channels), or for a GIF (frames, height, width, channels) unless `expand_animations`
+    is false. Raises `InvalidArgumentError` at run time for damaged data or an image that is too large.
     """
     return DECODE_IMAGE(
         contents,
@@ -438,8 +438,8 @@ def decode_image(
     )
 
 
-def extract_jpeg_shape(contents: TensorLike, output_type: Any = int32, name: str | None = None) -> Any:
-    """(height, width, channels) as the header of a JPEG file tells, without decoding it."""
+def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Any:
+    """Reads (height, width, channels) from the header of a JPEG file, without decoding it."""
     return EXTRACT_JPEG_SHAPE(contents, output_type=output_type, name=name)
 
 

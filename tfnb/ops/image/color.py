@@ -1,11 +1,12 @@
-"""Colours: RGB and HSV, brightness, contrast, hue, saturation, grey, number formats.
+"""Colours: RGB and HSV, brightness, contrast, hue, saturation, grey images, and conversion of number formats.
 
-Hue, saturation and value are in [0, 1]. Invariant: a function gives images of the dtype that it got; whole numbers
-stand for fractions of their largest value in between.
+Hue, saturation and value are in [0, 1]. Invariant: a function returns images of the dtype of its input; in between,
+integers represent fractions of the largest value of their type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,17 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    LowerSite,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -29,7 +40,7 @@ from tfnb.ops.math.reduce_functions import reduce_mean, reduce_prod, reduce_sum
 from tfnb.ops.math.unary import LOG, RSQRT, SQRT
 from tfnb.ops.nn.losses import scope
 from tfnb.ops.random.functions import random_uniform
-from tfnb.types import FLOATS, DTypeLike, Shape, as_dtype, float16, float32, float64
+from tfnb.types import FLOATS, DType, DTypeLike, Shape, as_dtype, float16, float32, float64
 
 __all__ = ["API", "OPS"]
 
@@ -44,7 +55,7 @@ def _three_channels(c: Infer) -> Shape:
 
 
 def _hsv(rgb: Triple, m: Any) -> Triple:
-    """Hue, saturation and value; `m` computes, on expressions or arrays."""
+    """Hue, saturation and value; the functions of `m` work on arrays or on expressions."""
     r, g, b = rgb
     value = m.maximum(m.maximum(r, g), b)
     span = value - m.minimum(m.minimum(r, g), b)
@@ -77,7 +88,7 @@ def _rgb(hsv: Triple, m: Any) -> Triple:
     )
 
 
-def _grad_hsv(op: Any, dy: Any) -> Any:
+def _grad_hsv(op: Operation, dy: Tensor) -> Any:
     """Where channels are equal, the first of them counts as the largest and the last as the smallest.
 
     As in TensorFlow, saturation does not depend on a channel that is 0.
@@ -85,15 +96,15 @@ def _grad_hsv(op: Any, dy: Any) -> Any:
     x = op.inputs[0]
     r, g, b = (x[..., k : k + 1] for k in range(3))
 
-    def one_of_three(*masks: Any) -> Any:
+    def one_of_three(*masks: Tensor) -> Any:
         return cast_to(CONCAT(np.int32(-1), list(masks)), x.dtype)
 
     most = one_of_three(LOGICAL_AND(r >= g, r >= b), LOGICAL_AND(g > r, g >= b), LOGICAL_AND(b > r, b > g))
     least = one_of_three(LOGICAL_AND(r < g, r < b), LOGICAL_AND(g <= r, g < b), LOGICAL_AND(b <= r, b <= g))
     value, low = MAXIMUM(MAXIMUM(r, g), b), MINIMUM(MINIMUM(r, g), b)
     span = value - low
-    # The hue is (sum of turn * x) / (6 * span), and a constant: turn is +1 for the channel behind the largest, -1 for
-    # the one before it.
+    # The hue is (sum of turn * x) / (6 * span) plus a constant: turn is +1 for the channel after the largest, -1 for
+    # the channel before it.
     turn = CONCAT(np.int32(-1), [most[..., 2:], most[..., :2]]) - CONCAT(np.int32(-1), [most[..., 1:], most[..., :1]])
     numerator = reduce_sum(turn * x, -1, keepdims=True)
     hue = DIV_NO_NAN(turn * span - numerator * (most - least), 6.0 * span * span)
@@ -124,7 +135,7 @@ def _altered_saturation(rgb: Triple, scale: Tensor, m: Any) -> Triple:
     return _rgb((h, m.minimum(m.maximum(sat * scale, 0), 1), v), m)
 
 
-def _host_pixels(of: Any) -> Any:
+def _host_pixels(of: Callable[..., Any]) -> Any:
     def host(call: HostCall, x: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
         if x.shape[-1:] != (3,):
             raise InvalidArgumentError(f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op)
@@ -136,7 +147,7 @@ def _host_pixels(of: Any) -> Any:
     return host
 
 
-def _lower_pixels(of: Any) -> Any:
+def _lower_pixels(of: Callable[..., Any]) -> Any:
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         wide = float64 if site.inputs[0].dtype is float64 else float32
         pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3))
@@ -148,7 +159,15 @@ def _lower_pixels(of: Any) -> Any:
     return lower
 
 
-def _pixel_op(name: str, inputs: str, of: Any, doc: str, types: Any, grad: Any, api: str = "") -> OpDef:
+def _pixel_op(
+    name: str,
+    inputs: str,
+    of: Callable[..., Any],
+    doc: str,
+    types: tuple[DType, ...],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    api: str = "",
+) -> OpDef:
     return OpDef(
         name,
         inputs,
@@ -168,7 +187,7 @@ RGB_TO_HSV = _pixel_op(
     "RGBToHSV",
     "images: T",
     _hsv,
-    "Red, green and blue as hue, saturation and value.",
+    "Converts red, green and blue to hue, saturation and value.",
     FLOATS,
     _grad_hsv,
     "image.rgb_to_hsv",
@@ -177,7 +196,7 @@ HSV_TO_RGB = _pixel_op(
     "HSVToRGB",
     "images: T",
     _rgb,
-    "Hue, saturation and value as red, green and blue.",
+    "Converts hue, saturation and value to red, green and blue.",
     FLOATS,
     NOT_DIFFERENTIABLE,
     "image.hsv_to_rgb",
@@ -186,7 +205,7 @@ ADJUST_HUE = _pixel_op(
     "AdjustHue",
     "images: T, delta: float32",
     _altered_hue,
-    "RGB images with `delta`, a scalar, added to the hue of each pixel, around the circle of 1.",
+    "Adds `delta`, a scalar, to the hue of each pixel of RGB images; the hue wraps around at 1.",
     (float32, float16),
     GRADIENT_MISSING,
 )
@@ -194,7 +213,7 @@ ADJUST_SATURATION = _pixel_op(
     "AdjustSaturation",
     "images: T, scale: float32",
     _altered_saturation,
-    "RGB images with the saturation of each pixel times `scale`, a scalar, and within [0, 1].",
+    "Multiplies the saturation of each pixel of RGB images by `scale`, a scalar, and clips it to [0, 1].",
     (float32, float16),
     GRADIENT_MISSING,
 )
@@ -206,9 +225,9 @@ def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray) -> np.ndar
     return np.asarray((wide - mean) * factor.reshape(()) + mean).astype(x.dtype)
 
 
-def _contrast(x: Tensor, factor: Any) -> Any:
+def _contrast(x: Tensor, factor: TensorLike) -> Any:
     wide = cast_to(x, float32)
-    # by rows first: their sums go along width and channels at once, also where there are few channels
+    # rows first: their sums run along width and channels at once, which is fast even with few channels
     mean = reduce_mean(reduce_mean(wide, -3, keepdims=True), -2, keepdims=True)
     return cast_to((wide - mean) * factor + mean, x.dtype)
 
@@ -230,7 +249,7 @@ ADJUST_CONTRAST = OpDef(
     "AdjustContrastv2",
     "images: T, contrast_factor: float32",
     "output: T",
-    """Pixels moved away from the mean of their channel: (images - mean) * contrast_factor + mean.
+    """Scales the distance of pixels from the mean of their channel: (images - mean) * contrast_factor + mean.
 
     images: float16 or float32, (..., height, width, channels); the mean is over height and width. contrast_factor: a
     scalar. output: the dtype and shape of images.""",
@@ -243,9 +262,9 @@ ADJUST_CONTRAST = OpDef(
 
 
 def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Any:
-    """The image in another number format: whole numbers stand for fractions of their largest value.
+    """Converts an image to another number format, in which integers represent fractions of their largest value.
 
-    Floats are in [0, 1]; `saturate` clips what does not fit. Result: image's shape, `dtype`.
+    Floats are in [0, 1]. saturate: clip values that are out of range. The result has image's shape and `dtype`.
     """
     x, to = graph_of((image,)).to_tensor(image), as_dtype(dtype)
     if x.dtype is to:
@@ -272,7 +291,7 @@ def _as_float(x: Tensor) -> Any:
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
-    """`delta`, a fraction in (-1, 1), added to the image; whole numbers are clipped to their range."""
+    """Adds `delta`, a fraction in (-1, 1), to the image; integers are clipped to their range."""
     x = image_tensor(image, "adjust_brightness", (1, 2, 3, 4, 5, 6))
     with scope(None, "adjust_brightness", x, delta):
         bright = _as_float(x)
@@ -280,10 +299,10 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
         return convert_image_dtype(bright, x.dtype, saturate=True)
 
 
-def adjust_contrast(images: TensorLike, contrast_factor: Any) -> Any:
-    """(x - mean) * contrast_factor + mean, the mean being that of each channel of an image.
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
+    """(x - mean) * contrast_factor + mean, where mean is that of each channel of an image.
 
-    images: (..., height, width, channels). Whole numbers are clipped to their range.
+    images: (..., height, width, channels). Integers are clipped to their range.
     """
     x = image_tensor(images, "adjust_contrast", (3, 4, 5, 6))
     with scope(None, "adjust_contrast", x, contrast_factor):
@@ -292,21 +311,21 @@ def adjust_contrast(images: TensorLike, contrast_factor: Any) -> Any:
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Any:
-    """`delta`, in [-1, 1], added to the hue of RGB images (..., 3), around the circle."""
+    """Adds `delta`, in [-1, 1], to the hue of RGB images (..., 3); the hue wraps around."""
     x = image_tensor(image, "adjust_hue", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_hue", x, delta):
         return convert_image_dtype(ADJUST_HUE(_as_float(x), delta), x.dtype)
 
 
-def adjust_saturation(image: TensorLike, saturation_factor: Any, name: str | None = None) -> Any:
-    """The saturation of RGB images (..., 3) times `saturation_factor`, within [0, 1]."""
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
+    """Multiplies the saturation of RGB images (..., 3) by `saturation_factor`, clipped to [0, 1]."""
     x = image_tensor(image, "adjust_saturation", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_saturation", x, saturation_factor):
         return convert_image_dtype(ADJUST_SATURATION(_as_float(x), saturation_factor), x.dtype)
 
 
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: int = 1) -> Any:
-    """gain * image ** gamma, of fractions; whole numbers are clipped to their range. gamma must be >= 0."""
+    """gain * image ** gamma, computed on fractions; integers are clipped to their range. gamma must be >= 0."""
     x = image_tensor(image, "adjust_gamma", (0, 1, 2, 3, 4, 5, 6))
     if isinstance(gamma, (int, float)) and gamma < 0:
         raise InvalidArgumentError(f"adjust_gamma: gamma must be >= 0, got {gamma}")
@@ -327,21 +346,21 @@ def _positive(bound: float, what: str) -> float:
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
-    """Brightness changed by a number in [-max_delta, max_delta)."""
+    """Adds a random number in [-max_delta, max_delta) to the brightness."""
     top = _positive(max_delta, "random_brightness: max_delta")
     with graph_of((image,)).as_default():
         return adjust_brightness(image, _drawn(-top, top, seed, "random_brightness"))
 
 
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Contrast changed by a factor in [lower, upper)."""
+    """Multiplies the contrast by a random factor in [lower, upper)."""
     _positive(lower, "random_contrast: lower")
     with graph_of((image,)).as_default():
         return adjust_contrast(image, _drawn(lower, upper, seed, "random_contrast"))
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
-    """Hue moved by a number in [-max_delta, max_delta), max_delta at most 0.5."""
+    """Adds a random number in [-max_delta, max_delta) to the hue; max_delta is at most 0.5."""
     if _positive(max_delta, "random_hue: max_delta") > 0.5:
         raise InvalidArgumentError(f"random_hue: max_delta must be <= 0.5, got {max_delta}")
     with graph_of((image,)).as_default():
@@ -349,7 +368,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
 
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Saturation times a factor in [lower, upper)."""
+    """Multiplies the saturation by a random factor in [lower, upper)."""
     _positive(lower, "random_saturation: lower")
     with graph_of((image,)).as_default():
         return adjust_saturation(image, _drawn(lower, upper, seed, "random_saturation"))
@@ -367,7 +386,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
-    """Grey images (..., 1) as RGB with three equal channels."""
+    """Converts grey images (..., 1) to RGB images with three equal channels."""
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is None or x.shape.dims[-1] not in (1, None):
         raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)
@@ -375,9 +394,9 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
 
 
 def per_image_standardization(image: TensorLike) -> Any:
-    """Each image with mean 0 and deviation 1: (x - mean) / max(deviation, 1 / sqrt(number of elements)).
+    """Scales each image to mean 0 and deviation 1: (x - mean) / max(deviation, 1 / sqrt(number of elements)).
 
-    image: (..., height, width, channels) of numbers. Result: float32 (float16 stays).
+    image: (..., height, width, channels), a number type. The result is float32, or float16 for float16.
     """
     x = image_tensor(image, "per_image_standardization", (3, 4, 5, 6))
     with scope(None, "per_image_standardization", x):
@@ -393,7 +412,7 @@ def per_image_standardization(image: TensorLike) -> Any:
 def psnr(a: TensorLike, b: TensorLike, max_val: float, name: str | None = None) -> Any:
     """Peak signal-to-noise ratio of images in decibels: 20 log10(max_val) - 10 log10(mean squared difference).
 
-    a, b: images of one shape (..., height, width, channels). Result: float32, the leading dimensions.
+    a, b: images of one shape (..., height, width, channels). The result is float32, of the leading dimensions.
     """
     graph = graph_of((a, b))
     with scope(name, "PSNR", a, b):

@@ -1,7 +1,7 @@
-"""Cropping, padding, flipping, turning and resizing images, as functions over other ops.
+"""Cropping, padding, flipping, rotating and resizing of images, composed of other ops.
 
-Images are (height, width, channels) or (n, height, width, channels). Invariant: what is known of the sizes is used
-while the graph is built; where they are not known, the same arithmetic is in the graph.
+Images are (height, width, channels) or (n, height, width, channels). Invariant: sizes that are known statically are
+used while the graph is built; for unknown sizes the graph contains the same arithmetic.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE, squeeze
@@ -37,7 +38,7 @@ __all__ = ["API", "OPS", "ResizeMethod", "image_tensor"]
 
 
 class ResizeMethod:
-    """How `tf.image.resize_images` resizes."""
+    """The interpolation methods of `tf.image.resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -58,7 +59,7 @@ _METHODS = {
 
 
 def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 4)) -> Any:
-    """A tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
+    """The value as a tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
     x = graph_of((value,)).to_tensor(value)
     if x.shape.ndims is not None and x.shape.ndims not in ranks:
         needed = " or ".join(map(str, ranks))
@@ -67,7 +68,7 @@ def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 
 
 
 def _side(x: Tensor, axis: int) -> Any:
-    """The size of a dimension counted from the end: an int if known, else a tensor."""
+    """The size of a dimension counted from the end: an int if it is known statically, else a tensor."""
     dims = x.shape.dims
     if dims is None:
         return SHAPE(x, out_type=int32)[axis]
@@ -76,14 +77,14 @@ def _side(x: Tensor, axis: int) -> Any:
 
 
 def _static(value: Any) -> Any:
-    """An int when the number is known, else the tensor."""
+    """An int when the number is known statically, else the tensor."""
     if is_tensor_like(value):
         known = constant_value(value.graph.to_tensor(value))
         return value if known is None else int(known)
     return int(value)
 
 
-def _larger(a: Any, b: Any) -> Any:
+def _larger(a: TensorLike, b: TensorLike) -> Any:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else MAXIMUM(a, b)
 
 
@@ -97,8 +98,8 @@ def _vector(parts: list[Any]) -> Any:
     return PACK([p if is_tensor_like(p) else np.int32(p) for p in parts])
 
 
-def _window(x: Any, top: Any, left: Any, height: Any, width: Any) -> Any:
-    """The rows and columns of a window of images of known rank."""
+def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width: TensorLike) -> Any:
+    """A window of rows and columns of images of known rank."""
     first = [0] if x.shape.ndims == 4 else []
     rest = [-1] if x.shape.ndims == 4 else []
     found = SLICE(x, _vector([*first, top, left, 0]), _vector([*rest, height, width, -1]))
@@ -115,16 +116,16 @@ def _ranked(x: Tensor, function: str) -> Any:
 
 def crop_to_bounding_box(
     image: TensorLike,
-    offset_height: Any,
-    offset_width: Any,
-    target_height: Any,
-    target_width: Any,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     name: str | None = None,
 ) -> Any:
-    """The window of `target_height` x `target_width` pixels whose upper left corner is at the offsets.
+    """Crops the window of `target_height` x `target_width` pixels whose upper left corner is at the offsets.
 
-    image: (height, width, channels) or a batch of them. Errors: the window is not inside the image (an error while
-    building when the sizes are known, at run time otherwise).
+    image: (height, width, channels) or a batch of images. Errors: the window is not inside the image; raised when the
+    graph is built if the sizes are known, else at run time.
     """
     x = _ranked(image_tensor(image, "crop_to_bounding_box"), "crop_to_bounding_box")
     box = [_static(v) for v in (offset_height, offset_width, target_height, target_width)]
@@ -143,16 +144,16 @@ def crop_to_bounding_box(
 
 def pad_to_bounding_box(
     image: TensorLike,
-    offset_height: Any,
-    offset_width: Any,
-    target_height: Any,
-    target_width: Any,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     name: str | None = None,
 ) -> Any:
-    """The image at an offset in a black one of `target_height` x `target_width` pixels.
+    """Places the image at the offsets in a black image of `target_height` x `target_width` pixels.
 
-    image: (height, width, channels) or a batch of them. Errors: the image does not fit (while building when the
-    sizes are known, at run time otherwise).
+    image: (height, width, channels) or a batch of images. Errors: the image does not fit; raised when the graph is
+    built if the sizes are known, else at run time.
     """
     x = _ranked(image_tensor(image, "pad_to_bounding_box"), "pad_to_bounding_box")
     margins: list[list[Any]] = []
@@ -181,15 +182,16 @@ def _vector_of_pairs(pairs: list[list[Any]]) -> Any:
 
 
 def resize_image_with_crop_or_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
+    image: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     dynamic_shape: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The middle of the image cut out, or black around it, so that it gets the target size.
+    """Crops the image around its centre, or pads it with black around it, to the target size.
 
-    image: (height, width, channels) or a batch of them. (`dynamic_shape` is of 0.x; sizes may always be unknown.)
+    image: (height, width, channels) or a batch of images. `dynamic_shape`, an argument of 0.x, has no effect, since
+    sizes may always be unknown.
     """
     function = "resize_image_with_crop_or_pad"
     x = _ranked(image_tensor(image, function), function)
@@ -206,7 +208,7 @@ def resize_image_with_crop_or_pad(
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Any:
-    """The middle of the image: `central_fraction` of its height and width, in (0, 1]."""
+    """Crops the image around its centre to the fraction `central_fraction`, in (0, 1], of its height and width."""
     fraction = float(central_fraction)
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_fraction must be in (0, 1], got {central_fraction}")
@@ -230,25 +232,25 @@ def _reversed(x: Tensor, axis: int) -> Any:
 
 
 def flip_left_right(image: TensorLike) -> Any:
-    """The image mirrored left to right. image: (height, width, channels) or a batch of them."""
+    """Mirrors the image left to right. image: (height, width, channels) or a batch of images."""
     return _reversed(image_tensor(image, "flip_left_right"), -2)
 
 
 def flip_up_down(image: TensorLike) -> Any:
-    """The image upside down. image: (height, width, channels) or a batch of them."""
+    """Turns the image upside down by mirroring. image: (height, width, channels) or a batch of images."""
     return _reversed(image_tensor(image, "flip_up_down"), -3)
 
 
 def transpose_image(image: TensorLike, name: str | None = None) -> Any:
-    """Rows and columns exchanged. image: (height, width, channels) or a batch of them."""
+    """Exchanges rows and columns. image: (height, width, channels) or a batch of images."""
     x = _ranked(image_tensor(image, "transpose_image"), "transpose_image")
     return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name)
 
 
 def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
-    """The image turned counter-clockwise by `k` quarter turns, a number known while building.
+    """Rotates the image counter-clockwise by `k` quarter turns; k must be known when the graph is built.
 
-    image: (height, width, channels) or a batch of them.
+    image: (height, width, channels) or a batch of images.
     """
     x = _ranked(image_tensor(image, "rot90"), "rot90")
     turns = _static(k)
@@ -263,8 +265,8 @@ def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
         return transpose_image(_reversed(x, -3)) if turns == 3 else x
 
 
-def _random_flip(image: Any, axis: int, seed: int | None, function: str) -> Any:
-    """Each image of a batch is turned or not by itself."""
+def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) -> Any:
+    """Mirrors each image with probability one half, independently within a batch."""
     x = image_tensor(image, function)
     with scope(None, function, x):
         count = [_side(x, -4)] if _ranked(x, function).shape.ndims == 4 else []
@@ -273,17 +275,17 @@ def _random_flip(image: Any, axis: int, seed: int | None, function: str) -> Any:
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
-    """The image mirrored left to right, or as it is, by even odds; each of a batch for itself."""
+    """Mirrors each image left to right with probability one half, independently within a batch."""
     return _random_flip(image, -2, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
-    """The image upside down, or as it is, by even odds; each of a batch for itself."""
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
+    """Mirrors each image top to bottom with probability one half, independently within a batch."""
     return _random_flip(image, -3, seed, "random_flip_up_down")
 
 
 def _kept_ratio(x: Tensor, size: Tensor) -> Any:
-    """The largest size within `size` of the proportions of the images."""
+    """The largest size within `size` that has the aspect ratio of the images."""
     have = SHAPE(x, out_type=int32)[1:3]
     want = cast(graph_of((x, size)).to_tensor(size), np.float32)
     scales = want / cast(have, np.float32)
@@ -292,9 +294,9 @@ def _kept_ratio(x: Tensor, size: Tensor) -> Any:
 
 
 def _resized(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: TensorLike,
+    size: TensorLike,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -313,7 +315,7 @@ def _resized(
             wanted = _kept_ratio(batch, wanted)
         known = constant_value(wanted)
         if known is not None and list(batch.shape.dims[1:3]) == known.tolist():
-            return x  # as TensorFlow: nothing to do, not even a change of dtype
+            return x  # as in TensorFlow, nothing is done, not even a change of dtype
         found = op(batch, wanted, align_corners=align_corners)
         return squeeze(found, [0]) if x.shape.ndims == 3 else found
 
@@ -322,12 +324,12 @@ def _is_number(value: Tensor) -> bool:
     return value.shape.ndims == 0 if is_tensor_like(value) else np.ndim(value) == 0
 
 
-def resize_images(images: Any, *args: Any, **kwargs: Any) -> Any:
+def resize_images(images: TensorLike, *args: Any, **kwargs: Any) -> Any:
     """Resizes images: `resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False,
     preserve_aspect_ratio=False, name=None)`, in 0.x `resize_images(images, new_height, new_width, method, ...)`.
 
-    images: numbers, (height, width, channels) or a batch. size: (new height, new width). Result: float32 (the dtype
-    of images for NEAREST_NEIGHBOR, and for a size that is theirs already).
+    images: numbers, (height, width, channels) or a batch. size: (new height, new width). The result is float32; it has
+    the dtype of images for NEAREST_NEIGHBOR, and when the images already have this size.
     """
     if "new_height" in kwargs:
         args = (kwargs.pop("new_height"), kwargs.pop("new_width"), *args)
@@ -339,10 +341,10 @@ def resize_images(images: Any, *args: Any, **kwargs: Any) -> Any:
     return _resized(images, *args, **kwargs)
 
 
-def _resizer(op: Any, doc: str) -> Any:
+def _resizer(op: OpDef, doc: str) -> Any:
     def function(
-        images: Any,
-        size: Any,
+        images: TensorLike,
+        size: TensorLike,
         align_corners: bool = False,
         name: str | None = None,
         half_pixel_centers: bool = False,
@@ -355,7 +357,7 @@ def _resizer(op: Any, doc: str) -> Any:
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Any:
-    """The sum of the absolute differences of neighbouring pixels: a scalar, or a vector for a batch."""
+    """The sum of the absolute differences between neighbouring pixels: a scalar, or a vector for a batch."""
     x = _ranked(image_tensor(images, "total_variation"), "total_variation")
     with scope(name, "total_variation", x):
         if x.shape.ndims == 3:

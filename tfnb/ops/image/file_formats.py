@@ -1,7 +1,7 @@
-"""Reading image files: PNG, JPEG and GIF by Pillow, BMP by its plain layout.
+"""Readers of image files: PNG, JPEG and GIF by Pillow, BMP by its simple layout.
 
-The formats are told apart by their first bytes. Invariant: a file is refused by what its header claims, and by what the
-caller wants of it, before memory for its pixels is taken; whatever is wrong with its bytes is an
+The first bytes identify the format. Invariant: a file is rejected because of its header, or because of what the caller
+requests, before memory for its pixels is allocated; everything that is wrong with its bytes raises an
 `InvalidArgumentError`.
 """
 
@@ -21,12 +21,12 @@ from tfnb.ops.lazy_library import library
 
 __all__ = ["LIMIT", "decode", "jpeg_shape", "with_channels"]
 
-# Elements of one image: width x height x frames x the channels of the file or of the result, whichever are more.
+# Elements of one image: width x height x frames x the channels of the file or of the result, whichever is larger.
 LIMIT = 1 << 28
-_LZW = 2731  # pixels that a byte of a GIF can stand for at most: 12 bits name a run of 4096
-_SMALL_CANVAS = 1 << 20  # pixels of a GIF whose first frame need not fill it
-_INFLATED = 1 << 20  # bytes inflated at once
-_BLOCK = 1 << 16  # pixels that are made grey at once
+_LZW = 2731  # the largest number of pixels per byte of a GIF: 12 bits encode a run of 4096
+_SMALL_CANVAS = 1 << 20  # pixels of a GIF up to which its first frame need not fill the canvas
+_INFLATED = 1 << 20  # bytes that are inflated at once
+_BLOCK = 1 << 16  # pixels that are converted to grey at once
 _PLUGINS = {
     "PNG": ("PIL.PngImagePlugin", "PngImageFile"),
     "JPEG": ("PIL.JpegImagePlugin", "JpegImageFile"),
@@ -58,7 +58,7 @@ def _opened(kind: str, data: bytes) -> Any:
         return getattr(library(module, "pillow", "decoding an image"), name)(io.BytesIO(data))
     except OpError:
         raise
-    except Exception as e:  # a damaged header: Pillow raises whatever its parser meets
+    except Exception as e:  # a damaged header: Pillow raises many kinds of errors
         raise InvalidArgumentError(f"invalid {kind} header in {len(data)} bytes: {e}") from e
 
 
@@ -80,7 +80,7 @@ def _check_size(kind: str, width: int, height: int, channels: int) -> None:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """(type, start, length) of the chunks of a PNG file, whose sums are checked where the image depends on them."""
+    """Yields (type, start, length) of the chunks of a PNG file, and verifies the checksums of critical chunks."""
     at = len(_SIGNATURE)
     while True:
         if at + 12 > len(data):
@@ -91,8 +91,8 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
             raise InvalidArgumentError(
                 f"PNG: chunk {kind!r} at byte {at} claims {length} bytes, the file ends at {len(data)}"
             )
-        told = int.from_bytes(data[end - 4 : end], "big")
-        if kind[:1].isupper() and zlib.crc32(data[at + 4 : end - 4]) != told:
+        checksum = int.from_bytes(data[end - 4 : end], "big")
+        if kind[:1].isupper() and zlib.crc32(data[at + 4 : end - 4]) != checksum:
             raise InvalidArgumentError(f"PNG: chunk {kind!r} at byte {at} is corrupt: wrong CRC")
         yield kind, at + 8, length
         if kind == b"IEND":
@@ -100,12 +100,12 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         at = end
 
 
-# Adam7: where each pass begins (x, y), and its steps.
+# Adam7 interlacing: the start (x, y) of each pass, and its steps.
 _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 
 
 def _filtered_bytes(width: int, height: int, bits: int, interlace: int) -> int:
-    """The bytes of the rows of a PNG image before they are compressed, each with a byte for its filter."""
+    """The number of bytes of the rows of a PNG image before compression, with one filter byte per row."""
     total = 0
     for x, y, dx, dy in _PASSES if interlace else ((0, 0, 1, 1),):
         across, down = max(-((x - width) // dx), 0), max(-((y - height) // dy), 0)
@@ -114,9 +114,9 @@ def _filtered_bytes(width: int, height: int, bits: int, interlace: int) -> int:
 
 
 def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
-    """(depth, colour type) of a whole PNG file, of which `wanted` channels are to be made (0: those that it has)."""
+    """(bit depth, colour type) of a complete PNG file; `wanted` is the number of channels to decode, 0 for all."""
     header: tuple[int, ...] | None = None
-    body: list[memoryview] = []  # the compressed data
+    body: list[memoryview] = []  # the compressed pixel data
     for kind, start, length in _chunks(data):
         if kind == b"IHDR" and length == 13:
             header = struct.unpack(">IIBBBBB", data[start : start + 13])
@@ -137,7 +137,7 @@ def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
 
 
 def _check_inflated(body: list[memoryview], needed: int) -> None:
-    """Is there data for all pixels? Pillow leaves those black that are missing."""
+    """Raises an error unless there is data for all pixels, since Pillow would leave missing pixels black."""
     inflate, found = zlib.decompressobj(), 0
     try:
         for piece in body:
@@ -152,7 +152,7 @@ def _check_inflated(body: list[memoryview], needed: int) -> None:
 
 
 def _png(data: bytes, wanted: int) -> np.ndarray:
-    """(height, width, channels) of uint8, or uint16 for depth 16. `wanted`: channels of the result, for its size."""
+    """(height, width, channels) of uint8, or uint16 for depth 16. `wanted`: the result's channels, for its size."""
     depth, colour = _png_header(data, wanted)
     if depth == 16 and colour:
         return _png16(data, colour)
@@ -168,7 +168,7 @@ def _png(data: bytes, wanted: int) -> np.ndarray:
 
 
 def _png16(data: bytes, colour: int) -> np.ndarray:
-    """Colour of 16 bits a channel, of which Pillow keeps 8: it is asked twice, for the upper and for the lower ones."""
+    """Decodes colour of 16 bits per channel. Pillow keeps 8 of them, so it runs once for the upper and the lower 8."""
     if colour == 4:  # grey and alpha take as many bytes as 8 bits of red, green, blue and alpha
         at = len(_SIGNATURE) + 8
         header = b"IHDR" + data[at : at + 8] + bytes([8, 6]) + data[at + 10 : at + 13]
@@ -177,7 +177,7 @@ def _png16(data: bytes, colour: int) -> np.ndarray:
         pairs = np.asarray(_loaded("PNG", _opened("PNG", as_bytes), data))
         return pairs.view(">u2").astype(np.uint16)
     found: np.ndarray | None = None
-    for layout in (";16B", ";16L"):  # of two bytes, the first or the second one
+    for layout in (";16B", ";16L"):  # take the first or the second of two bytes
         image = _opened("PNG", data)
         image.tile = [(*tile[:3], image.mode + layout) for tile in image.tile]
         half = np.asarray(_loaded("PNG", image, data)).astype(np.uint16)
@@ -187,7 +187,7 @@ def _png16(data: bytes, colour: int) -> np.ndarray:
 
 
 def jpeg_shape(data: bytes) -> tuple[int, int, int]:
-    """(height, width, channels) that the header of a JPEG file tells."""
+    """Reads (height, width, channels) from the header of a JPEG file."""
     if _format(data) != "JPEG":
         raise InvalidArgumentError(f"needed a JPEG file, got {_format(data)}")
     image = _opened("JPEG", data)
@@ -196,11 +196,11 @@ def jpeg_shape(data: bytes) -> tuple[int, int, int]:
 
 def _jpeg(data: bytes, channels: int, ratio: int, recover: bool) -> np.ndarray:
     if recover:
-        data += b"\xff\xd9"  # an end-of-image marker: what is missing is filled up
+        data += b"\xff\xd9"  # an end-of-image marker, so that the missing part is filled up
     image = _opened("JPEG", data)
     _check_size("JPEG", image.width, image.height, 4)
     mode = "L" if channels == 1 else "RGB" if channels == 3 or image.mode != "L" else "L"
-    # a hair less than a ratio-th, so that the rounding of the division never picks the next smaller scale
+    # slightly less than the exact fraction, so that rounding never selects the next smaller scale
     shrink = (1 - 1e-9) / ratio
     image.draft(mode, (image.width * shrink, image.height * shrink))
     found = np.asarray(_loaded("JPEG", image, data).convert(mode))
@@ -208,7 +208,7 @@ def _jpeg(data: bytes, channels: int, ratio: int, recover: bool) -> np.ndarray:
 
 
 def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
-    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: channels of the result."""
+    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: the channels of the result."""
     image = _opened("GIF", data)
     size = image.size
     _check_size("GIF", size[0], size[1], max(3, wanted))
@@ -239,7 +239,7 @@ def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
 
 
 def _bmp(data: bytes, wanted: int) -> np.ndarray:
-    """8, 24 or 32 bits a pixel, uncompressed; one byte is a grey value. `wanted`: as `_png`."""
+    """An uncompressed BMP file of 8 (grey), 24 or 32 bits per pixel. `wanted`: the channels of the result."""
     if len(data) < 32:
         raise InvalidArgumentError(f"BMP: the file ends at byte {len(data)}, inside its header")
     start, width, height = struct.unpack_from("<i4xii", data, 10)
@@ -260,18 +260,18 @@ def _bmp(data: bytes, wanted: int) -> np.ndarray:
 
 
 def _grey(colour: np.ndarray) -> np.ndarray:
-    """The luma of red, green and blue, in blocks: the sums need four bytes a channel, the result one or two a pixel."""
+    """The luma of red, green and blue, block by block, since the sums need four bytes and the result one or two."""
     flat = colour.reshape(-1, 3)
     found = np.empty(len(flat), colour.dtype)
     for begin in range(0, len(flat), _BLOCK):
         red, green, blue = flat[begin : begin + _BLOCK].T.astype(np.uint32)
-        # of 32768, as libpng's fixed point
+        # weights as fractions of 32768, as in libpng's fixed-point arithmetic
         found[begin : begin + _BLOCK] = (9798 * red + 19235 * green + 3735 * blue) >> 15
     return found.reshape(*colour.shape[:-1], 1)
 
 
 def with_channels(image: np.ndarray, channels: int) -> np.ndarray:
-    """The image with 1, 3 or 4 channels (0: as it is): grey is the luma of ITU-R 601, missing alpha is opaque."""
+    """The image with 1, 3 or 4 channels (0: unchanged). Grey is the luma of ITU-R 601; added alpha is opaque."""
     have = image.shape[-1]
     if channels in (0, have):
         return image
@@ -297,11 +297,11 @@ def decode(
     ratio: int = 1,
     recover: bool = False,
 ) -> np.ndarray:
-    """The pixels of an image file: (height, width, channels).
+    """The pixels of an image file: (height, width, channels), uint8, or uint16 for a PNG of that depth.
 
-    `frames` of a GIF: "all" gives them in a fourth dimension in front, "first" that one, "only" refuses more than one.
-    uint8, or uint16 for a PNG of that depth. Raises `InvalidArgumentError` for a format not in `only`, damaged data, an
-    image or a result larger than `LIMIT`, or an animation where one picture is needed.
+    frames: how to treat a GIF: "all" adds a leading dimension of frames, "first" returns the first frame, "only"
+    rejects files with several frames. Raises `InvalidArgumentError` for a format not in `only`, damaged data, an image
+    or a result larger than `LIMIT`, or an animation where one picture is needed.
     """
     kind = _format(data)
     if kind not in only:

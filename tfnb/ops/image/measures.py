@@ -1,7 +1,7 @@
-"""How images differ (structural similarity), their edges, and colours of television: compositions of other ops.
+"""Structural similarity of images, edges, and the colour spaces of television, composed of other ops.
 
-Wang et al. 2004 (SSIM) and 2003 (over several scales). Invariant: images are float, channels last, any number of
-dimensions before height, width and channels unless a function says otherwise.
+SSIM is that of Wang et al. 2004, and over several scales of Wang et al. 2003. Invariant: images are floats with
+channels last, and with any number of leading dimensions unless a function states otherwise.
 """
 
 from __future__ import annotations
@@ -57,14 +57,18 @@ def _colours(name: str, matrix: list[list[float]], doc: str) -> Any:
     return function
 
 
-rgb_to_yiq = _colours("rgb_to_yiq", _YIQ, "Red, green and blue in [0, 1] as luminance and the colours I and Q.")
-yiq_to_rgb = _colours("yiq_to_rgb", _FROM_YIQ, "Luminance and the colours I and Q as red, green and blue.")
-rgb_to_yuv = _colours("rgb_to_yuv", _YUV, "Red, green and blue in [0, 1] as luminance and the colours U and V.")
-yuv_to_rgb = _colours("yuv_to_rgb", _FROM_YUV, "Luminance and the colours U and V as red, green and blue.")
+rgb_to_yiq = _colours(
+    "rgb_to_yiq", _YIQ, "Converts red, green and blue in [0, 1] to luminance and the colours I and Q."
+)
+yiq_to_rgb = _colours("yiq_to_rgb", _FROM_YIQ, "Converts luminance and the colours I and Q to red, green and blue.")
+rgb_to_yuv = _colours(
+    "rgb_to_yuv", _YUV, "Converts red, green and blue in [0, 1] to luminance and the colours U and V."
+)
+yuv_to_rgb = _colours("yuv_to_rgb", _FROM_YUV, "Converts luminance and the colours U and V to red, green and blue.")
 
 
 def image_gradients(image: TensorLike) -> tuple[Any, Any]:
-    """(dy, dx): how each pixel differs from the one below and the one to the right; 0 in the last row and column.
+    """(dy, dx): the pixel below, or to the right, minus the pixel itself; 0 in the last row or column.
 
     image: (batch, height, width, channels); the results have its shape. Raises `ShapeError` for another rank.
     """
@@ -79,9 +83,9 @@ def image_gradients(image: TensorLike) -> tuple[Any, Any]:
 
 
 def sobel_edges(image: TensorLike) -> Any:
-    """Sobel's filters for edges, across rows and across columns: the image's shape and a dimension of 2 behind it.
+    """Sobel's edge filters across rows and across columns; the result has an additional last dimension of size 2.
 
-    image: (batch, height, width, channels), the number of channels known; its border is mirrored.
+    image: (batch, height, width, channels) with a known number of channels; its border is mirrored.
     """
     x = image_tensor(image, "sobel_edges", (4,))
     channels = _channels(x, "sobel_edges")
@@ -104,14 +108,14 @@ def _channels(x: Tensor, function: str) -> int:
 
 
 def _window(size: int, sigma: float) -> np.ndarray:
-    """A Gaussian over size x size pixels, whose sum is 1."""
+    """A Gaussian over size x size pixels with sum 1."""
     place = np.arange(size, dtype=np.float64) - (size - 1) / 2.0
     line = np.exp(-0.5 * (place / sigma) ** 2)
     both = np.outer(line, line)
     return both / both.sum()
 
 
-def _parts(x: Any, y: Any, most: Any, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
+def _parts(x: Tensor, y: Tensor, most: Tensor, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
     """(similarity, its contrast and structure part) of batches of images, for each image and channel."""
     channels = _channels(x, "ssim")
     kernel = x.graph.to_tensor(np.tile(window[:, :, None, None], (1, 1, channels, 1)), x.dtype)
@@ -128,8 +132,8 @@ def _parts(x: Any, y: Any, most: Any, window: np.ndarray, k1: float, k2: float) 
     return reduce_mean(luminance * contrast, _SPACE), reduce_mean(contrast, _SPACE)
 
 
-def _prepared(img1: Any, img2: Any, most: Any, function: str) -> tuple[Any, Any, Any, Any]:
-    """Both as batches of floats, the largest value in their measure, and the dimensions before the last three."""
+def _prepared(img1: TensorLike, img2: TensorLike, most: Any, function: str) -> tuple[Any, Any, Any, Any]:
+    """Both images as batches of floats, the largest value in the same units, and the leading dimensions."""
     graph = graph_of((img1, img2))
     x, y = graph.to_tensor(img1), graph.to_tensor(img2)
     for t in (x, y):
@@ -149,24 +153,24 @@ def _prepared(img1: Any, img2: Any, most: Any, function: str) -> tuple[Any, Any,
     return RESHAPE(x, shape), RESHAPE(y, shape), most, lead if x.shape.ndims != 4 else None
 
 
-def _led(value: Tensor, lead: Any) -> Any:
-    """One number per image in the dimensions that the images stood in."""
+def _led(value: Tensor, lead: Tensor) -> Any:
+    """Reshapes one number per image to the leading dimensions of the original images."""
     return value if lead is None else RESHAPE(value, lead)
 
 
 def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Any:
-    """The structural similarity of images, at most 1, for each pair: the shape before the last three dimensions.
+    """The structural similarity, at most 1, of each pair of images; the result has the leading dimensions.
 
-    img1, img2: (..., height, width, channels) of one dtype, at least `filter_size` pixels either way. max_val: the
-    range of values (255 for bytes). The window is a Gaussian of `filter_sigma`.
+    img1, img2: (..., height, width, channels) of the same dtype, with at least `filter_size` rows and columns. max_val:
+    the range of values (255 for bytes). The window is a Gaussian of deviation `filter_sigma`.
     """
     with scope(None, "SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim")
@@ -175,18 +179,18 @@ def ssim(
 
 
 def ssim_multiscale(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     power_factors: Sequence[float] = _POWERS,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Any:
-    """The structural similarity over as many scales as there are `power_factors`, each half as large as the one before.
+    """The structural similarity over as many scales as there are `power_factors`; each scale is half the previous one.
 
-    As `ssim`; at the smallest scale the images must still have `filter_size` pixels either way.
+    The arguments are those of `ssim`; at the smallest scale the images must have `filter_size` rows and columns.
     """
     with scope(None, "MS-SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim_multiscale")
@@ -204,7 +208,7 @@ def ssim_multiscale(
 
 
 def _halved(x: Any) -> Any:
-    """Means of 2 x 2 pixels; an odd row or column at the end is repeated first."""
+    """The means of 2 x 2 pixels; an odd last row or column is repeated first."""
     sizes = x.shape.as_list()
     if None in sizes[1:3]:
         odd = SHAPE(x, out_type=int32)[1:3] % 2
@@ -219,12 +223,12 @@ def resize_image_with_pad(
     image: TensorLike,
     target_height: int,
     target_width: int,
-    method: Any = ResizeMethod.BILINEAR,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Any:
-    """The image as large as fits into the target without a change of its proportions, in the middle of zeros.
+    """Resizes the image to the largest size of its aspect ratio within the target, centred and padded with zeros.
 
-    image: (height, width, channels) or a batch, its height and width known. Raises `ShapeError` where they are not.
+    image: (height, width, channels) or a batch, of known height and width. Raises `ShapeError` if they are unknown.
     """
     x = image_tensor(image, "resize_image_with_pad")
     height, width = x.shape.as_list()[-3:-1] if x.shape.ndims is not None else (None, None)

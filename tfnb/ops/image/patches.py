@@ -1,4 +1,4 @@
-"""Windows of images: all patches of a grid, and windows at boxes resized to one size.
+"""Windows of images: all patches of a grid, and boxes that are cropped and resized to one size.
 
 Invariant: an element outside the image is zero (or the given value), and no load is out of bounds.
 """
@@ -28,7 +28,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class PatchAttrs:
-    """`ksizes`, `strides`, `rates`: (1, rows, columns, 1), the patch, its steps, the steps inside it; `padding`."""
+    """`ksizes`, `strides`, `rates`: (1, rows, columns, 1), of patch size, patch distance, pixel distance; `padding`."""
 
     ksizes: Sequence[int]
     strides: Sequence[int]
@@ -47,8 +47,8 @@ class PatchAttrs:
 
 @record
 class _Axis:
-    """How patches lie along rows or columns: `count` of them, `stride` apart, each of `size` pixels `rate` apart, the
-    first beginning `before` pixels outside the image."""
+    """The patches along rows or columns: `count` patches at distance `stride`, each of `size` pixels at distance
+    `rate`; the first begins `before` pixels outside the image."""
 
     size: int
     stride: int
@@ -95,7 +95,7 @@ def _host_patches(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 
 def _along(axis: _Axis, tap: int) -> slice:
-    """What the tap-th pixel of all patches reads of the padded image."""
+    """The slice of the padded image that the tap-th pixels of all patches read."""
     begin = tap * axis.rate
     if not axis.count:
         return slice(begin, begin, axis.stride)
@@ -115,8 +115,8 @@ def _lower_patches(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (n, *at, d % channels)), zero)
 
 
-def _grad_patches(op: Any, dy: Any) -> Any:
-    """Each pixel of a patch goes back to where it was read; what fell outside the image is dropped."""
+def _grad_patches(op: Any, dy: Tensor) -> Any:
+    """Adds the gradient of each pixel of a patch to the pixel it was read from, if it is inside the image."""
     x, a = op.inputs[0], op.attrs
     if x.shape.dims is None or None in x.shape.dims[1:]:
         raise ShapeError(
@@ -145,7 +145,7 @@ EXTRACT_IMAGE_PATCHES = OpDef(
     "ExtractImagePatches",
     "images: T",
     "patches: T",
-    """All patches of a grid over the images, each laid out along the channels.
+    """All patches of a grid over the images, each flattened into the channels.
 
     images: any dtype, (n, height, width, channels). patches: (n, rows of patches, columns of patches, patch rows *
     patch columns * channels); pixels outside the image are zero. Errors: the rank is not 4.""",
@@ -160,7 +160,7 @@ EXTRACT_IMAGE_PATCHES = OpDef(
 
 @record
 class CropAttrs:
-    """`method`: "bilinear" or "nearest"; `extrapolation_value`: what stands outside the image."""
+    """`method`: "bilinear" or "nearest"; `extrapolation_value`: the value of pixels outside the image."""
 
     method: str = "bilinear"
     extrapolation_value: float = 0.0
@@ -185,7 +185,7 @@ def _check_method(method: str) -> None:
 
 
 def _check_boxes(c: Infer, boxes: int, index: int) -> int | None:
-    """The number of boxes, if known."""
+    """The number of boxes, or None if it is not known statically."""
     b, i = with_rank(c, boxes, 2), with_rank(c, index, 1)
     if b.dims and b.dims[1] not in (4, None):
         raise ShapeError(f"{c.op_name}: boxes must be (number, 4), got shape {b}")
@@ -204,7 +204,7 @@ def _crops_shape(c: Infer) -> Shape:
 
 
 def _positions(low: Any, high: Any, count: int, limit: int) -> np.ndarray:
-    """Where `count` samples between two edges lie on pixels 0 .. limit - 1: (boxes, count), float32."""
+    """The positions of `count` samples between two edges, for pixels 0 .. limit - 1: (boxes, count), float32."""
     last = np.float32(limit - 1)
     if count == 1:
         return np.asarray(np.float32(0.5) * (low + high) * last).reshape(-1, 1)
@@ -235,7 +235,7 @@ def _check_indices(call: HostCall, boxes: np.ndarray, index: np.ndarray, n: int)
 
 
 def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, list[Any]]:
-    """(is it inside, (pixel, weight) pairs) along one axis."""
+    """(whether a sample is inside the image, its (pixel, weight) pairs) along one axis."""
     inside = (position >= 0) & (position <= limit - 1)
     safe = np.where(inside, position, 0)
     if method == "nearest":
@@ -246,7 +246,7 @@ def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, li
 
 
 def _samples(method: str, boxes: np.ndarray, size: Sequence[int], image: Sequence[int]) -> Any:
-    """(inside (m, h, w), list of (rows (m, h), columns (m, w), weights (m, h, w))) of all boxes."""
+    """(mask of inside samples (m, h, w), list of (rows (m, h), columns (m, w), weights (m, h, w))) of all boxes."""
     boxes = boxes.astype(np.float32)
     ys = _positions(boxes[:, 0], boxes[:, 2], size[0], image[0])
     xs = _positions(boxes[:, 1], boxes[:, 3], size[1], image[1])
@@ -287,7 +287,7 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
             at = (low + high) * 0.5 * last
         else:
             at = low * last + s.cast(i, float32) * ((high - low) * last / float(count - 1))
-        ok = s.and_(at >= 0.0, at <= last)  # false for NaN, so that no index is made of one
+        ok = s.and_(at >= 0.0, at <= last)  # false for NaN, which must not become an index
         return ok, s.where(ok, at, 0.0)
 
     in_rows, row = position(y, 0, tall, height)
@@ -316,7 +316,7 @@ def _grad_crops(op: Operation, dy: Tensor) -> Any:
     if image.dtype in FLOATS:
         full = shape_of(image)
         to_image = CROP_GRAD_IMAGE(dy, boxes, index, full, T=image.dtype, method=method)
-    # the boxes get the bilinear one for both methods, as in TensorFlow: that of nearest is zero
+    # as in TensorFlow, boxes get the bilinear gradient for both methods, since that of "nearest" is zero
     return to_image, CROP_GRAD_BOXES(dy, image, boxes, index), None, None
 
 
@@ -324,12 +324,12 @@ CROP_AND_RESIZE: OpDef = OpDef(
     "CropAndResize",
     "image: T, boxes: float32, box_ind: int32, crop_size: int32",
     "crops: float32",
-    """Windows of images, resized to one size.
+    """Crops boxes from images and resizes the crops to one size.
 
-    image: numbers, (n, height, width, channels). boxes: (m, 4) of y1, x1, y2, x2, in which 0 and 1 are the centres of
-    the first and last pixels; they may be outside or flipped. box_ind: (m,), the image of each box. crop_size: (height,
-    width). crops: (m, *crop_size, channels). Errors: an image number out of range (on the host; a device takes the
-    nearest), sizes that are not positive.""",
+    image: a number type, (n, height, width, channels). boxes: (m, 4), rows (y1, x1, y2, x2), in which 0 and 1 are the
+    centres of the first and last pixels; boxes may be outside the image or flipped. box_ind: (m,), the image of each
+    box. crop_size: (height, width). crops: (m, *crop_size, channels). Errors: an image number is out of range (on the
+    host; a device takes the nearest image), or a size is not positive.""",
     types={"T": REALS},
     attrs=CropAttrs,
     infer=_crops_shape,
@@ -355,7 +355,7 @@ def _host_grad_image(
 
 
 def _grad_image_grad(op: Operation, g: Tensor) -> Any:
-    """The sum is linear in the crops; boxes count as constants, as in TensorFlow."""
+    """The gradient op is linear in the gradients of the crops; boxes are constants, as in TensorFlow."""
     crops, boxes, index, _ = op.inputs
     size = shape_of(crops)[1:3]
     return CROP_AND_RESIZE(g, boxes, index, size, method=op.attrs.method), None, None, None
@@ -365,7 +365,7 @@ CROP_GRAD_IMAGE = OpDef(
     "CropAndResizeGradImage",
     "grads: float32, boxes: float32, box_ind: int32, image_size: int32",
     "output: T",
-    """The gradient of CropAndResize for the images: each sample goes back to the pixels that it was made of.
+    """The gradient of CropAndResize for the images: that of each sample is added to the pixels it was computed from.
 
     grads: the shape of the crops. image_size: (n, height, width, channels). output: that shape, dtype `T`. Runs on the
     host.""",
@@ -381,7 +381,7 @@ CROP_GRAD_IMAGE = OpDef(
 def _host_grad_boxes(
     call: HostCall, g: np.ndarray, image: np.ndarray, boxes: np.ndarray, index: np.ndarray
 ) -> np.ndarray:
-    """By the chain rule through the position of each sample."""
+    """Applies the chain rule to the position of each sample."""
     _check_indices(call, boxes, index, image.shape[0])
     _check_gradient(call, g, boxes, image.shape)
     size, limit = g.shape[1:3], image.shape[1:3]
@@ -434,9 +434,9 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """All patches of a grid over images (n, height, width, channels), each laid out along the channels.
+    """All patches of a grid over images (n, height, width, channels), each flattened into the channels.
 
-    ksizes, strides, rates: (1, rows, columns, 1). Pixels outside the image ("SAME") are zero.
+    ksizes, strides, rates: (1, rows, columns, 1). With "SAME", pixels outside the image are zero.
     """
     return EXTRACT_IMAGE_PATCHES(
         images,
@@ -456,9 +456,9 @@ def crop_and_resize(
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,
-    box_indices: Any = None,
+    box_indices: TensorLike | None = None,
 ) -> Any:
-    """Windows of images at `boxes` (y1, x1, y2, x2 in [0, 1]), resized to `crop_size`; see CropAndResize."""
+    """Crops `boxes` (y1, x1, y2, x2 in [0, 1]) from images and resizes them to `crop_size`; see CropAndResize."""
     return CROP_AND_RESIZE(
         image,
         boxes,

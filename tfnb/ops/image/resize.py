@@ -1,7 +1,7 @@
-"""Resizing images by four methods, and the gradients of three.
+"""Resizing of images by four methods, and gradients of three of them.
 
-All are a matrix for each axis (`image_weights`). Invariant: positions are TensorFlow's for all three conventions of
-corners.
+Each method is one matrix per axis (`resize_weights`). Invariant: pixel positions are TensorFlow's for all three
+conventions of corners.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 @record
 class ResizeAttrs:
-    """`align_corners`: the corner pixels' centres stay; `half_pixel_centers`: pixels' centres are half numbers."""
+    """`align_corners`: the centres of the corner pixels coincide; `half_pixel_centers`: centres are at k + 1/2."""
 
     align_corners: bool = False
     half_pixel_centers: bool = False
@@ -46,7 +46,7 @@ class ResizeAttrs:
 
 @record
 class AreaAttrs:
-    """`align_corners`: the corner pixels' centres stay."""
+    """`align_corners`: the centres of the corner pixels coincide."""
 
     align_corners: bool = False
 
@@ -119,7 +119,7 @@ def _flags(op: Operation) -> dict[str, Any]:
 
 
 def _grad_of_grad(forward: Callable[[], OpDef]) -> Callable[..., Any]:
-    """The gradient op is linear in what it is given: back through it is the resizing itself."""
+    """The gradient op is linear in its gradient input, so its own gradient is the resizing op."""
 
     def grad(op: Operation, g: Tensor) -> Any:
         ahead = forward()(cast_to(g, float32), size_pair(op.inputs[0]), **_flags(op))
@@ -136,8 +136,8 @@ def _grad_linear(backward: Callable[[], OpDef]) -> Callable[..., Any]:
     return grad
 
 
-_DOC = """images: numbers, (n, height, width, channels). size: int32, (new height, new width). resized_images:
-    (n, *size, channels), {dtype}. Errors: no pixels, a size that is not positive."""
+_DOC = """images: a number type, (n, height, width, channels). size: int32, (new height, new width). resized_images:
+    (n, *size, channels), {dtype}. Errors: there are no pixels, or a size is not positive."""
 
 
 RESIZE_BILINEAR: OpDef = OpDef(
@@ -173,7 +173,7 @@ def _gradient(
         name,
         "grads: float32, original_image: T",
         "output: T",
-        f"""The gradient of {name.removesuffix("Grad")}: its transposed matrices applied to `grads`.
+        f"""The gradient of {name.removesuffix("Grad")}: the transposed matrices applied to `grads`.
 
     grads: float32, the shape of the resized images. original_image: the images, whose shape and dtype the output
     has.""",
@@ -192,7 +192,7 @@ RESIZE_BICUBIC: OpDef = OpDef(
     "ResizeBicubic",
     "images: T, size: int32",
     "resized_images: float32",
-    "Resizes images by cubic convolution over the sixteen nearest pixels.\n\n    " + _DOC.format(dtype="float32"),
+    "Resizes images by cubic convolution of the sixteen nearest pixels.\n\n    " + _DOC.format(dtype="float32"),
     types={"T": REALS},
     attrs=ResizeAttrs,
     infer=_resized,
@@ -208,7 +208,7 @@ RESIZE_AREA: OpDef = OpDef(
     "ResizeArea",
     "images: T, size: int32",
     "resized_images: float32",
-    "Resizes images, each new pixel the mean of the area of old ones that it covers.\n\n    "
+    "Resizes images; each new pixel is the mean over the area of old pixels that it covers.\n\n    "
     + _DOC.format(dtype="float32"),
     types={"T": REALS},
     attrs=AreaAttrs,
@@ -218,7 +218,7 @@ RESIZE_AREA: OpDef = OpDef(
     grad=_grad_linear(lambda: RESIZE_AREA_GRAD),
     shape_inputs=(1,),
 )
-# TensorFlow has none; a step of the backward pass here
+# an op that TensorFlow does not have; tfnb uses it in the backward pass
 RESIZE_AREA_GRAD: OpDef = _gradient("ResizeAreaGrad", "area", (float32, float64), lambda: RESIZE_AREA, AreaAttrs)
 
 
@@ -247,7 +247,8 @@ RESIZE_NEAREST_NEIGHBOR = OpDef(
     "ResizeNearestNeighbor",
     "images: T, size: int32",
     "resized_images: T",
-    "Resizes images, each new pixel a copy of the nearest old one.\n\n    " + _DOC.format(dtype="the dtype of images"),
+    "Resizes images; each new pixel is a copy of the nearest old one.\n\n    "
+    + _DOC.format(dtype="the dtype of images"),
     types={"T": REALS},
     attrs=ResizeAttrs,
     infer=_resized,
@@ -274,7 +275,7 @@ RESIZE_NEAREST_NEIGHBOR_GRAD = OpDef(
     "ResizeNearestNeighborGrad",
     "grads: T, size: int32",
     "output: T",
-    """The gradient of ResizeNearestNeighbor: each old pixel sums the gradients of its copies.
+    """The gradient of ResizeNearestNeighbor: each old pixel gets the sum of the gradients of its copies.
 
     grads: floats, (n, new height, new width, channels). size: int32, (height, width) of the images. output: (n,
     *size, channels).""",

@@ -1,8 +1,8 @@
-"""The matrices of image resizing: how much pixel i of a line counts for pixel o of the resized line.
+"""The matrices of image resizing: the weight of pixel i of a line in pixel o of the resized line.
 
-Resizing is separable and linear, so each method is a pair of matrices, and its gradient is theirs transposed. Devices
-get them as tables of what is not zero (`kernels_cl/image/resize.cl`). Coordinates are float32 arithmetic as in
-TensorFlow. Invariant: a row holds the weights of one output pixel, which add up to 1.
+Resizing is separable and linear, so each method is a pair of matrices, and its gradient is given by the transposed
+matrices. Devices get tables of the nonzero weights (`kernels_cl/image/resize.cl`). Coordinates are computed in float32
+as in TensorFlow. Invariant: a row holds the weights of one output pixel, whose sum is 1.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tfnb.types import REALS, Shape, float32, float64
 
 __all__ = ["OPS", "applied", "line_scale", "nearest_index", "size_pair", "times", "weights"]
 
-_TABLE = 1024  # bicubic weights are looked up at multiples of 1/1024
+_TABLE = 1024  # bicubic weights are tabulated at multiples of 1/1024
 _FILE = "image/resize.cl"
-_LINE_SLACK = 64  # elements behind a line that vectors may run into
+_LINE_SLACK = 64  # elements after a line that vector loads may read
 METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
 def line_scale(n_out: int, n_in: int, align: bool) -> Any:
-    """Input pixels per output pixel."""
+    """The number of input pixels per output pixel."""
     if align and n_out > 1:
         return np.float32(n_in - 1) / np.float32(n_out - 1)
     return np.float32(n_in) / np.float32(max(n_out, 1))
@@ -41,7 +41,7 @@ def _positions(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def nearest_index(n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
-    """The input pixel for each output pixel."""
+    """The index of the nearest input pixel for each output pixel."""
     at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
     position = (at + np.float32(0.5)) * scale if half else at * scale
     index = np.floor(position + np.float32(0.5)) if align else np.floor(position)
@@ -56,7 +56,7 @@ def _bilinear(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def _cubic(x: np.ndarray, a: float) -> np.ndarray:
-    """Keys' kernel at distances 0 <= x <= 2."""
+    """Keys' cubic kernel at distances 0 <= x <= 2."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return np.asarray(np.where(x <= 1, near, far), np.float32)
@@ -78,7 +78,7 @@ def _bicubic(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
     scale = line_scale(n_out, n_in, align)
     begin = np.arange(n_out, dtype=np.float32) * scale
-    if not scale:  # the corners of a single pixel: it alone
+    if not scale:  # aligned corners of a single pixel: only this pixel has a weight
         return [(begin, np.ones_like(begin))]
     end = np.arange(1, n_out + 1, dtype=np.float32) * scale
     taps = []
@@ -90,7 +90,7 @@ def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def _lines(method: str, n_out: int, n_in: int, align: bool, half: bool) -> Any:
-    """Pairs of (input pixel, weight) for all output pixels; pixels outside count for the nearest one inside."""
+    """Pairs of (input pixel, weight) for all output pixels; pixels outside are replaced by the nearest one inside."""
     if method == "nearest":
         return [(nearest_index(n_out, n_in, align, half), np.ones(n_out))]
     make = {"bilinear": _bilinear, "bicubic": _bicubic, "area": _area}[method]
@@ -98,7 +98,7 @@ def _lines(method: str, n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
-    """The matrix (n_out, n_in) of a method, float64."""
+    """The matrix (n_out, n_in) of a method, in float64."""
     matrix = np.zeros((n_out, n_in))
     if not n_in or not n_out:
         return matrix
@@ -109,10 +109,10 @@ def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.n
 
 
 def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool) -> np.ndarray:
-    """The matrix of a method (or its transpose when `back`) as a table: first column, count, the weights from there.
+    """The matrix of a method as a table: in each row the first column, the number of columns, and their weights.
 
-    Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row are left out, so that what they would
-    meet is not read.
+    With `back` it is the transposed matrix. Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row
+    are left out, so the pixels that they would multiply are not read.
     """
     made, read = (n_in, n_out) if back else (n_out, n_in)
     if not n_in or not n_out:
@@ -137,7 +137,7 @@ def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool
 
 @record
 class TapAttrs:
-    """`method`: bilinear, nearest, bicubic or area; `align_corners`, `half_pixel_centers`: as in the resizing op;
+    """`method`: bilinear, nearest, bicubic or area; `align_corners`, `half_pixel_centers`: those of the resizing op;
     `back`: the transposed matrix, for gradients."""
 
     method: str = "bilinear"
@@ -168,11 +168,11 @@ RESIZE_TAPS = OpDef(
     "ResizeTaps",
     "sizes: int32",
     "taps: dtype",
-    """The table that resizes one line of an image.
+    """The table of weights that resizes one line of an image.
 
-    Part of resizing as devices compute it. sizes: (output pixels, input pixels). taps: float32 or float64, a line
-    (first pixel read, their count, their weights, zeros) for each pixel made. A constant wherever the sizes are known.
-    Runs on the host.""",
+    Devices resize images by means of this op. sizes: (output pixels, input pixels). taps: float32 or float64; for each
+    output pixel a row (first input pixel, number of input pixels, their weights, zeros). The table is a constant
+    wherever the sizes are known. Runs on the host.""",
     types={"dtype": (float32, float64)},
     attrs=TapAttrs,
     infer=_infer_taps,
@@ -184,7 +184,7 @@ RESIZE_TAPS = OpDef(
 
 @record
 class LineAttrs:
-    """`copy`: every line of the tables is one pixel of weight 1, and images may be of any type."""
+    """`copy`: every row of the tables is one pixel with weight 1, and images may have any type."""
 
     copy: bool = False
 
@@ -205,9 +205,9 @@ def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
 
 
 def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
-    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # (h', n, w, c)
-    return np.asarray(np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3))  # from (w', h', n, c)
+    """The matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
+    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # shape (h', n, w, c)
+    return np.asarray(np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3))  # from shape (w', h', n, c)
 
 
 def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -244,10 +244,10 @@ RESIZE_LINES = OpDef(
     "ResizeLines",
     "images: T, rows: dtype, columns: dtype",
     "resized_images: T",
-    """Images whose lines and columns are weighted sums of others.
+    """Resizes images: each output row and column is a weighted sum of input rows and columns.
 
-    Part of resizing as devices compute it. images: (n, height, width, channels); without `copy` of the tables' dtype.
-    rows, columns: tables as ResizeTaps makes them. resized_images: (n, lines of rows, lines of columns,
+    Devices resize images by means of this op. images: (n, height, width, channels), of the tables' dtype unless `copy`.
+    rows, columns: tables from ResizeTaps. resized_images: (n, rows of the table rows, rows of the table columns,
     channels).""",
     types={"T": REALS, "dtype": (float32, float64)},
     attrs=LineAttrs,
@@ -259,17 +259,17 @@ RESIZE_LINES = OpDef(
 
 
 def size_pair(x: Any) -> Any:
-    """(height, width) of images: a NumPy vector when it is known, else a tensor."""
+    """(height, width) of images: a NumPy vector when it is known statically, else a tensor."""
     dims = x.shape.dims
     if dims is not None and None not in dims[1:3]:
         return np.asarray(dims[1:3], np.int32)
     return SHAPE(x, out_type=np.int32)[1:3]
 
 
-def applied(x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
-    """Images (n, h, w, c) resized, or the transpose of that when `back`; float32 or float64 (nearest ahead: any).
+def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
+    """Resizes images (n, h, w, c) of float32 or float64 (nearest: any type), or with `back` applies the transpose.
 
-    sizes_out, sizes_in: (height, width) pairs that the matrices lead to and from, NumPy vectors or tensors.
+    sizes_out, sizes_in: the (height, width) of the result and of x, as NumPy vectors or tensors.
     """
     copy = method == "nearest" and not back
 
@@ -287,7 +287,7 @@ def applied(x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back
     return RESIZE_LINES(x, table(0), table(1), copy=copy)
 
 
-def _both(a: Any, b: Any) -> Any:
+def _both(a: np.ndarray, b: np.ndarray) -> Any:
     if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
         return np.asarray([a, b], np.int32)
     return PACK([a, b])

@@ -1,4 +1,4 @@
-"""Files, also of records and CSV, readers of records, tf.Example, and tensors as strings."""
+"""Files, files of records and CSV, readers of records, tf.Example, and tensors serialised as strings."""
 
 FAMILIES = (
     "csv_files",

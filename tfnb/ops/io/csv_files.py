@@ -1,7 +1,7 @@
-"""Files of comma-separated values as data sets (`tf.data`; RFC 4180).
+"""CSV files (comma-separated values) as data sets (`tf.data`; RFC 4180).
 
-A record ends where a line ends outside of quotes, so records are found before fields are looked at. Invariant: after a
-bad record the walk goes on with the next one, for those who ignore errors.
+A record ends at a line end outside of quotes, so records are separated before fields are parsed. Invariant: after an
+invalid record the pass continues with the next one, for consumers that ignore errors.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tfnb.types import DType, Shape, float32, float64, int32, int64, scalar, str
 
 __all__ = ["API", "CSV_DATASET", "CSV_TYPES", "OPS", "CsvFile"]
 
-CSV_TYPES = (int32, int64, float32, float64, string)  # what a later one cannot say, an earlier one cannot either
+CSV_TYPES = (int32, int64, float32, float64, string)  # from the narrowest to the most general
 _CHUNK = 1 << 20
 
 
 class CsvFile(RecordFile):
-    """Records of a file of comma-separated values, without their ends. `quotes`: "these" may hold line ends."""
+    """The records of a CSV file without their line ends. `quotes`: a quoted field may contain line ends."""
 
     def __init__(self, name: bytes | str, compression: str = "", quotes: bool = True) -> None:
         super().__init__(name, compression)
@@ -42,13 +42,13 @@ class CsvFile(RecordFile):
         return found
 
     def _records(self) -> Iterator[bytes]:
-        """Each record once, put together once, however many pieces of the file it reaches over.
+        """Yields each record, assembled once from the pieces of the file that it spans.
 
-        A line end inside of quotes ends no record, so the search goes on at the next quote: what a record costs grows
-        with its quotes and not with its lines.
+        A line end inside of quotes does not end a record, so the search continues at the next quote: the cost of a
+        record grows with the number of its quotes, not of its lines.
         """
-        begun: list[bytes] = []  # the pieces of the record that is not at its end yet
-        size, inside = 0, False  # inside of quotes?
+        begun: list[bytes] = []  # the pieces of the incomplete record
+        size, inside = 0, False  # inside: whether the position is inside of quotes
         while chunk := self._chunk():
             begin = at = 0
             while True:
@@ -85,7 +85,7 @@ class CsvFile(RecordFile):
 
 @dataclass(frozen=True)
 class Csv(Source):
-    """Elements are the columns wanted; `defaults` are empty for fields that must be there."""
+    """Elements are the selected columns; a field that is required has an empty entry in `defaults`."""
 
     names: Sequence[bytes]
     compression: str
@@ -93,7 +93,7 @@ class Csv(Source):
     delimiter: bytes
     quotes: bool
     missing: bytes
-    columns: Sequence[int]  # none: all
+    columns: Sequence[int]  # empty: all columns
     types: Sequence[DType]
     defaults: Sequence[np.ndarray]
 
@@ -109,7 +109,7 @@ class _CsvRows(Rows):
         self._places = [f"field {column}" for column in self._columns]
         self._names = iter(source.names)
         self._file: CsvFile | None = None
-        self._late: OpError | None = None  # of the record behind those that were given
+        self._late: OpError | None = None  # the error of the record after those that were delivered
 
     def take(self, n: int) -> list[Element]:
         late, self._late = self._late, None
@@ -173,7 +173,7 @@ class _CsvRows(Rows):
 
 @record
 class CsvDatasetAttrs:
-    """`output_shapes`: of the columns, all scalars."""
+    """`output_shapes`: the shapes of the columns, which are all scalars."""
 
     output_shapes: tuple[Shape, ...] = ()
 
@@ -223,12 +223,12 @@ CSV_DATASET = OpDef(
     "filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, "
     "use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: [output_types]",
     "handle: variant",
-    """The records of files of comma-separated values, a scalar for each column.
+    """The records of CSV files; an element has one scalar per column.
 
     record_defaults: for each column a value for missing fields, or an empty vector when the field is required; they
-    give the dtypes. select_cols: the columns wanted, ascending; empty: all. handle: the data set, a scalar. Errors when
-    walked, with file and record: another number of fields, a bad quote, no number, a required field missing. Host
-    only.""",
+    determine the dtypes. select_cols: the selected columns, ascending; empty: all. handle: the data set, a scalar.
+    Errors during iteration name file and record: another number of fields, an invalid quote or number, or a missing
+    required field. Host only.""",
     types={"output_types": CSV_TYPES},
     attrs=CsvDatasetAttrs,
     infer=_one,

@@ -1,7 +1,7 @@
-"""Declaring and parsing the features of tf.Example: `tf.parse_example` and its kin.
+"""The public functions that declare and parse features of tf.Example, such as `tf.parse_example`.
 
-Serves the feature dictionaries of 0.8 and later, and the lists of keys and types of 0.6. Invariant: features are parsed
-in the order of their sorted names, so a graph does not depend on the order of a dictionary.
+They accept the feature dictionaries of TensorFlow 0.8 and later, and the lists of keys and types of 0.6. Invariant:
+features are parsed in the order of their sorted names, so a graph does not depend on the order of a dictionary.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfnb.ir.bind import to_numpy
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
@@ -27,7 +27,7 @@ from tfnb.ops.io.example_parse import (
     PARSE_SINGLE_SEQUENCE_EXAMPLE,
 )
 from tfnb.ops.nn.losses import scope
-from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, int64
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int64
 
 __all__ = [
     "API",
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class FixedLenFeature(NamedTuple):
-    """A feature of a fixed number of values: `shape`, `dtype`, and a `default_value` unless it is required."""
+    """A feature with a fixed number of values: `shape`, `dtype`, and a `default_value` unless it is required."""
 
     shape: Any
     dtype: Any
@@ -48,13 +48,13 @@ class FixedLenFeature(NamedTuple):
 
 
 class VarLenFeature(NamedTuple):
-    """A feature of any number of values of `dtype`, parsed to a SparseTensor."""
+    """A feature with any number of values of `dtype`, parsed to a SparseTensor."""
 
     dtype: Any
 
 
 class FixedLenSequenceFeature(NamedTuple):
-    """A feature of any number of steps of `shape`, padded with `default_value`; it may lack if `allow_missing`."""
+    """A feature of any number of steps of `shape`, padded with `default_value`; optional if `allow_missing`."""
 
     shape: Any
     dtype: Any
@@ -63,7 +63,7 @@ class FixedLenSequenceFeature(NamedTuple):
 
 
 class SparseFeature(NamedTuple):
-    """A sparse vector of `size` kept as two features: the places under `index_key`, the values under `value_key`."""
+    """A sparse vector of `size`, stored as two features: indices under `index_key`, values under `value_key`."""
 
     index_key: Any
     value_key: str
@@ -73,7 +73,7 @@ class SparseFeature(NamedTuple):
 
 
 class _Plan:
-    """Features sorted into what the ops take: sparse keys, and dense keys with dtypes, shapes, defaults."""
+    """The features in the form of the ops' arguments: sparse keys, and dense keys with dtypes, shapes, defaults."""
 
     def __init__(self) -> None:
         self.sparse: dict[str, Any] = {}
@@ -86,7 +86,7 @@ class _Plan:
             raise InvalidArgumentError(f"the feature {key!r} is declared with two dtypes")
 
     def add(self, key: str, feature: Any, steps: bool) -> None:
-        """`steps`: it is a list of a sequence example, with a feature for each step."""
+        """Adds a feature. steps: it is a list of a sequence example, with one feature per step."""
         if isinstance(feature, VarLenFeature):
             self.add_sparse(key, feature.dtype)
         elif isinstance(feature, SparseFeature) and not steps:
@@ -110,7 +110,7 @@ class _Plan:
             raise InvalidArgumentError(f"feature {key!r}: {feature!r} is no feature that can be parsed here")
 
     def outputs(self, made: Sequence[Any]) -> dict[str, Any]:
-        """The tensors by key, from an op's flat outputs."""
+        """The tensors by key, from the flat outputs of an op."""
         n = len(self.sparse)
         found: dict[str, Any] = {
             key: SparseTensor(made[i], made[n + i], made[2 * n + i]) for i, key in enumerate(self.sparse)
@@ -124,7 +124,7 @@ class _Plan:
     declared: frozenset[str] = frozenset()
 
 
-def _default(value: Any, dtype: Any, shape: Shape) -> Any:
+def _default(value: TensorLike, dtype: DType, shape: Shape) -> Any:
     if value is None:
         return np.empty(0, dtype.np)
     if is_tensor_like(value):
@@ -135,15 +135,15 @@ def _default(value: Any, dtype: Any, shape: Shape) -> Any:
     return found.reshape(shape.known())
 
 
-def _padding(value: Any, dtype: Any) -> Any:
+def _padding(value: TensorLike, dtype: DType) -> Any:
     if value is None:
         return np.asarray(b"" if dtype.is_string else 0, dtype.np)
     return value if is_tensor_like(value) else to_numpy(value, dtype).reshape(())
 
 
 def _merged(places: SparseTensor, values: SparseTensor, size: Any) -> SparseTensor:
-    """The values where `places` says, a vector for each example, in the order of their indices."""
-    # as many values as places, or this reshape fails
+    """Places the values at the indices in `places`: a sparse vector per example, in the order of the indices."""
+    # this reshape fails unless there are as many values as indices
     given = RESHAPE(values.values, SHAPE(places.values, out_type=np.int32))
     rows, last = places.indices[:, :-1], EXPAND_DIMS(places.values, np.int32(1))
     place: Any = places.values
@@ -163,14 +163,14 @@ def _planned(features: Mapping[str, Any] | None, steps: bool = False) -> _Plan:
 
 
 def _listed(
-    sparse_keys: Any,
-    sparse_types: Any,
-    dense_keys: Any,
-    dense_types: Any,
-    defaults: Any,
-    shapes: Any,
+    sparse_keys: Sequence[str] | None,
+    sparse_types: Sequence[DTypeLike] | None,
+    dense_keys: Sequence[str] | None,
+    dense_types: Sequence[DTypeLike] | None,
+    defaults: Mapping[str, Any] | None,
+    shapes: Sequence[ShapeLike] | None,
 ) -> dict[str, Any]:
-    """The features of a call in the style of 0.6."""
+    """The features of a call with the arguments of TensorFlow 0.6."""
     names, kinds = list(dense_keys or ()), list(dense_types or ())
     sparse = list(sparse_keys or ())
     sizes = [[] for _ in names] if shapes is None else list(shapes)
@@ -185,30 +185,30 @@ def _listed(
 
 
 def _dense(plan: _Plan) -> tuple[list[Any], list[Shape], list[Any]]:
-    """(dtypes, shapes, defaults)."""
+    """(dtypes, shapes, defaults) of the dense features."""
     columns = list(plan.dense.values())
     return [c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns]
 
 
 def parse_example(
-    serialized: Any,
+    serialized: TensorLike,
     features: Mapping[str, Any] | None = None,
     name: str | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
     *,
-    names: Any = None,
+    names: TensorLike | None = None,
     sparse_keys: Sequence[str] | None = None,
-    sparse_types: Any = None,
-    dense_keys: Any = None,
-    dense_types: Any = None,
-    dense_defaults: Any = None,
-    dense_shapes: Any = None,
+    sparse_types: Sequence[DTypeLike] | None = None,
+    dense_keys: Sequence[str] | None = None,
+    dense_types: Sequence[DTypeLike] | None = None,
+    dense_defaults: dict[str, Any] | None = None,
+    dense_shapes: Sequence[ShapeLike] | None = None,
 ) -> dict[str, Any]:
-    """The features of a vector of serialised tf.Example messages, by name.
+    """Parses a vector of serialised tf.Example messages to a dictionary of features by name.
 
     features: name -> FixedLenFeature (a tensor (batch, *shape)), FixedLenSequenceFeature (padded), VarLenFeature or
-    SparseFeature (SparseTensors). The last keywords are those of 0.6. At run time a damaged message, or one that does
-    not fit the features, is an `InvalidArgumentError` with its number.
+    SparseFeature (SparseTensors). The last keywords are those of 0.6. At run time, a message that is damaged or does
+    not match the features raises `InvalidArgumentError` with its number.
     """
     if features is None:
         features = _listed(sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes)
@@ -231,20 +231,20 @@ def parse_example(
 
 
 def parse_single_example(
-    serialized: Any,
+    serialized: TensorLike,
     features: Mapping[str, Any] | None = None,
     name: str | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
     *,
-    names: Any = None,
-    sparse_keys: Any = None,
-    sparse_types: Any = None,
-    dense_keys: Any = None,
-    dense_types: Any = None,
-    dense_defaults: Any = None,
-    dense_shapes: Any = None,
+    names: TensorLike | None = None,
+    sparse_keys: Sequence[str] | None = None,
+    sparse_types: Sequence[DTypeLike] | None = None,
+    dense_keys: Sequence[str] | None = None,
+    dense_types: Sequence[DTypeLike] | None = None,
+    dense_defaults: dict[str, Any] | None = None,
+    dense_shapes: Sequence[ShapeLike] | None = None,
 ) -> dict[str, Any]:
-    """The features of one serialised tf.Example message, by name; see `parse_example`.
+    """Parses one serialised tf.Example message to a dictionary of features by name; see `parse_example`.
 
     serialized: one string. Dense features have their declared shapes, sparse ones are SparseTensors of rank 1.
     """
@@ -268,16 +268,16 @@ def parse_single_example(
 
 
 def parse_single_sequence_example(
-    serialized: Any,
+    serialized: TensorLike,
     context_features: Mapping[str, Any] | None = None,
     sequence_features: Mapping[str, Any] | None = None,
-    example_name: Any = None,
+    example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(context, lists) of one serialised tf.SequenceExample message, each by name.
+    """Parses one serialised tf.SequenceExample message; returns (context, lists), each a dictionary by name.
 
     context_features: as for `parse_single_example`. sequence_features: name -> FixedLenSequenceFeature (a tensor
-    (steps, *shape)) or VarLenFeature (a sparse matrix, a row for each step). Errors as for `parse_example`.
+    (steps, *shape)) or VarLenFeature (a sparse matrix with one row per step). Raises the errors of `parse_example`.
     """
     if not context_features and not sequence_features:
         raise InvalidArgumentError("parse_single_sequence_example: no features are given")

@@ -1,7 +1,7 @@
 """The messages of tf.Example: features by name, each a list of bytes, floats or integers.
 
 Field names, numbers and the package are those of TensorFlow's `example.proto` and `feature.proto`, so files are
-exchanged. Invariant: the descriptors lie in a pool of their own, so real TensorFlow in the same process does not mind.
+compatible. Invariant: the descriptors are in their own pool, so real TensorFlow can be used in the same process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MESSAGES: dict[str, tuple[tuple[str, int, str], ...]] = {
     "Example": (("features", 1, "one Features"),),
     "SequenceExample": (("context", 1, "one Features"), ("feature_lists", 2, "one FeatureLists")),
 }
-_TYPES = {"bytes": 12, "float": 2, "int64": 3, "string": 9}  # of FieldDescriptorProto
+_TYPES = {"bytes": 12, "float": 2, "int64": 3, "string": 9}  # type numbers of FieldDescriptorProto
 _MESSAGE, _OPTIONAL, _REPEATED = 11, 1, 3
 
 

@@ -1,8 +1,8 @@
-"""Parsing tf.Example and tf.SequenceExample into tensors.
+"""Parsing of tf.Example and tf.SequenceExample messages into tensors.
 
-A dense feature has a fixed number of values in each example (or is padded to the longest), a sparse one any number.
-Invariant: a record that is damaged, or does not hold what was declared, is an `InvalidArgumentError` that names the
-record and the feature.
+A dense feature has a fixed number of values in each example (or is padded to the longest one), a sparse feature any
+number. Invariant: a record that is damaged, or does not match the declaration, raises an `InvalidArgumentError` that
+names the record and the feature.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ALLOWED = (float32, int64, string)
 
 
 def _shapes(value: Any) -> tuple[Shape, ...]:
-    """-1 stands for an unknown dimension, as in the attributes of a GraphDef."""
+    """The shapes from lists in which -1 means an unknown dimension, as in the attributes of a GraphDef."""
     return tuple(s if isinstance(s, Shape) else as_shape([None if d in (-1, None) else d for d in s]) for s in value)
 
 
@@ -42,7 +42,7 @@ class ParseAttrs:
 
 @record
 class ParseSingleAttrs:
-    """`num_sparse`, `sparse_keys`, `dense_keys`: the features' names; `dense_shapes`: the shape of each dense one."""
+    """`num_sparse`, `sparse_keys`, `dense_keys`: the features; `dense_shapes`: the shapes of the dense ones."""
 
     num_sparse: int = 0
     sparse_keys: Sequence[str | bytes] = ()
@@ -59,7 +59,7 @@ class ParseSingleAttrs:
 
 @record
 class ParseSequenceAttrs:
-    """`context_dense_shapes`, `feature_list_dense_shapes`: the shape of each dense feature, of one step for a list."""
+    """`context_dense_shapes`, `feature_list_dense_shapes`: the shapes of dense features; for a list those of a step."""
 
     context_dense_shapes: Sequence[Shape] = ()
     feature_list_dense_shapes: Sequence[Shape] = ()
@@ -73,12 +73,12 @@ def _parsed(kind: str, data: bytes, where: str) -> Any:
     made = message(kind)()
     try:
         made.ParseFromString(data)
-    except Exception as e:  # DecodeError, or whatever the library meets in foreign bytes
+    except Exception as e:  # DecodeError, or other errors that protobuf raises for untrusted bytes
         raise InvalidArgumentError(f"{where}: {len(data)} bytes that are no {kind}: {e}") from None
     return made
 
 
-def _name(key: Any) -> str:
+def _name(key: str | bytes) -> str:
     return key if isinstance(key, str) else bytes(key).decode("utf-8", "replace")
 
 
@@ -91,7 +91,7 @@ def _array(values: Sequence[Any], dtype: DType) -> np.ndarray:
 
 
 def _values(feature: Any, dtype: DType, where: str) -> np.ndarray | None:
-    """The values of a feature; None when it is not there. Raises when they are of another kind."""
+    """The values of a feature; None when it is missing. Raises an error when they are of another kind."""
     kind = None if feature is None else feature.WhichOneof("kind")
     if kind is None:
         return None
@@ -105,7 +105,7 @@ def _of(features: Any, key: str) -> Any:
 
 
 def _fixed(found: np.ndarray | None, shape: Shape, default: np.ndarray, where: str) -> np.ndarray:
-    """A dense feature of one example in its shape."""
+    """A dense feature of one example, in its declared shape."""
     dims = shape.known()
     if found is None:
         if default.size == 0 and shape.num_elements() != 0:
@@ -117,7 +117,7 @@ def _fixed(found: np.ndarray | None, shape: Shape, default: np.ndarray, where: s
 
 
 def _padded(rows: list[np.ndarray], shape: Shape, default: np.ndarray, dtype: DType) -> np.ndarray:
-    """Dense features of different lengths, filled up to the longest."""
+    """Dense features of different lengths, padded to the longest one."""
     dims = Shape((shape.dims or ())[1:]).known()
     stride = int(np.prod(dims, dtype=np.int64))
     longest = max((len(r) for r in rows), default=0)
@@ -133,7 +133,7 @@ def _is_padded(shape: Shape) -> bool:
 
 
 def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indices, values, dense shape) of lists of values."""
+    """(indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
     lengths = np.array([len(r) for r in rows], np.int64)
     first = np.repeat(np.arange(len(rows)), lengths)
     second = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -145,14 +145,14 @@ def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.nd
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is to be read from features: sparse keys with dtypes; dense keys with dtypes, shapes, defaults."""
+    """The features to read: sparse keys with dtypes; dense keys with dtypes, shapes, defaults."""
 
     sparse: list[tuple[str, DType]]
     dense: list[tuple[str, DType, Shape, np.ndarray]]
 
 
 def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> Any:
-    """(sparse triples, dense arrays) of records given as their feature maps."""
+    """(sparse triples, dense arrays) from records given as feature maps."""
     sparse, dense = [], []
     for key, dtype in wanted.sparse:
         rows = []
@@ -187,12 +187,12 @@ def _whole_steps(found: np.ndarray | None, shape: Shape, dtype: DType, where: st
 
 
 def _in_order(sparse: Any, dense: Any) -> tuple[np.ndarray, ...]:
-    """All indices, all values, all shapes, then the dense values: the order of the op's outputs."""
+    """All indices, all values, all shapes, then the dense values, which is the order of the op's outputs."""
     return (*(s[0] for s in sparse), *(s[1] for s in sparse), *(s[2] for s in sparse), *dense)
 
 
 def _wanted(sparse_keys: Any, sparse_types: Any, dense_keys: Any, *dense: Any) -> _Wanted:
-    """Checks that the lists fit each other. `dense`: dtypes, shapes, defaults."""
+    """Checks that the lists have matching lengths. `dense`: dtypes, shapes, defaults."""
     lengths = {len(dense_keys), *map(len, dense)}
     if len(lengths) != 1 or len(sparse_keys) != len(sparse_types):
         raise InvalidArgumentError(
@@ -243,7 +243,7 @@ def _one(serialized: np.ndarray, call: HostCall) -> bytes:
 
 
 def _single(record: Any, wanted: _Wanted) -> tuple[np.ndarray, ...]:
-    """One record: the batch of one without its dimension."""
+    """The features of one record: those of a batch of one, without the batch dimension."""
     sparse, dense = _columns([record], wanted, ["the example"])
     flat = [(indices[:, 1:], values, shape[1:]) for indices, values, shape in sparse]
     return _in_order(flat, [d[0] for d in dense])
@@ -315,8 +315,8 @@ def _infer_sequence(c: Infer) -> tuple[Shape, ...]:
     )
 
 
-_RULES = """Errors, with record and feature: damaged bytes, another kind of list, another number of values, a
-    required feature missing. Runs on the host."""
+_RULES = """Errors, with record and feature: damaged bytes, another kind of list, another number of values, or a
+    missing required feature. Runs on the host."""
 
 PARSE_EXAMPLE = OpDef(
     "ParseExample",
@@ -324,11 +324,11 @@ PARSE_EXAMPLE = OpDef(
     " dense_defaults: [Tdense]",
     "sparse_indices: Nsparse*int64, sparse_values: [sparse_types], sparse_shapes: Nsparse*int64,"
     " dense_values: [Tdense]",
-    f"""Features of a batch of serialised tf.Example messages.
+    f"""The features of a batch of serialised tf.Example messages.
 
-    serialized: a vector of strings. names: as many, for messages, or none. sparse_keys, dense_keys: one string each.
-    dense_defaults: a value for examples that lack the feature, empty where it is required. Outputs: a sparse matrix for
-    each sparse key, (batch, *dense_shapes[i]) for each dense key. {_RULES}""",
+    serialized: a vector of strings. names: as many strings, used in messages, or none. sparse_keys, dense_keys: one
+    string each. dense_defaults: a value for examples without the feature, empty where it is required. Outputs: a sparse
+    matrix for each sparse key, (batch, *dense_shapes[i]) for each dense key. {_RULES}""",
     types={"sparse_types": _ALLOWED, "Tdense": _ALLOWED},
     attrs=ParseAttrs,
     infer=_infer_parse,
@@ -342,10 +342,10 @@ PARSE_SINGLE_EXAMPLE = OpDef(
     "serialized: string, dense_defaults: [Tdense]",
     "sparse_indices: num_sparse*int64, sparse_values: [sparse_types], sparse_shapes: num_sparse*int64,"
     " dense_values: [Tdense]",
-    f"""Features of one serialised tf.Example message.
+    f"""The features of one serialised tf.Example message.
 
-    serialized: one string. dense_defaults: values for missing features, empty where required. Outputs: a sparse vector
-    for each sparse key, dense_shapes[i] for each dense key. {_RULES}""",
+    serialized: one string. dense_defaults: values for missing features, empty where they are required. Outputs: a
+    sparse vector for each sparse key, dense_shapes[i] for each dense key. {_RULES}""",
     types={"sparse_types": _ALLOWED, "Tdense": _ALLOWED},
     attrs=ParseSingleAttrs,
     infer=_infer_single,
@@ -364,11 +364,11 @@ PARSE_SINGLE_SEQUENCE_EXAMPLE = OpDef(
     " context_sparse_shapes: Ncontext_sparse*int64, context_dense_values: [Tcontext_dense],"
     " feature_list_sparse_indices: Nfeature_list_sparse*int64, feature_list_sparse_values: [feature_list_sparse_types],"
     " feature_list_sparse_shapes: Nfeature_list_sparse*int64, feature_list_dense_values: [feature_list_dense_types]",
-    f"""Features of one serialised tf.SequenceExample message: a context, and lists with a feature for each step.
+    f"""The features of one serialised tf.SequenceExample message: a context, and lists with one feature per step.
 
-    Inputs: keys as one string each; defaults of the context's dense features, empty where required; the names of dense
-    lists that may be missing. Outputs: the context as ParseSingleExample's; a sparse matrix for each sparse list;
-    (steps, *shape) for each dense list. {_RULES}""",
+    Inputs: keys as one string each; defaults of the context's dense features, empty where they are required; the names
+    of dense lists that may be missing. Outputs: the context as in ParseSingleExample; a sparse matrix for each sparse
+    list; (steps, *shape) for each dense list. {_RULES}""",
     types={
         "context_sparse_types": _ALLOWED,
         "Tcontext_dense": _ALLOWED,

@@ -1,7 +1,7 @@
-"""Whole files, file names by pattern, raw bytes as numbers, lines of CSV.
+"""Whole files, file names by pattern, conversion of raw bytes to numbers, and lines of CSV.
 
-Invariant: a file is read when the step runs the op; what the operating system refuses is an error of ours that names
-the file, and a record that does not fit its declared fields names record and field.
+Invariant: a file is read when the step runs the op; an error of the operating system becomes one of tfnb's errors that
+names the file; a record that does not match its declared fields raises an error with record and field.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ WRITE_FILE = OpDef(
     "WriteFile",
     "filename: string, contents: string",
     "",
-    """Writes a string to a file, which is replaced; missing folders are made.
+    """Writes a string to a file, replacing it if it exists; missing folders are created.
 
     filename, contents: one string each. Errors: PermissionDeniedError, FailedPreconditionError for a folder. Runs on
     the host.""",
@@ -177,10 +177,10 @@ DECODE_RAW = OpDef(
     "DecodeRaw",
     "bytes: string",
     "output: out_type",
-    """The bytes of strings as numbers.
+    """Interprets the bytes of strings as numbers.
 
-    bytes: strings of any shape, all equally long. output: `out_type`, one dimension more: the numbers of each string.
-    Errors: lengths differ, or are no multiple of the number's size. Runs on the host.""",
+    bytes: strings of any shape, all of the same length. output: `out_type`, with an additional last dimension for the
+    numbers of each string. Errors: lengths differ, or are not a multiple of the size of a number. Runs on the host.""",
     types={
         "out_type": (*FLOATS, int32, uint16, uint8, int16, int8, int64, *COMPLEX, bool_),
     },
@@ -194,8 +194,8 @@ DECODE_RAW = OpDef(
 
 @record
 class CsvAttrs:
-    """`field_delim`: one byte between fields; `use_quote_delim`: "quotes" may hold delimiters and line ends;
-    `na_value`: a field of this text counts as missing; `select_cols`: the columns wanted, ascending; all if empty."""
+    """`field_delim`: one byte between fields; `use_quote_delim`: a quoted field may contain delimiters and line ends;
+    `na_value`: a field with this text counts as missing; `select_cols`: the selected columns, ascending; empty: all."""
 
     field_delim: str | bytes = ","
     use_quote_delim: bool = True
@@ -215,11 +215,11 @@ def _text(value: str | bytes) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-_ODD = re.compile(rb'["\r\n]')  # what fields that need no quotes do not hold
+_ODD = re.compile(rb'["\r\n]')  # characters that an unquoted field must not contain
 
 
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """The fields of a record (RFC 4180). Raises `InvalidArgumentError` with the byte where it breaks a rule."""
+    """The fields of a record (RFC 4180). Raises `InvalidArgumentError` with the position of an invalid byte."""
     if not record:
         return []
     if not quotes or not _ODD.search(record):
@@ -246,7 +246,7 @@ def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
 
 
 def _closing(record: bytes, at: int) -> int:
-    """Where the quoted field that begins at `at` ends; two quotes inside stand for one."""
+    """The end of the quoted field that begins at `at`; two quotes inside of it represent one."""
     end = at + 1
     while True:
         end = record.find(b'"', end)
@@ -270,6 +270,7 @@ def _csv_shapes(c: Infer) -> tuple[Shape, ...]:
 
 
 def csv_value(field: bytes, dtype: DType, where: str) -> Any:
+    """The value of a CSV field. Raises `InvalidArgumentError`, with the text `where`, if it is not one of `dtype`."""
     if dtype is string:
         return field
     found = number_from(field, dtype)
@@ -310,12 +311,12 @@ DECODE_CSV = OpDef(
     "DecodeCSV",
     "records: string, record_defaults: [OUT_TYPE]",
     "output: [OUT_TYPE]",
-    """Lines of comma-separated values as a tensor for each column.
+    """Converts lines of CSV to one tensor per column.
 
-    records: strings of any shape, a record each, without line ends. record_defaults: for each column a value for
-    missing fields, or an empty vector when the field is required; they give the dtypes. output: a tensor of records'
-    shape for each column. Errors, with record and field: another number of fields, a bad quote, no number, a required
-    field missing. Runs on the host.""",
+    records: strings of any shape, one record each, without line ends. record_defaults: for each column a value for
+    missing fields, or an empty vector when the field is required; they determine the dtypes. output: a tensor of
+    records' shape for each column. Errors, with record and field: another number of fields, an invalid quote or number,
+    or a missing required field. Runs on the host.""",
     types={"OUT_TYPE": (float32, float64, int32, int64, string)},
     attrs=CsvAttrs,
     infer=_csv_shapes,
@@ -325,22 +326,22 @@ DECODE_CSV = OpDef(
 
 
 def decode_raw(
-    input_bytes: Any = None,
+    input_bytes: TensorLike | None = None,
     out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
     bytes: TensorLike | None = None,
 ) -> Any:
-    """The bytes of strings as numbers of `out_type`: the shape of the strings, and a dimension for the numbers.
+    """Interprets the bytes of strings as numbers of `out_type`, in an additional last dimension.
 
-    Raises `InvalidArgumentError` at run time when lengths differ or are no multiple of the number's size.
+    Raises `InvalidArgumentError` at run time when lengths differ or are not a multiple of the size of a number.
     """
     texts = bytes if input_bytes is None else input_bytes
     return DECODE_RAW(texts, out_type=out_type, little_endian=little_endian, name=name)
 
 
 def decode_csv(
-    records: Any,
+    records: TensorLike,
     record_defaults: Sequence[Any],
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -348,10 +349,10 @@ def decode_csv(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
 ) -> list[Any]:
-    """Lines of comma-separated values as a list of tensors, one for each column.
+    """Converts lines of CSV to a list of tensors, one for each column.
 
-    records: strings of any shape, a record each. record_defaults: for each column a vector of one value for missing
-    fields, or of none where the field is required; its dtype is the column's. Result: tensors of records' shape.
+    records: strings of any shape, one record each. record_defaults: for each column a vector with one value for missing
+    fields, or an empty one where the field is required; its dtype is the column's. The results have records' shape.
     Errors at run time name record and field.
     """
     graph = graph_of((records, *record_defaults))

@@ -1,8 +1,7 @@
-"""Readers as data: records out of the files whose names a queue gives (white paper, section 4.5).
+"""Readers as data structures: they read records of the files whose names a queue contains (white paper, section 4.5).
 
-A reader works through one file at a time and takes the next name from the queue when it needs one; while it waits
-for a name no thread is held. Invariant: reads are answered one after the other, each with the records that follow
-those of the one before.
+A reader works through one file at a time and dequeues the next name when it needs one; waiting for a name holds no
+thread. Invariant: reads are answered one after the other, and each continues where the previous one ended.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ __all__ = ["Reader", "WholeFile", "WorkItem", "check_names"]
 
 
 class WorkItem(RecordFile):
-    """The name itself as the only record."""
+    """A work item whose only record is its own name."""
 
     def __init__(self, name: bytes | str) -> None:
         self.name = os.fsdecode(name)
@@ -40,14 +39,14 @@ class WorkItem(RecordFile):
         return [os.fsencode(self.name)] * n
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing, since there is no file."""
 
     def __del__(self) -> None:
-        """There is no file."""
+        """Does nothing, since there is no file."""
 
 
 class WholeFile(RecordFile):
-    """All of a file as one record."""
+    """A file as one record."""
 
     def take(self, n: int) -> list[bytes]:
         n = min(n, 1 - self.position)
@@ -57,7 +56,7 @@ class WholeFile(RecordFile):
 
 @dataclass(eq=False)
 class _Read:
-    """A read that waits or is served: `wanted` records, `several` if fewer will do."""
+    """A read operation, waiting or in progress: `wanted` records, or with `several` possibly fewer."""
 
     call: AsyncCall
     queue: Queue
@@ -69,7 +68,7 @@ class _Read:
 
 
 class Reader:
-    """A reader: `open_work(name)` opens a work item; `with_places`: keys are "name:place", else the name."""
+    """A reader: `open_work(name)` opens a work item; `with_places`: keys are "name:position" instead of the name."""
 
     def __init__(self, name: str, kind: str, open_work: Callable[[bytes], RecordFile], with_places: bool) -> None:
         self.name = name
@@ -86,7 +85,7 @@ class Reader:
     # ---- reading ----------------------------------------------------------------------------
 
     def read(self, call: AsyncCall, queue: Queue, n: int, several: bool) -> Callable[[], str]:
-        """Answers `call` with a key and a value, or with `several` with vectors of at most `n`."""
+        """Answers `call` with one key and value, or with `several` with vectors of at most `n`."""
         if n <= 0:
             raise InvalidArgumentError(f"num_records must be positive, got {n}")
         request = _Read(call, queue, n, several)
@@ -101,7 +100,7 @@ class Reader:
         return lambda: f"{self.kind} '{self.name}' waits for work from {queue.describe()}"
 
     def _drop(self, request: _Read) -> None:
-        """A read that was not served yet is cancelled; one that is waits in the queue, which ends it."""
+        """Cancels a waiting read; one in progress waits in the queue, which cancels it."""
         with self._lock:
             if request not in self._line or self._line[0] is request:
                 return
@@ -109,7 +108,7 @@ class Reader:
         request.call.fail(CancelledError("Read operation was cancelled"))
 
     def _serve(self) -> None:
-        """Serves the line until it is empty or must wait for a work item."""
+        """Serves waiting reads until there are none, or until a work item is needed that has not arrived."""
         while True:
             with self._lock:
                 if not self._line:
@@ -124,7 +123,7 @@ class Reader:
             if done:
                 self._end(request, None)
             elif not self._next_work(request):
-                return  # the queue calls again
+                return  # the queue calls this method again
 
     def _end(self, request: _Read, error: BaseException | None) -> None:
         with self._lock:
@@ -139,7 +138,7 @@ class Reader:
             request.call.done([_scalar(request.keys[0]), _scalar(request.values[0])])
 
     def _records(self, request: _Read) -> bool:
-        """Takes what the current work item gives; True when the read can be answered."""
+        """Takes records from the current work item; True when the read can be answered."""
         with self._lock:
             work = self._work
             if work is None:
@@ -162,7 +161,7 @@ class Reader:
             return True
 
     def _next_work(self, request: _Read) -> bool:
-        """Takes a work item from the queue: True when it came at once."""
+        """Dequeues a work item; True if one was available at once."""
         state = {"waits": False, "came": False}
         guard = threading.Lock()
 
@@ -199,7 +198,7 @@ class Reader:
             self._started += 1
 
     def _leave(self) -> None:
-        """The current work item is done."""
+        """Finishes the current work item."""
         if self._work is not None:
             self._skipped += getattr(self._work, "skipped", 0)
             self._work.close()
@@ -209,13 +208,13 @@ class Reader:
     # ---- state ------------------------------------------------------------------------------
 
     def counts(self) -> tuple[int, int, int]:
-        """Records produced, work items completed, corrupt records skipped."""
+        """(records produced, work items completed, corrupt records skipped)."""
         with self._lock:
             now = getattr(self._work, "skipped", 0)
             return self._produced, self._finished, self._skipped + now
 
     def reset(self) -> None:
-        """Back to the beginning: no current work item, nothing counted."""
+        """Returns to the initial state: no current work item, and all counts zero."""
         with self._lock:
             self._leave()
             self._started = self._finished = self._produced = self._skipped = 0
@@ -225,7 +224,7 @@ class Reader:
         self.reset()
 
     def state(self) -> bytes:
-        """Where the reader stands, for `restore`: JSON."""
+        """The state of the reader as JSON, for `restore`."""
         with self._lock:
             work = None if self._work is None else self._work_name.decode("utf-8", "surrogateescape")
             position = 0 if self._work is None else self._work.position
@@ -241,7 +240,7 @@ class Reader:
             return json.dumps(fields).encode()
 
     def restore(self, state: bytes) -> None:
-        """Goes back to a state that `state` gave. Raises `InvalidArgumentError` for one of another kind."""
+        """Restores a state that `state` returned. Raises `InvalidArgumentError` for that of another kind of reader."""
         try:
             fields = json.loads(state)
             kind = fields["kind"]
@@ -268,7 +267,7 @@ class Reader:
 
 
 def check_names(queue: Queue) -> None:
-    """Raises `InvalidArgumentError` unless the queue gives names: one string scalar per element."""
+    """Raises `InvalidArgumentError` unless the queue contains names: one string scalar per element."""
     if queue.dtypes != (string,):
         found = ", ".join(d.name for d in queue.dtypes)
         raise InvalidArgumentError(f"Reader needs a queue of strings, but '{queue.name}' holds {found}")

@@ -1,7 +1,7 @@
 """Reader operations (white paper, section 4.5): records of files as tensors of strings.
 
-A reader takes file names from a queue; reading is asynchronous, since the next name may not be there yet. All run on
-the host. Invariant: a reader's state is one resource, found by container and name, whatever steps read from it.
+A reader dequeues file names; reading is asynchronous, since the next name may not have arrived yet. All run on the
+host. Invariant: a reader's state is one resource, identified by container and name, which all steps share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class ReaderAttrs:
-    """`container`, `shared_name`: where the reader lives, and under which name."""
+    """`container`, `shared_name`: where the reader is stored, and under which name."""
 
     container: str = ""
     shared_name: str = ""
@@ -34,7 +34,7 @@ class ReaderAttrs:
 
 @record
 class TextAttrs:
-    """`skip_header_lines`: of each file; the rest as ReaderAttrs."""
+    """`skip_header_lines`: the number of lines to skip in each file; the others are those of ReaderAttrs."""
 
     skip_header_lines: int = 0
     container: str = ""
@@ -43,7 +43,7 @@ class TextAttrs:
 
 @record
 class FixedAttrs:
-    """Bytes of the header, a record, the footer, and from record to record (`hop_bytes`, 0: record_bytes)."""
+    """The numbers of bytes in header, record and footer, and between records (`hop_bytes`, 0: record_bytes)."""
 
     record_bytes: int
     header_bytes: int = 0
@@ -56,7 +56,7 @@ class FixedAttrs:
 
 @record
 class TFRecordAttrs:
-    """`compression_type`: "", "GZIP" or "ZLIB"; `skip_corrupt`: leave damaged records out, and count them."""
+    """`compression_type`: "", "GZIP" or "ZLIB"; `skip_corrupt`: leave out damaged records, and count them."""
 
     container: str = ""
     shared_name: str = ""
@@ -105,7 +105,7 @@ READERS = (
     _reader_op(
         "WholeFileReaderV2",
         lambda a, name: WholeFile(name),
-        "A reader that gives each file as one record, with its name as the key.",
+        "A reader that returns each file as one record, with its name as the key.",
         places=False,
     ),
     _reader_op("TextLineReaderV2", _text, 'A reader of lines; keys are "file:line number".', TextAttrs),
@@ -119,7 +119,7 @@ READERS = (
     _reader_op(
         "IdentityReaderV2",
         lambda a, name: WorkItem(name),
-        "A reader whose records are the work items themselves, key and value alike.",
+        "A reader whose records are the work items themselves, as both key and value.",
         places=False,
     ),
 )
@@ -142,7 +142,7 @@ def _read_up_to(call: AsyncCall, reader: np.ndarray, queue: np.ndarray, n: np.nd
     return r.read(call, q, int(n), several=True)
 
 
-def _op(name: str, inputs: str, outputs: str, doc: str, host: Any, shapes: Any) -> OpDef:
+def _op(name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], shapes: Any) -> OpDef:
     return OpDef(
         name, inputs, outputs, doc + " Host only.", infer=shapes, host=host, grad=NOT_DIFFERENTIABLE, stateful=True
     )
@@ -183,7 +183,7 @@ NUM_PRODUCED = _op(
     "ReaderNumRecordsProducedV2",
     "reader_handle: resource",
     "records_produced: int64",
-    "How many records the reader gave, an int64 scalar.",
+    "The number of records that the reader has returned, an int64 scalar.",
     lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[0]),
     lambda c: scalar,
 )
@@ -191,7 +191,7 @@ NUM_COMPLETED = _op(
     "ReaderNumWorkUnitsCompletedV2",
     "reader_handle: resource",
     "units_completed: int64",
-    "How many work items (files) the reader has finished, an int64 scalar.",
+    "The number of work items (files) that the reader has finished, an int64 scalar.",
     lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[1]),
     lambda c: scalar,
 )
@@ -199,7 +199,7 @@ NUM_SKIPPED = _op(
     "ReaderNumRecordsSkipped",
     "reader_handle: resource",
     "records_skipped: int64",
-    "How many damaged records the reader left out (`skip_corrupt`), an int64 scalar. Not in TensorFlow.",
+    "The number of damaged records that the reader left out (`skip_corrupt`), an int64 scalar. Not in TensorFlow.",
     lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[2]),
     lambda c: scalar,
 )
@@ -207,7 +207,7 @@ SERIALIZE = _op(
     "ReaderSerializeStateV2",
     "reader_handle: resource",
     "state: string",
-    "Where the reader stands, a string scalar for ReaderRestoreStateV2.",
+    "The state of the reader as a string scalar, for ReaderRestoreStateV2.",
     lambda call, r: resource_of(r, Reader, call.op).state(),
     lambda c: scalar,
 )
@@ -227,14 +227,12 @@ RESTORE = _op(
     "ReaderRestoreStateV2",
     "reader_handle: resource, state: string",
     "",
-    "Brings the reader back to where ReaderSerializeStateV2 found it. Errors: InvalidArgumentError for another "
-    "reader's or a broken state.",
+    "Restores a state of the reader from ReaderSerializeStateV2. Errors: InvalidArgumentError for the state of another "
+    "kind of reader, or a damaged one.",
     _restore,
     None,
 )
-RESET = _op(
-    "ReaderResetV2", "reader_handle: resource", "", "Brings the reader back to its clean initial state.", _reset, None
-)
+RESET = _op("ReaderResetV2", "reader_handle: resource", "", "Returns the reader to its initial state.", _reset, None)
 
 OPS: tuple[OpDef, ...] = (
     *READERS,

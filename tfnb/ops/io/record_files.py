@@ -1,9 +1,9 @@
 """Files as sequences of records: lines, records of a fixed length, TFRecords (white paper, section 4.5).
 
-Records are taken many at a time, so the work per record is a slice and a checksum; readers and data sets share it.
-Invariant: a record that is given passed its checksums; an error names the file and the offset, and what came before
-it is still given. Memory for a record is taken as its bytes come, never because a header claims a length, and no
-record is longer than `MAX_RECORD`, in a compressed file `MAX_INFLATED_RECORD`.
+Records are taken many at a time, so the cost per record is a slice and a checksum; readers and data sets share this
+code. Invariant: a record is delivered only if its checksums match; an error names the file and the offset, and the
+records before it are delivered first. Memory for a record is allocated as its bytes arrive, never because a header
+claims a length, and no record is longer than `MAX_RECORD`, or `MAX_INFLATED_RECORD` in a compressed file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -46,14 +46,14 @@ __all__ = [
 ]
 
 _WORD = 0xFFFFFFFF
-_DELTA = 0xA282EAD8  # of TensorFlow's masked checksums
-_CHUNK = 1 << 20  # bytes read at once
-_MAX_HEADS = 4096  # record headers that are remembered as good
-MAX_RECORD = 1 << 31  # bytes of a record, or of a line: a protobuf message cannot be longer
-MAX_INFLATED_RECORD = 1 << 30  # the same in a compressed file, where few bytes can claim many
-DEFLATE = 1032  # bytes that deflate can make of one byte at most (zlib's technical notes)
-_LARGE = 4 * _CHUNK  # bytes of a record that is not read together with its neighbours
-_AT_ONCE = 1 << 26  # bytes after which `take` gives what it has, though more records were asked for
+_DELTA = 0xA282EAD8  # the constant of TensorFlow's masked checksums
+_CHUNK = 1 << 20  # the number of bytes read at once
+_MAX_HEADS = 4096  # the number of record headers that are remembered as valid
+MAX_RECORD = 1 << 31  # the most bytes of a record or line: a protobuf message cannot be longer
+MAX_INFLATED_RECORD = 1 << 30  # the same in a compressed file, where few bytes can expand to many
+DEFLATE = 1032  # the most bytes to which deflate can expand one byte (zlib's technical notes)
+_LARGE = 4 * _CHUNK  # bytes from which a record is read separately from its neighbours
+_AT_ONCE = 1 << 26  # bytes after which `take` returns, even if more records were requested
 
 
 @cache
@@ -63,13 +63,13 @@ def _crc32c() -> Callable[[Any], int]:
 
 
 def masked_crc(data: bytes) -> int:
-    """TensorFlow's checksum of a record's parts: CRC32C, rotated and shifted."""
+    """TensorFlow's checksum of the parts of a record: CRC32C, rotated and shifted."""
     crc = _crc32c()(data)
     return ((crc >> 15 | crc << 17) + _DELTA) & _WORD
 
 
 def open_file(name: bytes | str) -> Any:
-    """The file, for reading bytes. Raises our errors, which name it."""
+    """Opens a file for reading bytes. Raises tfnb's errors, which name the file."""
     path = os.fsdecode(name)
     kinds: tuple[tuple[type[Exception], type[OpError]], ...] = (
         (FileNotFoundError, NotFoundError),
@@ -87,9 +87,9 @@ def open_file(name: bytes | str) -> Any:
 
 
 class _Inflate(io.RawIOBase):
-    """A zlib stream as a file for reading."""
+    """A zlib stream as a readable file."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._inflate = zlib.decompressobj()
 
@@ -103,8 +103,8 @@ class _Inflate(io.RawIOBase):
         return out
 
 
-def _decompressed(file: Any, compression: str) -> Any:
-    """A file's bytes. `compression`: "", "GZIP" or "ZLIB"."""
+def _decompressed(file: BinaryIO, compression: str) -> Any:
+    """The decompressed file. `compression`: "", "GZIP" or "ZLIB"."""
     if compression == "GZIP":
         return gzip.GzipFile(fileobj=file, mode="rb")
     if compression == "ZLIB":
@@ -115,10 +115,10 @@ def _decompressed(file: Any, compression: str) -> Any:
 
 
 class RecordFile:
-    """A file of records. `take(n)` gives the next `n` at most, none at the end; `places` where each of them stood.
+    """A file of records. `take(n)` returns at most the next `n`, none at the end; `places` are their positions.
 
-    `position` is the place of the next record, for `skip_to`. Large records are given a few at a time, so that what is
-    held at once does not depend on `n`.
+    `position` is the position of the next record, for `skip_to`. Large records are returned a few at a time, so that
+    the memory in use does not depend on `n`.
     """
 
     def __init__(self, name: bytes | str, compression: str = "") -> None:
@@ -133,7 +133,7 @@ class RecordFile:
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
-        """Whoever cannot be made leaves no open file: an error may keep it for long."""
+        """Closes the file when a constructor fails, since the error might keep the object alive for long."""
         try:
             yield
         except BaseException:
@@ -144,7 +144,7 @@ class RecordFile:
         raise AssertionError("a kind of file says how")
 
     def skip_to(self, position: int) -> None:
-        """Goes forward to a place that `position` named before."""
+        """Skips forward to a position that `position` returned before."""
         while self.position < position and self.take(1):
             pass
 
@@ -158,7 +158,7 @@ class RecordFile:
             disk.close()
 
     def _most_bytes(self) -> int:
-        """More bytes than this cannot be in the file as it is now; of what is no regular file that is not known."""
+        """An upper limit of the (inflated) bytes in the file; `MAX_RECORD` if it is not a regular file."""
         found = os.fstat(self._disk.fileno())
         if not stat.S_ISREG(found.st_mode):
             return MAX_RECORD
@@ -173,11 +173,11 @@ class RecordFile:
         return DataLossError(f"{self.name}: the compressed data is broken at record {self.position}: {e}")
 
 
-BROKEN = (zlib.error, EOFError, gzip.BadGzipFile)  # what damaged compressed data raises
+BROKEN = (zlib.error, EOFError, gzip.BadGzipFile)  # the errors that damaged compressed data raises
 
 
 class TextFile(RecordFile):
-    """Lines without their ends; places are line numbers from 1."""
+    """Lines without their line ends; positions are line numbers from 1."""
 
     def __init__(self, name: bytes | str, skip_lines: int = 0, compression: str = "") -> None:
         super().__init__(name, compression)
@@ -197,7 +197,7 @@ class TextFile(RecordFile):
         return [line.rstrip(b"\n") for line in lines]
 
     def _inflated_lines(self, n: int) -> list[bytes]:
-        """As many lines as are asked for, unless they are large: a compressed file can hold far more than its size."""
+        """At most `n` lines, fewer if they are large: a compressed file can expand to far more than its size."""
         lines: list[bytes] = []
         size = 0
         while len(lines) < n and size < _AT_ONCE and (line := self._line()):
@@ -216,9 +216,9 @@ class TextFile(RecordFile):
 
 
 class _Raw(io.RawIOBase):
-    """What `BufferedReader` needs of a decompressing file."""
+    """The raw file that `BufferedReader` needs, over a decompressing file."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def readable(self) -> bool:
@@ -231,9 +231,9 @@ class _Raw(io.RawIOBase):
 
 
 class FixedLengthFile(RecordFile):
-    """Records of `length` bytes, every `hop` bytes (0: one after the other), between a header and a footer.
+    """Records of `length` bytes, every `hop` bytes (0: directly after each other), between a header and a footer.
 
-    Places are record numbers. With `exact`, bytes that make no whole record are an error.
+    Positions are record numbers. With `exact`, bytes that do not form a whole record are an error.
     """
 
     def __init__(
@@ -269,21 +269,21 @@ class FixedLengthFile(RecordFile):
 
 
 class TFRecordFile(RecordFile):
-    """TFRecords: length, its checksum, data, its checksum. Places are offsets of the (decompressed) file.
+    """TFRecords: length, its checksum, data, its checksum. Positions are offsets in the (decompressed) file.
 
-    With `skip_corrupt`, records whose checksum is wrong are left out and counted in `skipped`; a damaged length or
-    a truncated end loses the rest of the file, which counts as one.
+    With `skip_corrupt`, records with a wrong checksum are left out and counted in `skipped`; after a damaged length or
+    a truncated end, the rest of the file is lost, which counts as one record.
     """
 
     def __init__(self, name: bytes | str, compression: str = "", skip_corrupt: bool = False) -> None:
         super().__init__(name, compression)
         self.skipped = 0
         self._skip = skip_corrupt
-        self._heads: dict[bytes, int] = {}  # header of 12 bytes -> length, of those that were checked
+        self._heads: dict[bytes, int] = {}  # verified headers of 12 bytes -> lengths
         self._buffer = b""
-        self._at = 0  # place of the next record in the buffer
+        self._at = 0  # the position of the next record in the buffer
         self._ended = False
-        self._error: OpError | None = None  # why, if it was not the end of the file
+        self._error: OpError | None = None  # the reason for the end of reading, if it is not the end of the file
 
     @property
     def places(self) -> list[int]:
@@ -315,7 +315,7 @@ class TFRecordFile(RecordFile):
         return found
 
     def _scan(self, n: int) -> list[bytes]:
-        """Up to `n` whole records of the buffer, not yet checked; `_needed`: bytes for one more."""
+        """Up to `n` whole records of the buffer, not yet verified; `_needed`: the bytes for one more."""
         buffer, at, known = self._buffer, self._at, self._heads.get
         datas: list[bytes] = []
         keep = datas.append
@@ -358,7 +358,7 @@ class TFRecordFile(RecordFile):
         return int(length)
 
     def _checked(self, datas: list[bytes], begin: int, base: int) -> list[bytes]:
-        """The records whose checksum is right, up to the first wrong one unless those are skipped."""
+        """The records whose checksums match, up to the first wrong one unless those are skipped."""
         sizes = np.fromiter(map(len, datas), np.int64, len(datas)) + 16
         ends = begin + np.cumsum(sizes)
         raw = np.frombuffer(self._buffer, np.uint8)
@@ -380,7 +380,7 @@ class TFRecordFile(RecordFile):
         return [d for d, fine in zip(datas, good.tolist(), strict=True) if fine]
 
     def _large(self, length: int) -> list[bytes]:
-        """The next record, whose header is in the buffer, read into memory of its own: without a second copy of it."""
+        """Reads the next record, whose header is in the buffer, directly into its own memory, to avoid a copy."""
         offset, held = self.position, io.BytesIO()
         held.write(memoryview(self._buffer)[self._at + 12 :])
         self._buffer, self._at, self._needed = b"", 0, 12
@@ -408,7 +408,7 @@ class TFRecordFile(RecordFile):
         return []
 
     def _fill(self, needed: int) -> bool:
-        """Reads on until `needed` bytes are there for the next record, or it is known broken; False at the end."""
+        """Reads until `needed` bytes of the next record are there, or it is known to be broken; False at the end."""
         parts = [self._buffer[self._at :]]
         have = len(parts[0])
         try:
@@ -429,7 +429,7 @@ class TFRecordFile(RecordFile):
         return bool(have)
 
     def _fail(self, offset: int, what: str) -> None:
-        """The rest of the file cannot be read."""
+        """Records an error after which the rest of the file cannot be read."""
         self._ended = True
         if self._skip:
             self.skipped += 1

@@ -1,6 +1,6 @@
-"""Tensors as strings: TensorFlow's TensorProto, one for a dense tensor, three for a sparse one.
+"""Tensors serialised as strings: one TensorProto for a dense tensor, three for a sparse one.
 
-Host only. Invariant: a string from elsewhere is checked before anything is allocated for what it claims to hold.
+The ops run on the host. Invariant: a string is checked before memory is allocated for what it claims to contain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["API", "OPS"]
 
 
 def _text(array: np.ndarray) -> bytes:
-    """Numbers stand in the message as their bytes, also where fewer would do, as TensorFlow writes them."""
+    """The TensorProto of an array, with numbers always stored as bytes, as TensorFlow writes them."""
     array = np.asarray(array)
     message = proto("tensor").TensorProto(dtype=as_dtype(array.dtype).enum)
     message.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
@@ -36,12 +36,12 @@ def _text(array: np.ndarray) -> bytes:
 
 
 def _array(call: HostCall, text: bytes, dtype: DType) -> np.ndarray:
-    """The tensor in a string. Raises `InvalidArgumentError` when there is none, or one of another dtype."""
+    """The tensor in a string. Raises `InvalidArgumentError` when there is none, or it has another dtype."""
     try:
         found = decode_array(proto("tensor").TensorProto.FromString(text))
     except OpError as e:
         raise InvalidArgumentError(f"{call.op.type}: {e.message}", call.op) from None
-    except Exception as e:  # protobuf has errors of its own
+    except Exception as e:  # protobuf has its own error classes
         raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} holds no tensor: {e}", call.op) from None
     if found.dtype != dtype.np:
         raise InvalidArgumentError(f"{call.op.type}: the string holds {found.dtype}, asked for {dtype.name}", call.op)
@@ -78,7 +78,7 @@ def _many_sparse(call: HostCall, indices: np.ndarray, values: np.ndarray, shape:
 
 
 def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sparse tensors as one, behind the dimensions that the strings stand in; its size is that of the largest."""
+    """Combines sparse tensors into one, with the dimensions of the strings in front; its size is the largest."""
     if x.ndim < 1 or x.shape[-1] != 3:
         raise InvalidArgumentError(f"{call.op.type}: needed rows of 3 strings, got shape {x.shape}", call.op)
     int64 = as_dtype("int64")
@@ -121,7 +121,8 @@ SERIALIZE_TENSOR = OpDef(
     "SerializeTensor",
     "tensor: T",
     "serialized: string",
-    "The tensor as the bytes of a TensorProto: a scalar string. `tensor` has any dtype and shape. Runs on the host.",
+    "Serialises a tensor to the bytes of a TensorProto: a scalar string. `tensor` has any dtype and shape. Runs on the"
+    " host.",
     types={"T": ALL},
     infer=scalar_shape,
     host=lambda call, x: np.array(_text(x), object),
@@ -131,8 +132,8 @@ PARSE_TENSOR = OpDef(
     "ParseTensor",
     "serialized: string",
     "output: out_type",
-    "The tensor of dtype `out_type` in the bytes of a TensorProto.\n\n"
-    "serialized: a scalar. Errors: bytes that hold none, or one of another dtype. Runs on the host.",
+    "Parses the bytes of a TensorProto to a tensor of dtype `out_type`.\n\n"
+    "serialized: a scalar. Errors: the bytes contain no tensor, or one of another dtype. Runs on the host.",
     types={"out_type": ALL},
     infer=lambda c: unknown_shape,
     host=_parse,
@@ -143,7 +144,7 @@ SERIALIZE_SPARSE = OpDef(
     "SerializeSparse",
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
     "serialized_sparse: out_type",
-    "A sparse tensor as a vector of 3 strings: its indices, values and shape. Errors: an index outside. "
+    "A sparse tensor as a vector of 3 strings: its indices, values and shape. Errors: an index is outside the shape. "
     "Runs on the host.",
     types={"T": ALL, "out_type": (string,)},
     defaults={"out_type": string},
@@ -155,8 +156,8 @@ SERIALIZE_MANY_SPARSE = OpDef(
     "SerializeManySparse",
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
     "serialized_sparse: out_type",
-    "A sparse tensor of rank 2 or more as a matrix of strings, a row of 3 for each part along the first dimension.\n\n"
-    "Errors: an index outside, rows out of order. Runs on the host.",
+    "A sparse tensor of rank 2 or more as a matrix of strings, with a row of 3 for each part along dimension 0.\n\n"
+    "Errors: an index is outside the shape, or rows are out of order. Runs on the host.",
     types={"T": ALL, "out_type": (string,)},
     defaults={"out_type": string},
     infer=lambda c: Shape(((c.as_shape(2).dims or (None,))[0], 3)),
@@ -164,10 +165,10 @@ SERIALIZE_MANY_SPARSE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
 )
-_TOGETHER = """Sparse tensors of one rank from rows of 3 strings, as one behind the dimensions of the rows.
+_TOGETHER = """Combines sparse tensors of equal rank, given as rows of 3 strings, into one with additional dimensions.
 
-Its size is that of the largest. Errors: strings that hold no tensors of these dtypes, or that do not fit each other.
-Runs on the host."""
+Its size is that of the largest. Errors: the strings contain no tensors of these dtypes, or these do not match each
+other. Runs on the host."""
 DESERIALIZE_MANY_SPARSE = OpDef(
     "DeserializeManySparse",
     "serialized_sparse: string",
@@ -193,27 +194,31 @@ DESERIALIZE_SPARSE = OpDef(
 )
 
 
-def _parts(value: Any, what: str) -> tuple[Any, Any, Any]:
+def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any, Any]:
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         raise DTypeError(f"{what}: needed a SparseTensor, got {type(value).__name__}")
     found = SparseTensor.from_value(value)
     return found.indices, found.values, found.dense_shape
 
 
-def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Any:
-    """A SparseTensor as a vector of 3 strings, for `deserialize_many_sparse`."""
+def serialize_sparse(
+    sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
+) -> Any:
+    """Serialises a SparseTensor to a vector of 3 strings, for `deserialize_many_sparse`."""
     return SERIALIZE_SPARSE(*_parts(sp_input, "serialize_sparse"), out_type=out_type, name=name)
 
 
-def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Any:
-    """A SparseTensor of rank 2 or more as a row of 3 strings for each part along its first dimension."""
+def serialize_many_sparse(
+    sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
+) -> Any:
+    """Serialises a SparseTensor of rank 2 or more to a row of 3 strings for each part along its first dimension."""
     return SERIALIZE_MANY_SPARSE(*_parts(sp_input, "serialize_many_sparse"), out_type=out_type, name=name)
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: DTypeLike, rank: int | None = None, name: str | None = None
+    serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """SparseTensors of one rank from rows of 3 strings, as one with a dimension more; `rank` is that of each."""
+    """Combines SparseTensors of the same `rank`, given as rows of 3 strings, into one with an additional dimension."""
     indices, values, shape = DESERIALIZE_MANY_SPARSE(serialized_sparse, dtype=as_dtype(dtype), name=name)
     if rank is not None:
         indices.set_shape([None, rank + 1])
@@ -222,12 +227,12 @@ def deserialize_many_sparse(
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
-    """The tensor as a string: see `SerializeTensor`."""
+    """Serialises a tensor to a string: see the op SerializeTensor."""
     return SERIALIZE_TENSOR(tensor, name=name)
 
 
-def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) -> Any:
-    """The tensor of dtype `out_type` in a string: see `ParseTensor`."""
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
+    """Parses a string to a tensor of dtype `out_type`: see the op ParseTensor."""
     return PARSE_TENSOR(serialized, out_type=as_dtype(out_type), name=name)
 
 

@@ -1,4 +1,4 @@
-"""Products, factors, inverses and functions of matrices, and their diagonals and bands."""
+"""Matrix products, factorisations, inverses and functions of matrices, and their diagonals and bands."""
 
 FAMILIES = (
     "band_part",

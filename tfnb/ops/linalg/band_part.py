@@ -1,7 +1,7 @@
-"""Parts of matrices: bands and diagonals put in place (white paper, Table 1, matrix operations).
+"""Bands and diagonals of matrices, transposition, and cross products (white paper, Table 1, matrix operations).
 
-Invariant: what is outside the part is zero (band) or the input's (diagonal); the innermost two dimensions are
-matrices, the others a batch.
+Invariant: elements outside the band are zero, and elements outside a replaced diagonal keep their value; the innermost
+two dimensions are matrices, the others a batch.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ MATRIX_BAND_PART: OpDef = OpDef(
     inputs="input: T, num_lower: Tindex, num_upper: Tindex",
     outputs="band: T",
     types={"T": FIXED_SIZE, "Tindex": INDEX},
-    doc="""The elements at most num_lower below and num_upper above the diagonal; 0 elsewhere.
+    doc="""Keeps the elements at most num_lower below and num_upper above the diagonal, and sets the others to 0.
 
-    input: a number type or bool, shape (..., m, n). num_lower, num_upper: integer scalars; negative keeps that
-    whole triangle. band: shape of input. Errors: more than the matrix has (not for a number that a device
-    computed itself).""",
+    input: a number type or bool, shape (..., m, n). num_lower, num_upper: integer scalars; a negative number keeps that
+    whole triangle. band: shape of input. Errors: a number exceeds the matrix (not checked when a device computed
+    it).""",
     infer=_matrices,
     host=_host_band,
     lower=_lower_band,
@@ -111,10 +111,10 @@ MATRIX_SET_DIAG = OpDef(
     inputs="input: T, diagonal: T",
     outputs="output: T",
     types={"T": FIXED_SIZE},
-    doc="""Matrices with other diagonals.
+    doc="""Replaces the diagonals of matrices.
 
-    input: a number type or bool, shape (..., m, n). diagonal: that dtype, shape (..., min(m, n)). output: shape
-    of input. Errors: the shapes do not fit.""",
+    input: a number type or bool, shape (..., m, n). diagonal: the same dtype, shape (..., min(m, n)). output: shape
+    of input. Errors: the shapes do not match.""",
     infer=_set_shape,
     host=_host_set,
     lower=_lower_set,
@@ -123,12 +123,12 @@ MATRIX_SET_DIAG = OpDef(
 
 
 def matrix_set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = None) -> Any:
-    """The matrices `input` with `diagonal` (..., min(m, n)) on their diagonals."""
+    """The matrices `input` with their diagonals replaced by `diagonal`, of shape (..., min(m, n))."""
     return MATRIX_SET_DIAG(input, diagonal, name=name)
 
 
 def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
-    """Swaps the last two axes, with `conjugate` of the conjugates. Raises `ShapeError` for less than two."""
+    """Swaps the last two axes, and with `conjugate` conjugates. Raises `ShapeError` for a rank below two."""
     graph = graph_of((a,))
     with graph.as_default(), graph.name_scope(name):
         x = graph.to_tensor(a)
@@ -169,8 +169,8 @@ CROSS: OpDef = OpDef(
     types={"T": REALS},
     doc="""The cross products of vectors of three elements.
 
-    a, b: one number type and shape (..., 3). product: alike. Errors: the shapes differ or the last dimension is
-    not 3.""",
+    a, b: the same number type and shape (..., 3). product: that dtype and shape. Errors: the shapes differ, or the
+    last dimension is not 3.""",
     infer=_cross_shape,
     host=_host_cross,
     lower=_lower_cross,

@@ -1,7 +1,7 @@
 """QR, singular values and self-adjoint eigenvalues of stacks of matrices, and the public names of linear algebra.
 
-LAPACK computes them on the host, through NumPy. Invariant: factors multiply to the matrix; which signs (phases) the
-vectors have is LAPACK's choice, so only quantities that do not depend on it have a meaningful gradient.
+LAPACK computes them on the host, through NumPy. Invariant: the product of the factors is the matrix. LAPACK chooses the
+signs (phases) of vectors, so only quantities that do not depend on these have a meaningful gradient.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _LOWER = (np.int64(-1), np.int64(0))
 
 @record
 class QrAttrs:
-    """`full_matrices`: q is square, else it has as many columns as the smaller side."""
+    """`full_matrices`: q is square; otherwise it has min(m, n) columns."""
 
     full_matrices: bool = False
 
 
 @record
 class SvdAttrs:
-    """`compute_uv`: the vectors too, else u and v are one zero; `full_matrices`: u and v are square."""
+    """`compute_uv`: compute u and v, which are a single zero otherwise; `full_matrices`: u and v are square."""
 
     compute_uv: bool = True
     full_matrices: bool = False
@@ -63,7 +63,7 @@ class SvdAttrs:
 
 @record
 class EigAttrs:
-    """`compute_v`: the vectors too, else one zero."""
+    """`compute_v`: compute the eigenvectors, which are a single zero otherwise."""
 
     compute_v: bool = True
 
@@ -99,8 +99,8 @@ def _qr_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return q, r
 
 
-def _from_right(x: Tensor, r: Any) -> Any:
-    """x r^-H for an upper triangular r."""
+def _from_right(x: Tensor, r: Tensor) -> Any:
+    """x r^-H for an upper triangular matrix r."""
     return adjoint(MATRIX_TRIANGULAR_SOLVE(r, adjoint(x), lower=False, adjoint=False))
 
 
@@ -125,9 +125,10 @@ QR = OpDef(
     outputs="q: T, r: T",
     types={"T": NUMBERS},
     attrs=QrAttrs,
-    doc=f"""input = q r with orthonormal columns of q and an upper triangular r, for each matrix; host only.
+    doc=f"""The factors of input = q r, with orthonormal columns of q and upper triangular r, for each matrix.
 
-    input: {DTYPES}, shape (..., m, n). q: (..., m, p), r: (..., p, n); p = min(m, n), or m with `full_matrices`.""",
+    input: {DTYPES}, shape (..., m, n). q: (..., m, p), r: (..., p, n); p = min(m, n), or m with `full_matrices`.
+    Runs on the host.""",
     infer=_qr_shapes,
     host=_qr_host,
     grad=_grad_qr,
@@ -161,7 +162,7 @@ def _svd_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
 
 
 def _reciprocal_gaps(values: Tensor) -> Any:
-    """1 / (x_j - x_i) for each pair of a vector's elements, 0 for equal ones."""
+    """1 / (x_j - x_i) for each pair of elements of a vector; 0 where they are equal."""
     gap = values[..., None, :] - values[..., :, None]
     none = EQUAL(gap, ZEROS_LIKE(gap))
     return SELECT(none, ZEROS_LIKE(gap), 1.0 / SELECT(none, gap + 1.0, gap))
@@ -193,10 +194,11 @@ SVD = OpDef(
     outputs="s: T, u: T, v: T",
     types={"T": NUMBERS},
     attrs=SvdAttrs,
-    doc=f"""input = u diag(s) v^H with orthonormal columns of u and v, for each matrix; host only.
+    doc=f"""The factors of input = u diag(s) v^H, with orthonormal columns of u and v, for each matrix.
 
-    input: {DTYPES}, shape (..., m, n). s: (..., p), descending, p = min(m, n); u: (..., m, p), v: (..., n, p), or
-    square with `full_matrices`, or a zero without `compute_uv`. Errors: no convergence.""",
+    input: {DTYPES}, shape (..., m, n). s: (..., p), descending, with p = min(m, n); u: (..., m, p), v: (..., n, p), or
+    square with `full_matrices`, or a single zero without `compute_uv`. Errors: the algorithm does not converge. Runs
+    on the host.""",
     infer=_svd_shapes,
     host=_svd_host,
     grad=_grad_svd,
@@ -226,7 +228,7 @@ def _eig_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _grad_eig(op: Operation, de: Tensor, dv: Tensor) -> Any:
-    """As only the lower triangle is read, so only it gets a gradient."""
+    """Only the lower triangle is read, so only the lower triangle gets a gradient."""
     e, v = op.outputs
     if op.attrs.compute_v:
         inner = MATRIX_DIAG(de) + _reciprocal_gaps(e) * product(v, dv, adjoint_a=True)
@@ -244,10 +246,11 @@ SELF_ADJOINT_EIG = OpDef(
     outputs="e: T, v: T",
     types={"T": NUMBERS},
     attrs=EigAttrs,
-    doc=f"""Eigenvalues and vectors of symmetric (Hermitian) matrices: input v = v diag(e); host only.
+    doc=f"""The eigenvalues and eigenvectors of symmetric (Hermitian) matrices: input v = v diag(e).
 
     input: {DTYPES}, shape (..., m, m), of which the lower triangle is read. e: (..., m), ascending; v: (..., m, m),
-    the vectors in its columns, or a zero without `compute_v`. Errors: not square; no convergence.""",
+    with eigenvectors as columns, or a single zero without `compute_v`. Errors: a matrix is not square, or the algorithm
+    does not converge. Runs on the host.""",
     infer=_eig_shapes,
     host=_eig_host,
     grad=_grad_eig,
@@ -255,10 +258,10 @@ SELF_ADJOINT_EIG = OpDef(
 
 OPS: tuple[OpDef, ...] = (QR, SVD, SELF_ADJOINT_EIG)
 
-# ---- public names --------------------------------------------------------------------------------
+# ---- public functions ----------------------------------------------------------------------------
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: TensorLike) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
@@ -266,81 +269,81 @@ def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
-    """The inverse of each matrix: see `MatrixInverse`."""
+def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+    """The inverse of each matrix of input (..., m, m): see the op MatrixInverse."""
     return MATRIX_INVERSE(_tensor(input), adjoint=adjoint, name=name)
 
 
-def matrix_determinant(input: Any, name: str | None = None) -> Any:
-    """The determinant of each matrix: see `MatrixDeterminant`."""
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
+    """The determinant of each matrix of input (..., m, m): see the op MatrixDeterminant."""
     return MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
-def slogdet(input: Any, name: str | None = None) -> tuple[Any, Any]:
-    """(sign, logarithm of the absolute value) of each determinant: see `LogMatrixDeterminant`."""
+def slogdet(input: TensorLike, name: str | None = None) -> tuple[Any, Any]:
+    """(sign, logarithm of the absolute value) of each determinant: see the op LogMatrixDeterminant."""
     sign, log = LOG_MATRIX_DETERMINANT(_tensor(input), name=name)
     return sign, log
 
 
-def logdet(matrix: Any, name: str | None = None) -> Any:
-    """The logarithm of the determinant of each positive definite matrix, shape (...)."""
+def logdet(matrix: TensorLike, name: str | None = None) -> Any:
+    """The logarithm of the determinant of each positive definite matrix (..., m, m), with shape (...)."""
     factor = CHOLESKY(_tensor(matrix))
     logs = LOG(_real(MATRIX_DIAG_PART(factor)))
     return MUL(SUM(logs, np.asarray([-1], np.int32), keep_dims=False), 2.0, name=name)
 
 
-def cholesky(input: Any, name: str | None = None) -> Any:
-    """The Cholesky factor of each matrix: see `Cholesky`."""
+def cholesky(input: TensorLike, name: str | None = None) -> Any:
+    """The Cholesky factor of each matrix of input (..., m, m): see the op Cholesky."""
     return CHOLESKY(_tensor(input), name=name)
 
 
-def cholesky_solve(chol: Any, rhs: TensorLike, name: str | None = None) -> Any:
-    """Solves A X = B given A's Cholesky factor, shape (..., m, m); rhs (..., m, k)."""
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
+    """Solves A X = B, where chol (..., m, m) is the Cholesky factor of A and rhs (..., m, k) is B."""
     chol = _tensor(chol)
     y = MATRIX_TRIANGULAR_SOLVE(chol, rhs, lower=True, adjoint=False)
     return MATRIX_TRIANGULAR_SOLVE(chol, y, lower=True, adjoint=True, name=name)
 
 
-def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
-    """Solves linear equations: see `MatrixSolve`."""
+def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+    """Solves linear equations, given as matrix (..., m, m) and rhs (..., m, k): see the op MatrixSolve."""
     return MATRIX_SOLVE(_tensor(matrix), rhs, adjoint=adjoint, name=name)
 
 
 def matrix_triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
-    """Solves triangular linear equations: see `MatrixTriangularSolve`."""
+    """Solves linear equations with triangular matrices: see the op MatrixTriangularSolve."""
     return MATRIX_TRIANGULAR_SOLVE(_tensor(matrix), rhs, lower=lower, adjoint=adjoint, name=name)
 
 
 def matrix_solve_ls(
-    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Any:
-    """Least squares: see `MatrixSolveLs`."""
+    """Solves linear equations in the sense of least squares: see the op MatrixSolveLs."""
     return MATRIX_SOLVE_LS(_tensor(matrix), rhs, np.float64(l2_regularizer), fast=fast, name=name)
 
 
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
-    """(q, r) of each matrix: see `Qr`."""
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
+    """The factors (q, r) of each matrix: see the op Qr."""
     return QR(_tensor(input), full_matrices=full_matrices, name=name)
 
 
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """(s, u, v) of each matrix, or s alone without `compute_uv`: see `Svd`. s is real."""
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+    """(s, u, v) for each matrix, or s alone without `compute_uv`: see the op Svd. s is real."""
     x = _tensor(tensor)
     s, u, v = SVD(x, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     s = _real(s)
     return (s, u, v) if compute_uv else s
 
 
-def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
-    """(eigenvalues, vectors) of each matrix: see `SelfAdjointEigV2`."""
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
+    """(eigenvalues, eigenvectors) of each symmetric (Hermitian) matrix: see the op SelfAdjointEigV2."""
     e, v = SELF_ADJOINT_EIG(_tensor(tensor), compute_v=True, name=name)
     return e, v
 
 
-def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Any:
-    """The eigenvalues of each symmetric (Hermitian) matrix, ascending."""
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Any:
+    """The eigenvalues of each symmetric (Hermitian) matrix, in ascending order."""
     return SELF_ADJOINT_EIG(_tensor(tensor), compute_v=False, name=name)[0]
 
 

@@ -1,6 +1,7 @@
 """Diagonals of matrices, and one-hot rows (white paper, Table 1, array operations).
 
-Invariant: off the diagonal everything is zero; taking and making a diagonal are each other's gradient.
+Invariant: elements off the diagonal are zero; extracting a diagonal and creating a diagonal matrix are each other's
+gradient.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ DIAG = OpDef(
     inputs="diagonal: T",
     outputs="output: T",
     types={"T": FIXED_SIZE},
-    doc="""A tensor that is zero but for its diagonal: output[i, ..., i, ...] = diagonal[i, ...].
+    doc="""A tensor with the given diagonal and zeros elsewhere: output[i, ..., i, ...] = diagonal[i, ...].
 
-    diagonal: any number type, rank k >= 1. output: rank 2 k, the shape of diagonal twice.""",
+    diagonal: any number type, rank k >= 1. output: rank 2 k; its shape is the shape of diagonal twice.""",
     infer=_diag_shape,
     host=_host_diag,
     lower=_lower_diag,
@@ -100,9 +101,10 @@ DIAG_PART: OpDef = OpDef(
     inputs="input: T",
     outputs="diagonal: T",
     types={"T": FIXED_SIZE},
-    doc="""The diagonal of a tensor whose shape is a shape twice: diagonal[i, ...] = input[i, ..., i, ...].
+    doc="""The diagonal of a tensor: diagonal[i, ...] = input[i, ..., i, ...].
 
-    input: any number type, rank 2 k. diagonal: rank k. Errors: the two halves of the shape differ.""",
+    input: any number type, rank 2 k, with two equal halves of the shape. diagonal: rank k. Errors: the two halves of
+    the shape differ.""",
     infer=_diag_part_shape,
     host=_host_diag_part,
     lower=lambda site, idx, port: site.load(0, (*idx, *idx)),
@@ -135,7 +137,7 @@ MATRIX_DIAG = OpDef(
     inputs="diagonal: T",
     outputs="output: T",
     types={"T": FIXED_SIZE},
-    doc="""Square matrices that are zero but for their diagonals.
+    doc="""Square matrices with the given diagonals and zeros elsewhere.
 
     diagonal: any number type, shape (..., n). output: shape (..., n, n).""",
     infer=_matrix_diag_shape,
@@ -183,7 +185,7 @@ MATRIX_DIAG_PART: OpDef = OpDef(
 
 @record
 class OneHotAttrs:
-    """`axis`: where the new dimension goes; -1: last."""
+    """`axis`: the position of the new dimension; -1 means last."""
 
     axis: int = -1
 
@@ -225,12 +227,11 @@ ONE_HOT = OpDef(
     outputs="output: T",
     types={"TI": (int64, int32, uint8), "T": ALL},
     attrs=OneHotAttrs,
-    doc="""Rows that are `off_value` everywhere but `on_value` at the index; an index outside [0, depth) gives
-    no on_value.
+    doc="""Rows with `on_value` at the given index and `off_value` elsewhere.
 
-    indices: integers, any shape. depth: an int32 scalar, the length of a row. on_value, off_value: scalars of
-    one dtype. output: the shape of indices with a dimension of `depth` put in at `axis`. Errors: depth < 0,
-    axis out of range.""",
+    indices: integers, any shape; a row whose index is outside [0, depth) has no on_value. depth: an int32 scalar, the
+    length of a row. on_value, off_value: scalars of the same dtype. output: the shape of indices with a dimension of
+    size `depth` inserted at `axis`. Errors: depth < 0, or the axis is out of range.""",
     infer=_one_hot_shape,
     host=_host_one_hot,
     lower=_lower_one_hot,
@@ -248,10 +249,11 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Rows of length `depth` with `on_value` (1) at the index and `off_value` (0) elsewhere.
+    """Rows of length `depth` with `on_value` (by default 1) at the index and `off_value` (by default 0) elsewhere.
 
-    indices: integers, any shape; outside [0, depth) a row has no on_value. axis: where the new dimension goes,
-    last by default. dtype: of the values, float32 by default. Errors: the values are not of dtype.
+    indices: integers, any shape; a row whose index is outside [0, depth) has no on_value. axis: the position of the
+    new dimension, by default last. dtype: the dtype of the values, by default float32. Errors: the values do not have
+    this dtype.
     """
     graph = graph_of((indices, depth, on_value, off_value))
     wanted = None if dtype is None else as_dtype(dtype)

@@ -1,8 +1,8 @@
-"""Bands of diagonals of matrices, packed as rows: what later TensorFlow graphs hold for diagonals (Table 1).
+"""Bands of diagonals of matrices, packed as rows, as in late TensorFlow graphs (white paper, Table 1).
 
-Diagonal d holds the elements (i, i + d). A band from k[0] to k[1] is packed with the uppermost diagonal first,
-each at the left or the right of its row as `align` says. Invariant: packing and placing are each other's
-gradient.
+Diagonal d holds the elements (i, i + d). A band from k[0] to k[1] is packed with the uppermost diagonal first; `align`
+states whether each diagonal starts at the left or ends at the right of its row. Invariant: extracting and setting a
+band are each other's gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.types import FIXED_SIZE, Shape, int32, unknown_shape
@@ -30,7 +30,7 @@ _ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 @record
 class AlignAttrs:
-    """`align`: the side of diagonals above the main one, then of those below."""
+    """`align`: the side of the row for diagonals above the main one, then the side for those below."""
 
     align: str = "RIGHT_LEFT"
 
@@ -51,7 +51,7 @@ class _Band:
         return min(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
 
     def offset(self, d: Expr) -> Expr:
-        """Where diagonal d begins in its row."""
+        """The position in its row at which diagonal d begins."""
         length = s.minimum(s.minimum(d, 0) + self.rows, s.sub(self.columns, s.maximum(d, 0)))
         shift = s.sub(self.width, length)
         zero = s.const(0, int32)
@@ -61,7 +61,7 @@ class _Band:
         return s.where(s.gt(d, 0), above, s.where(s.lt(d, 0), below, middle))
 
     def place(self, i: Expr, j: Expr, single: bool) -> tuple[Expr, tuple[Expr, ...]]:
-        """(does the element lie in the band, its place in the packed one)."""
+        """(whether element (i, j) lies in the band, its index in the packed band)."""
         d = j - i
         inside = s.and_(s.ge(d, self.low), s.le(d, self.high))
         near = s.minimum(s.maximum(d, self.low), self.high)
@@ -69,7 +69,7 @@ class _Band:
         return inside, (at,) if single else (s.sub(self.high, near), at)
 
     def packed(self, m: Expr, n: Expr) -> tuple[Expr, Expr, Expr]:
-        """(is it an element of a diagonal, its row, its column) of a place in the packed band."""
+        """For a position in the packed band: (whether it belongs to a diagonal, its row, its column)."""
         d = s.sub(self.high, m)
         k = n - self.offset(d)
         i, j = k - s.minimum(d, 0), k + s.maximum(d, 0)
@@ -88,8 +88,8 @@ def _limits(name: str, k: np.ndarray) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
-def _band(name: str, attrs: Any, k: np.ndarray, rows: int, columns: int, empty: bool = False) -> _Band:
-    """The band of diagonals; `empty` ones need not exist."""
+def _band(name: str, attrs: AlignAttrs, k: np.ndarray, rows: int, columns: int, empty: bool = False) -> _Band:
+    """The band of diagonals k. Raises for diagonals outside the matrix, unless it is `empty`."""
     low, high = _limits(name, k)
     if attrs.align not in _ALIGNS:
         raise InvalidArgumentError(f"{name}: align {attrs.align!r}; needed one of {_ALIGNS}")
@@ -99,7 +99,7 @@ def _band(name: str, attrs: Any, k: np.ndarray, rows: int, columns: int, empty: 
 
 
 def _sizes(name: str, k: np.ndarray, width: int, rows: int, columns: int) -> tuple[int, int]:
-    """Rows and columns; -1 stands for the smallest that fits, and both for a square."""
+    """The numbers of rows and columns; -1 means the smallest that fits, and a square matrix if both are -1."""
     low, high = _limits(name, k)
     fit = width - min(high, 0), width + max(low, 0)
     if rows == -1 and columns == -1:
@@ -125,7 +125,7 @@ _I, _J = s.arg(0, int32), s.arg(1, int32)
 
 
 def _spread(band: _Band, diagonal: np.ndarray, rest: np.ndarray, single: bool) -> np.ndarray:
-    """Matrices with the packed diagonals in the band, and `rest` elsewhere."""
+    """Matrices with the packed diagonals in the band, and the elements of `rest` elsewhere."""
     i, j = _grid(band.rows, band.columns)
     inside, at = band.place(_I, _J, single)
     index: Any = (..., *(_numeric(e, i, j) for e in at))
@@ -144,7 +144,7 @@ def _diag_dims(c: Infer) -> Shape:
 
 
 def _batch(name: str, diagonal: Shape, low: int, high: int) -> tuple[int | None, ...]:
-    """The dimensions before the packed diagonals."""
+    """The leading dimensions of the packed diagonals."""
     dims = diagonal.as_list()
     packed: tuple[int | None, ...] = (None,) if low == high else (high - low + 1, None)
     if len(dims) < len(packed) or not Shape(tuple(dims[-len(packed) :])).is_compatible_with(Shape(packed)):
@@ -169,7 +169,7 @@ def _host_diag(
 
 
 def _matrix(shape: Sequence[int]) -> tuple[int, int]:
-    """The rows and columns of the matrices of a tensor."""
+    """The numbers of rows and columns of the matrices of a tensor of this shape."""
     return shape[-2], shape[-1]
 
 
@@ -199,8 +199,8 @@ MATRIX_DIAG_V3: OpDef = OpDef(
     doc="""Matrices with packed diagonals in a band, and `padding_value` elsewhere.
 
     diagonal: a number type or bool, shape (..., n), or (..., diagonals, n) for a band. k: one diagonal, or the
-    lowest and the highest. num_rows, num_cols: scalars, -1 for the smallest that fits. padding_value: a scalar.
-    output: (..., num_rows, num_cols). Errors: sizes that are too small, diagonals that there are not.""",
+    lowest and the highest one. num_rows, num_cols: scalars, -1 for the smallest that fits. padding_value: a scalar.
+    output: (..., num_rows, num_cols). Errors: a size is too small, or a diagonal does not exist.""",
     infer=_diag_dims,
     host=_host_diag,
     lower=_lower_diag,
@@ -209,8 +209,8 @@ MATRIX_DIAG_V3: OpDef = OpDef(
 )
 
 
-def _packed(name: str, attrs: Any, x: Shape, k: np.ndarray | None) -> Shape:
-    """The shape of the packed band of diagonals of matrices."""
+def _packed(name: str, attrs: AlignAttrs, x: Shape, k: np.ndarray | None) -> Shape:
+    """The static shape of the packed band of diagonals of matrices."""
     if x.dims is None or k is None:
         return unknown_shape
     if len(x.dims) < 2:
@@ -250,11 +250,11 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
     outputs="diagonal: T",
     types={"T": FIXED_SIZE},
     attrs=AlignAttrs,
-    doc="""A band of diagonals of matrices, packed as rows; shorter ones are filled up with `padding_value`.
+    doc="""A band of diagonals of matrices, packed as rows; shorter diagonals are filled up with `padding_value`.
 
-    input: a number type or bool, shape (..., m, n). k: one diagonal, or the lowest and the highest.
-    padding_value: a scalar. diagonal: (..., longest), or (..., diagonals, longest) for a band. Errors:
-    diagonals that there are not.""",
+    input: a number type or bool, shape (..., m, n). k: one diagonal, or the lowest and the highest one.
+    padding_value: a scalar. diagonal: (..., longest), or (..., diagonals, longest) for a band. Errors: a diagonal does
+    not exist.""",
     infer=lambda c: _packed(c.op_name, c.attrs, c.shapes[0], c.value(1)),
     host=_host_part,
     lower=_lower_part,
@@ -263,7 +263,7 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
 )
 
 
-def _check_packed(attrs: Any, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
+def _check_packed(attrs: AlignAttrs, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
     wanted = _packed("MatrixSetDiagV3", attrs, x, k)
     if not wanted.is_compatible_with(diagonal):
         raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}")
@@ -300,11 +300,11 @@ MATRIX_SET_DIAG_V3: OpDef = OpDef(
     outputs="output: T",
     types={"T": FIXED_SIZE},
     attrs=AlignAttrs,
-    doc="""Matrices with other diagonals in a band.
+    doc="""Replaces the diagonals in a band of matrices.
 
-    input: a number type or bool, shape (..., m, n). diagonal: that dtype, packed as `MatrixDiagPartV3` gives
-    it. k: one diagonal, or the lowest and the highest. output: shape of input. Errors: shapes that do not
-    fit.""",
+    input: a number type or bool, shape (..., m, n). diagonal: the same dtype, packed as in the output of
+    `MatrixDiagPartV3`. k: one diagonal, or the lowest and the highest one. output: shape of input. Errors: the shapes
+    do not match.""",
     infer=_set_shape,
     host=_host_set,
     lower=_lower_set,

@@ -1,7 +1,7 @@
 """Einstein summation: products of several tensors with sums over shared axes, as matrix products.
 
-Operands are taken in pairs from the left; axes that nothing later needs are summed first. Invariant: each pair
-costs one (batched) matrix product and at most three transposes.
+Operands are combined in pairs from the left; axes that no later operand or the result needs are summed first.
+Invariant: each pair costs one (batched) matrix product and at most three transposes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
 
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
-    """The sum over products that `equation` names, such as "ij,jk->ik".
+    """The sum of products that `equation` describes, such as "ij,jk->ik".
 
-    inputs: tensors of one dtype and known rank, one per term; a letter names an axis, the same size wherever it
-    stands. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the equation
-    is malformed, repeats a letter in a term, or does not fit the inputs' ranks or sizes.
+    inputs: tensors of the same dtype and of known rank, one per term; each letter denotes an axis, and has the same
+    size wherever it occurs. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the
+    equation is malformed, repeats a letter in a term, or does not match the ranks or sizes of the inputs.
     """
     graph = graph_of(inputs)
     tensors: list[Any] = []
@@ -72,7 +72,7 @@ def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
 
 
 def _without(x: Tensor, labels: str, needed: str) -> tuple[Any, str]:
-    """Summed over the axes that nobody needs."""
+    """x summed over the axes whose labels are not needed, and the remaining labels."""
     gone = [i for i, c in enumerate(labels) if c not in needed]
     if not gone:
         return x, labels
@@ -85,8 +85,8 @@ def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
     return TRANSPOSE(x, np.asarray([labels.index(c) for c in wanted], np.int32))
 
 
-def _pair(a: Any, la: str, b: Any, lb: str, needed: str) -> tuple[Any, str]:
-    """The product of two, summed over what only they share."""
+def _pair(a: Tensor, la: str, b: Tensor, lb: str, needed: str) -> tuple[Any, str]:
+    """The product of two operands, summed over the axes that no other operand or the result needs."""
     shared = [c for c in la if c in lb]
     batch = "".join(c for c in shared if c in needed)
     summed = "".join(c for c in shared if c not in needed)

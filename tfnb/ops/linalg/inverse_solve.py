@@ -1,7 +1,7 @@
 """Inverses, determinants, Cholesky factors and linear equations of stacks of matrices (white paper, Table 1).
 
-LAPACK computes them on the host, through NumPy and SciPy; there is no OpenCL form. Invariant: leading dimensions
-are a stack, each matrix is treated by itself, and a singular one is an error that says so.
+LAPACK computes them on the host, through NumPy and SciPy; there are no OpenCL kernels. Invariant: leading dimensions
+are a stack of independent matrices, and a singular matrix raises an error that says so.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AdjointAttrs:
 
 @record
 class TriangularAttrs:
-    """`lower`: which triangle is read; `adjoint`: use the (conjugate) transpose."""
+    """`lower`: read the lower instead of the upper triangle; `adjoint`: use the (conjugate) transpose."""
 
     lower: bool = True
     adjoint: bool = False
@@ -62,7 +62,7 @@ class TriangularAttrs:
 
 @record
 class LeastSquaresAttrs:
-    """`fast`: by the normal equations; else by an orthogonal decomposition, also for deficient rank."""
+    """`fast`: use the normal equations; otherwise an orthogonal decomposition, which also allows a deficient rank."""
 
     fast: bool = True
 
@@ -71,7 +71,7 @@ class LeastSquaresAttrs:
 
 
 def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]] | None:
-    """(leading shape, (rows, columns)) of input i, None where the rank is unknown. Raises `ShapeError`."""
+    """(leading shape, (rows, columns)) of input i, or None if the rank is unknown. Raises `ShapeError` below rank 2."""
     x = c.shapes[i]
     if x.dims is None:
         return None
@@ -81,7 +81,7 @@ def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]
 
 
 def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
-    """(leading shape, size) of square matrices."""
+    """(leading shape, size) of the square matrices in input i, or None if the rank is unknown."""
     found = matrices(c, i)
     if found is None:
         return None
@@ -96,15 +96,15 @@ def adjoint(x: TensorLike) -> Any:
     return conj(matrix_transpose(x))
 
 
-def product(a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
-    """The product of matrices, of the (conjugate) transposes where asked."""
+def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+    """The product of matrices, or of their (conjugate) transposes where requested."""
     if a.shape.ndims is None or b.shape.ndims is None:
         return BATCH_MAT_MUL(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
     return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
-def scaled_up(x: Any, like: Any) -> Any:
-    """A stack of numbers as a stack of 1 x 1 matrices, to multiply matrices `like`."""
+def scaled_up(x: Tensor, like: Tensor) -> Any:
+    """A stack of numbers, reshaped to 1 x 1 matrices so that it multiplies matrices of the rank of `like`."""
     shape = shape_of(x)
     if isinstance(shape, np.ndarray):
         return RESHAPE(x, np.asarray([*shape, 1, 1], np.int32))
@@ -160,9 +160,10 @@ MATRIX_INVERSE = OpDef(
     outputs="output: T",
     types={"T": NUMBERS},
     attrs=AdjointAttrs,
-    doc=f"""The inverse of each matrix, or of its (conjugate) transpose with `adjoint`; host only.
+    doc=f"""The inverse of each matrix, or of its (conjugate) transpose with `adjoint`; runs on the host.
 
-    input: {DTYPES}, shape (..., m, m). output: its dtype and shape. Errors: not square; a matrix is singular.""",
+    input: {DTYPES}, shape (..., m, m). output: dtype and shape of input. Errors: a matrix is not square or is
+    singular.""",
     infer=_same_square,
     host=_inverse_host,
     grad=_grad_inverse,
@@ -184,9 +185,9 @@ MATRIX_DETERMINANT = OpDef(
     inputs="input: T",
     outputs="output: T",
     types={"T": NUMBERS},
-    doc=f"""The determinant of each matrix; host only.
+    doc=f"""The determinant of each matrix; runs on the host.
 
-    input: {DTYPES}, shape (..., m, m). output: its dtype, shape (...). Errors: not square.""",
+    input: {DTYPES}, shape (..., m, m). output: dtype of input, shape (...). Errors: a matrix is not square.""",
     infer=_leading,
     host=_determinant_host,
     grad=_grad_determinant,
@@ -205,9 +206,9 @@ LOG_MATRIX_DETERMINANT = OpDef(
     inputs="input: T",
     outputs="sign: T, log_abs_determinant: T",
     types={"T": NUMBERS},
-    doc=f"""Sign and logarithm of the absolute value of each matrix's determinant; host only.
+    doc=f"""The sign and the logarithm of the absolute value of each matrix's determinant; runs on the host.
 
-    input: {DTYPES}, shape (..., m, m). Outputs: its dtype, shape (...). Errors: not square.""",
+    input: {DTYPES}, shape (..., m, m). Outputs: dtype of input, shape (...). Errors: a matrix is not square.""",
     infer=lambda c: (_leading(c), _leading(c)),
     host=_log_determinant_host,
     grad=lambda op, dsign, dlog: scaled_up(dlog, op.inputs[0]) * MATRIX_INVERSE(op.inputs[0], adjoint=True),
@@ -222,8 +223,8 @@ def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 
-def _cholesky_gradient(l: Any, dy: Tensor) -> Any:  # noqa: E741
-    """Iain Murray's form: of the half-diagonal lower part of l^T dy, between inverses of l."""
+def _cholesky_gradient(l: Tensor, dy: Tensor) -> Any:  # noqa: E741
+    """Iain Murray's formula: half the diagonal plus the lower part of l^T dy, between two inverses of l."""
     middle = product(l, dy, adjoint_a=True)
     middle = MATRIX_SET_DIAG(middle, 0.5 * MATRIX_DIAG_PART(middle))
     middle = MATRIX_BAND_PART(middle, np.int64(-1), np.int64(0))
@@ -237,10 +238,10 @@ CHOLESKY = OpDef(
     inputs="input: T",
     outputs="output: T",
     types={"T": NUMBERS},
-    doc=f"""The lower triangular L with L L^H = A of each positive definite matrix; host only.
+    doc=f"""The lower triangular L with L L^H = A for each positive definite matrix A; runs on the host.
 
-    input: {DTYPES}, shape (..., m, m); its lower triangle is read. output: its dtype and shape. Errors: not
-    square; not positive definite.""",
+    input: {DTYPES}, shape (..., m, m); its lower triangle is read. output: dtype and shape of input. Errors: a matrix
+    is not square or not positive definite.""",
     infer=_same_square,
     host=_cholesky_host,
     grad=lambda op, dy: _cholesky_gradient(op.outputs[0], dy),
@@ -251,9 +252,10 @@ CHOLESKY_GRAD = OpDef(
     inputs="l: T, grad: T",
     outputs="output: T",
     types={"T": (float32, float64)},
-    doc="""The gradient of a Cholesky factor by its matrix; host only.
+    doc="""The gradient of a Cholesky factor with respect to its matrix; runs on the host.
 
-    l: the factor; grad: the gradient by it; one float type, shape (..., m, m). output: that.""",
+    l: the factor. grad: the gradient of the factor. Both have the same float type and shape (..., m, m), which output
+    has too.""",
     infer=_same_square,
     host=lambda call, l, dy: _host_cholesky_grad(l, dy),  # noqa: E741
     grad=GRADIENT_MISSING,
@@ -309,10 +311,10 @@ MATRIX_SOLVE = OpDef(
     outputs="output: T",
     types={"T": NUMBERS},
     attrs=AdjointAttrs,
-    doc=f"""Solves A X = B, or A^H X = B with `adjoint`, for each matrix; host only.
+    doc=f"""Solves A X = B, or A^H X = B with `adjoint`, for each matrix; runs on the host.
 
-    matrix: {DTYPES}, shape (..., m, m); rhs: (..., m, k). output: (..., m, k). Errors: shapes do not fit; a matrix
-    is singular.""",
+    matrix: {DTYPES}, shape (..., m, m); rhs: (..., m, k). output: (..., m, k). Errors: the shapes do not match, or a
+    matrix is singular.""",
     infer=_solution_shape,
     host=_solve_host,
     grad=_grad_solve,
@@ -348,10 +350,10 @@ MATRIX_TRIANGULAR_SOLVE = OpDef(
     outputs="output: T",
     types={"T": NUMBERS},
     attrs=TriangularAttrs,
-    doc=f"""Solves A X = B, or A^H X = B with `adjoint`, for triangular matrices; host only.
+    doc=f"""Solves A X = B, or A^H X = B with `adjoint`, for triangular matrices; runs on the host.
 
     matrix: {DTYPES}, shape (..., m, m), of which the `lower` or the upper triangle is read; rhs: (..., m, k).
-    output: (..., m, k). Errors: shapes do not fit; a zero on the diagonal.""",
+    output: (..., m, k). Errors: the shapes do not match, or the diagonal contains a zero.""",
     infer=_solution_shape,
     host=_triangular_host,
     grad=_grad_triangular,
@@ -383,8 +385,8 @@ def _least_squares_host(call: HostCall, a: np.ndarray, b: np.ndarray, weight: np
     return _guarded(call, "the equations' rank is deficient", fn)
 
 
-def _grad_least_squares(op: Any, dy: Any) -> tuple[Any, Any, None]:
-    """Of the regularised solution x = (A^T A + w I)^-1 A^T b; for fewer rows than columns, A^T (A A^T + w I)^-1 b."""
+def _grad_least_squares(op: Any, dy: Tensor) -> tuple[Any, Any, None]:
+    """Differentiates (A^T A + w I)^-1 A^T b, or A^T (A A^T + w I)^-1 b for fewer rows than columns."""
     a, b, weight = op.inputs
     x = op.outputs[0]
     dims = a.shape.dims
@@ -415,10 +417,11 @@ MATRIX_SOLVE_LS = OpDef(
     outputs="output: T",
     types={"T": NUMBERS},
     attrs=LeastSquaresAttrs,
-    doc=f"""The X of least |A X - B|^2 + l2_regularizer |X|^2 for each matrix; host only.
+    doc=f"""The X that minimises |A X - B|^2 + l2_regularizer |X|^2 for each matrix; runs on the host.
 
-    matrix: {DTYPES}, shape (..., m, n); rhs: (..., m, k); l2_regularizer: a float64 scalar, without effect unless
-    `fast`. output: (..., n, k); of equal ones the smallest. Errors: shapes do not fit; the rank is deficient.""",
+    matrix: {DTYPES}, shape (..., m, n); rhs: (..., m, k); l2_regularizer: a float64 scalar, used only if `fast`.
+    output: (..., n, k); among several minima the one of least norm. Errors: the shapes do not match, or the rank is
+    deficient.""",
     infer=_least_squares_shape,
     host=_least_squares_host,
     grad=_grad_least_squares,

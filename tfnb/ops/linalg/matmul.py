@@ -1,11 +1,11 @@
 """Products of matrices and of stacks of matrices (white paper, Table 1, matrix operations).
 
-Invariant: transposing is a flag of the product, never a copy; a gradient is again one product with flags.
+Invariant: transposition is a flag of the product and never a copy; each gradient is again one product with flags.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class MatMulAttrs:
 
 @record
 class BatchMatMulAttrs:
-    """`adj_x`, `adj_y`: use the (conjugate) transpose of each of those matrices."""
+    """`adj_x`, `adj_y`: use the (conjugate) transpose of that stack of matrices."""
 
     adj_x: bool = False
     adj_y: bool = False
@@ -54,7 +54,7 @@ def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int
 
 
 def _transposition(k: int | None, rows: int | None, m: int | None, n: int | None) -> str:
-    """Which matrix to transpose so that the product of an (m, k) and a (rows, n) matrix exists, if that helps."""
+    """A hint on which matrix to transpose, or to swap both, so that an (m, k) and a (rows, n) matrix have a product."""
     if n is not None and n == k:
         return "; the second one transposed fits (transpose_b)"
     if m is not None and m == rows:
@@ -85,15 +85,15 @@ def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _host_product(call, a, b, call.attrs.transpose_a, call.attrs.transpose_b)
 
 
-def _grads(times: Any, op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[Any, Any]:
-    """`times(x, y, tx, ty)` multiplies; the inputs of `op` went in with flags ta and tb."""
+def _grads(times: Callable[..., Any], op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[Any, Any]:
+    """`times(x, y, tx, ty)` multiplies; ta and tb are the transposition flags of the inputs of `op`."""
     a, b = op.inputs
     ga = times(b, g, tb, True) if ta else times(g, b, False, not tb)
     gb = times(g, a, True, ta) if tb else times(a, g, not ta, False)
     return ga, gb
 
 
-def _times(x: Any, y: Any, tx: bool, ty: bool) -> Any:
+def _times(x: Any, y: Tensor, tx: bool, ty: bool) -> Any:
     return MAT_MUL(x, y, transpose_a=tx, transpose_b=ty)
 
 
@@ -109,8 +109,8 @@ MAT_MUL = OpDef(
     attrs=MatMulAttrs,
     doc="""The product of two matrices.
 
-    a: shape (m, k), or (k, m) with `transpose_a`. b: shape (k, n), or (n, k) with `transpose_b`; one number
-    type. product: shape (m, n). Errors: not matrices, or their inner dimensions differ.""",
+    a: shape (m, k), or (k, m) with `transpose_a`. b: shape (k, n), or (n, k) with `transpose_b`; the same number
+    type. product: shape (m, n). Errors: an input is not a matrix, or the inner dimensions differ.""",
     infer=_matmul_shape,
     host=_host_matmul,
     opencl=matmul_calls,
@@ -135,6 +135,7 @@ def _batch_shape(c: Infer) -> Shape:
 
 
 def host_batch_product(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The host kernel of BatchMatMul: adjoint matrices are conjugated, then transposed."""
     tx, ty = call.attrs.adj_x, call.attrs.adj_y
     return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
 
@@ -147,8 +148,8 @@ BATCH_MAT_MUL = OpDef(
     attrs=BatchMatMulAttrs,
     doc="""The products of corresponding matrices of two stacks.
 
-    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
-    number type and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not fit.""",
+    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; the same
+    number type and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not match.""",
     infer=_batch_shape,
     host=host_batch_product,
     opencl=matmul_calls,
@@ -171,9 +172,9 @@ def matmul(
 ) -> Any:
     """The product of matrices, or of stacks of matrices of rank > 2.
 
-    a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); one number type. Result: (...,
-    m, n). The sparse flags are hints that change nothing. Errors: shapes or dtypes do not fit; a matrix both
-    transposed and adjoint.
+    a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); the same number type. The result is
+    (..., m, n). The sparse flags are hints without effect. Errors: the shapes or dtypes do not match, or a matrix is
+    both transposed and adjoint.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
@@ -189,15 +190,15 @@ def matmul(
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Any:
-    """The products of corresponding matrices of two stacks: see `BatchMatMul`."""
+    """The products of corresponding matrices of two stacks: see the op BatchMatMul."""
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
     """Multiplies two tensors and sums over pairs of axes.
 
-    axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. Result: the other
-    axes of a, then those of b. Errors: ranks unknown, axes out of range, sizes of a pair differ.
+    axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. The result has the other
+    axes of a, then those of b. Errors: a rank is unknown, an axis is out of range, or the sizes of a pair differ.
     """
     a, b = operands(a, b)
     if a.shape.ndims is None or b.shape.ndims is None:
@@ -223,7 +224,7 @@ def _contracted(axes: TensorLike, rank_a: int, rank_b: int) -> tuple[list[int], 
 
 
 def _as_matrix(x: Any, summed: Sequence[int], last: bool) -> tuple[Any, list[int | None]]:
-    """`x` as a matrix with the summed axes last (or first), and the sizes of its other axes."""
+    """`x` reshaped to a matrix with the summed axes last (or first), and the sizes of its other axes."""
     free = [i for i in range(x.shape.ndims) if i not in summed]
     perm = [*free, *summed] if last else [*summed, *free]
     if perm != sorted(perm):

@@ -1,9 +1,9 @@
-"""Recipe of the matrix product: which entry of `kernels_cl/linalg/matmul.cl` runs, over which groups.
+"""The kernel launches of matrix products: which kernel of `kernels_cl/linalg/matmul.cl` runs, with how many groups.
 
-One build per element type serves all shapes; the recipe only chooses how the product is cut up:
-parts of the rows, parts of the columns and, where the output is too small to occupy the device,
-parts of the depth. Invariant: the parts cover the output exactly and partial sums are combined in a
-fixed order, so a product's bits depend on its shape and the device, never on timing.
+One build per element type serves all shapes; the recipe only decides how the product is divided: into parts of the
+rows, parts of the columns and, where the output is too small to occupy the device, parts of the depth. Invariant: the
+parts cover the output exactly, and partial sums are combined in a fixed order, so the bits of a product depend on its
+shape and the device, never on timing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["matmul_calls", "matmul_product"]
 
 FILE = "linalg/matmul.cl"
 
-# The kernel's element type for each dtype: integers wrap, so a width's unsigned type serves both.
+# The kernel's element type for each dtype: integers wrap around, so one unsigned type per width serves both signs.
 TUNED = {"float32": "float", "float64": "double"}
 NAIVE = TUNED | {
     "int8": "uchar",
@@ -35,26 +35,27 @@ NAIVE = TUNED | {
 }
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
-ADD = 16  # the flag that keeps what the result holds
+ADD = 16  # the flag that adds the product to the existing contents of the result
 
-# The tuned kernel as the recipe sees it: rows of a register tile and bytes of one of its rows; depth
-# and columns of a block; when B is read without packing, and what fits the second-level cache.
+# Sizes of the tuned kernel: the rows of a register tile and the bytes of a tile's row; the depth and columns of a
+# block; the number of rows up to which B is read without packing, and the bytes that fit the second-level cache.
 TILE_ROWS, TILE_BYTES = 6, 64
 DEPTH, COLUMNS = 256, 256
 DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
 
-# Below this, a kernel of its own for what follows a product costs less than compiling another product.
+# The least columns and elements of a product in generated code. For smaller ones, a separate kernel for the following
+# ops costs less than compiling another product.
 PRODUCT_COLUMNS, PRODUCT_SIZE = 16, 1 << 14
-# What one work-item multiplies, and what it transposes before.
+# The most multiplications for one work-item, and the most elements of B that it reads transposed.
 SMALL_WORK, SMALL_TRANSPOSE = 1 << 18, 1 << 12
 
-# Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
-# rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
-# panel; a group; how late other cores join in after a launch. UNEVEN is the part of one group's time
-# by which cores end apart, since they have other work as well.
+# Cycles of one core, fitted to measurements: storing a tile; for one step of depth: packing a panel of rows, packing a
+# panel of columns of a B in the near and in a far cache, reading a panel without packing, the panel of a single row;
+# starting a group; the delay until other cores start after a launch. UNEVEN is the fraction of a group's time by which
+# cores finish at different times, because of other work.
 STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
 GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
-# The start of a sum of partial products where the cores of the step are awake, as in training.
+# Estimated start-up cost of a sum of partial products when the cores are already active, as in training.
 SUM = 10_000.0
 
 
@@ -62,7 +63,8 @@ SUM = 10_000.0
 class _Problem:
     """C[batch, m, n] = op(A) op(B) with inner dimension k and `size` bytes an element.
 
-    swapped: the op's second input is A. scattered: B's parts lie with the cores that wrote them in the step before.
+    swapped: the op's second input is A. scattered: the parts of B are in the caches of the cores that wrote them in the
+    previous step.
     """
 
     batch: int
@@ -76,11 +78,11 @@ class _Problem:
 
 
 def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
-    """Launches for "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
+    """The launches of "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
 
-    a is (..., M, K) or its transpose, b (..., K, N) or its transpose, the result (..., M, N), all
-    of one dtype and equal leading dimensions. No calls if the result is empty; K = 0 gives zeros,
-    then bias and activation. With `add` the product is added to what the result holds.
+    a is (..., M, K) or its transpose, b is (..., K, N) or its transpose, and the result is (..., M, N); all have the
+    same dtype and leading dimensions. An empty result needs no call; K = 0 gives zeros, to which bias and activation
+    are applied. With `add`, the product is added to the contents of the result.
     """
     problem = _problem(site)
     if add:
@@ -96,10 +98,10 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
 
 
 def matmul_product(site: KernelSite) -> Product | None:
-    """The product as generated code can compute it, of float32 on a CPU.
+    """The product in the form that generated code can compute, for float32 on a CPU, or None.
 
-    By tiles: A^T B, the form of a weight's gradient, with a depth (the examples of a batch) that fits one packed block
-    and rows of a vector at least. By one work-item: what the recipe gives to one group.
+    The form by tiles computes A^T B, the gradient of a weight, if its depth (the examples of a batch) fits one packed
+    block and it has at least one vector of rows. The form by one work-item computes what the recipe gives to one group.
     """
     if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
         return None
@@ -133,13 +135,13 @@ def _problem(site: KernelSite) -> _Problem:
     has_bias = site.epilogue.bias is not None
     size = site.inputs[0].dtype.size
     if n == 1:
-        # A column is a row in memory: b^T op(A)^T fills vectors, op(A) b would use one lane of each.
+        # a column is a row in memory: b^T op(A)^T fills vectors, whereas op(A) b would use one lane of each
         return _Problem(batch, 1, m, k, 2 * (not ta) + 8 * has_bias, size, swapped=True)
     return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size, scattered=1 in site.updated)
 
 
 def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
-    """a, b and bias; what is never read points to something that surely has memory."""
+    """The pointers a, b and bias; one that is never read points to some buffer that exists."""
     bias: Arg = BiasIn() if site.epilogue.bias is not None else Out(0)
     if p.k == 0:
         return Out(0), Out(0), bias
@@ -182,7 +184,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
 
 @remembered("divisions of matrix products", 4096)
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
-    """Parts of the rows, of the columns and of the depth with the least estimated time."""
+    """The numbers of parts of the rows, the columns and the depth with the least estimated time."""
     panels = -(-p.n * p.size // TILE_BYTES)
     most = max(1, 4 * units // p.batch)
     depths = [1]
@@ -205,9 +207,9 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
 
 
 def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
-    """One group's time for `rows` rows of C, `panels` tiles of columns and `depth` steps.
+    """The estimated time of one group for `rows` rows of C, `panels` tiles of columns and `depth` steps.
 
-    A tile of fewer than four rows takes the time of four: the latency of its multiply-adds.
+    A tile of fewer than four rows takes as long as one of four, because of the latency of multiply-add.
     """
     steps = panels * depth
     if p.m == 1:
@@ -225,7 +227,7 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
 
 
 def _makespan(groups: int, one: float, units: int) -> float:
-    """When the last of equal groups ends if all units but the first join in WAKE cycles late."""
+    """The time at which the last of equal groups ends, if all units except the first start WAKE cycles late."""
     if units == 1 or groups * one <= WAKE + one:
         return groups * one
     level = (groups * one + (units - 1) * WAKE) / units

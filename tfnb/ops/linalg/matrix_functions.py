@@ -1,7 +1,8 @@
-"""Functions of square matrices: exponential, logarithm, square root, LU factors, and what is made of factors.
+"""Functions of square matrices (exponential, logarithm, square root), LU factors, and functions based on factors.
 
-LAPACK and SciPy compute them on the host. The derivative of f at A in the direction E stands in the corner of f of the
-block matrix [[A, E], [0, A]] (Mathias 1996), so one gradient serves all. Invariant: leading dimensions are a stack.
+LAPACK and SciPy compute them on the host. The derivative of f at A in the direction E is the upper right block of f of
+the block matrix [[A, E], [0, A]] (Mathias 1996), so one gradient function serves all. Invariant: leading dimensions are
+a stack of independent matrices.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tfnb.ops.math.compare import GREATER, SELECT
 from tfnb.ops.math.complex_numbers import real
 from tfnb.ops.math.reduce_functions import reduce_max, reduce_sum
 from tfnb.ops.math.unary import RECIPROCAL, SQRT, SQUARE
-from tfnb.types import COMPLEX, INDEX, Shape, int32, unknown_shape
+from tfnb.types import COMPLEX, INDEX, DType, DTypeLike, Shape, int32, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -43,7 +44,7 @@ def _same(c: Infer) -> Shape:
 
 
 def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
-    """The host kernel: SciPy's function of each matrix, in double precision."""
+    """A host kernel that applies SciPy's function to each matrix in double precision."""
 
     def run(call: HostCall, x: np.ndarray) -> np.ndarray:
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -76,12 +77,12 @@ def _grad(op: Operation, dy: Tensor) -> Any:
 
 
 def _last_size(x: Tensor) -> Any:
-    """The last size of a tensor, as a scalar."""
+    """The size of the last dimension of a tensor, as a scalar."""
     sizes: Any = SHAPE(x, out_type=int32)
     return sizes[-1]
 
 
-def _matrix_function(name: str, host: str, what: str, types: Any = NUMBERS) -> OpDef:
+def _matrix_function(name: str, host: str, what: str, types: tuple[DType, ...] = NUMBERS) -> OpDef:
     return OpDef(
         name,
         inputs="input: T",
@@ -89,8 +90,8 @@ def _matrix_function(name: str, host: str, what: str, types: Any = NUMBERS) -> O
         types={"T": types},
         doc=f"""{what} of each square matrix.
 
-        input: (..., n, n). output: the same shape and dtype. NaN where no such matrix is real, or an element is
-        not finite. Errors: matrices that are not square. Runs on the host.""",
+        input: (..., n, n). output: the same shape and dtype; NaN where the result is not real, or an element is not
+        finite. Errors: a matrix is not square. Runs on the host.""",
         infer=_same,
         host=_function(host),
         grad=_grad,
@@ -121,7 +122,7 @@ def _lu_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _grad_lu(op: Operation, dy: Tensor, _: Tensor) -> Any:
-    """L^-H (strictly lower part of L^H dL + upper part of dU U^H) U^-H, with its rows where the input had them."""
+    """L^-H (strictly lower part of L^H dL + upper part of dU U^H) U^-H, with its rows in the order of the input."""
     packed, order = op.outputs
     low, up = _factors(packed)
     inner = MATRIX_BAND_PART(product(low, _strictly_lower(dy), adjoint_a=True), -1, 0)
@@ -135,21 +136,21 @@ def _strictly_lower(x: Tensor) -> Any:
     return x - MATRIX_BAND_PART(x, 0, -1)
 
 
-def _factors(packed: Any) -> tuple[Any, Any]:
-    """(L with ones on its diagonal, U) of what `Lu` gives."""
+def _factors(packed: Tensor) -> tuple[Any, Any]:
+    """(L with ones on its diagonal, U), from the packed output of `Lu`."""
     low = MATRIX_BAND_PART(packed, -1, 0)
     diagonal = ONES_LIKE(low[..., 0])
     return MATRIX_SET_DIAG(low, diagonal), MATRIX_BAND_PART(packed, 0, -1)
 
 
-def _by_matrix(x: Any, order: Any) -> Any:
-    """The rows of each matrix of x in the order of its row of `order`: a product with permutation matrices."""
+def _by_matrix(x: Tensor, order: Tensor) -> Any:
+    """Permutes the rows of each matrix of x by the corresponding row of `order`, as a product with a permutation."""
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     chosen = one_hot(order, _last_size(order) if n is None else n)
     return product(cast_to(chosen, x.dtype), x)
 
 
-def _rows_back(x: Tensor, order: Any) -> Any:
+def _rows_back(x: Tensor, order: Tensor) -> Any:
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     if order.shape.ndims == 1:
         return GATHER(x, INVERT_PERMUTATION(order))
@@ -163,20 +164,20 @@ LU = OpDef(
     outputs="lu: T, p: output_idx_type",
     types={"T": NUMBERS, "output_idx_type": INDEX},
     defaults={"output_idx_type": int32},
-    doc="""The factors of each square matrix whose rows are put in the order p: input[p] = L U.
+    doc="""The factors of each square matrix whose rows are permuted by p: input[p] = L U.
 
-    input: (..., n, n). lu: the same shape; U in and above the diagonal, L, whose diagonal is 1, below. p: (..., n).
-    Errors: a singular matrix. Runs on the host.""",
+    input: (..., n, n). lu: the same shape; U in and above the diagonal, L (with ones on its diagonal) below. p: (...,
+    n). Errors: a matrix is singular. Runs on the host.""",
     infer=lambda c: (_same(c), Shape((_same(c).dims or ())[:-1]) if _same(c).dims is not None else unknown_shape),
     host=_lu_host,
     grad=_grad_lu,
 )
 
 
-# ---- functions -----------------------------------------------------------------------------------
+# ---- public functions ----------------------------------------------------------------------------
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: TensorLike) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
@@ -184,29 +185,31 @@ def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def expm(input: Any, name: str | None = None) -> Any:
-    """The exponential of each square matrix: see `MatrixExponential`."""
+def expm(input: TensorLike, name: str | None = None) -> Any:
+    """The exponential of each square matrix: see the op MatrixExponential."""
     return MATRIX_EXPONENTIAL(_tensor(input), name=name)
 
 
-def logm(input: Any, name: str | None = None) -> Any:
-    """The principal logarithm of each square complex matrix: see `MatrixLogarithm`."""
+def logm(input: TensorLike, name: str | None = None) -> Any:
+    """The principal logarithm of each square complex matrix: see the op MatrixLogarithm."""
     return MATRIX_LOGARITHM(_tensor(input), name=name)
 
 
-def sqrtm(input: Any, name: str | None = None) -> Any:
-    """The principal square root of each square matrix: see `MatrixSquareRoot`."""
+def sqrtm(input: TensorLike, name: str | None = None) -> Any:
+    """The principal square root of each square matrix: see the op MatrixSquareRoot."""
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
-def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Any, Any]:
-    """(packed factors, order of the rows) of each square matrix: see `Lu`."""
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Any, Any]:
+    """(packed factors, permutation of the rows) of each square matrix: see the op Lu."""
     packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
     return packed, order
 
 
-def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None) -> Any:
-    """x with A x = rhs, given what `lu` gives of A: (..., n, k)."""
+def lu_solve(
+    lower_upper: TensorLike, perm: TensorLike, rhs: Any, validate_args: bool = False, name: str | None = None
+) -> Any:
+    """The solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A."""
     low, up = _factors(_tensor(lower_upper))
     order = _tensor(perm)
     rhs = _tensor(rhs)
@@ -215,14 +218,18 @@ def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False,
     return MATRIX_TRIANGULAR_SOLVE(up, y, lower=False, adjoint=False, name=name)
 
 
-def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
-    """The matrix of which `lu` gave these factors and this order."""
+def lu_reconstruct(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
+    """The matrix from the factors and the permutation that `lu` returned for it."""
     low, up = _factors(_tensor(lower_upper))
     return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
 
 
-def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Any:
-    """The inverse of the matrix of which `lu` gave these factors and this order."""
+def lu_matrix_inverse(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
+    """The inverse of a matrix from the factors and the permutation that `lu` returned for it."""
     packed = _tensor(lower_upper)
     ones = MATRIX_SET_DIAG(ZEROS_LIKE(packed), ONES_LIKE(packed[..., 0]))
     return lu_solve(packed, perm, ones, validate_args, name)
@@ -230,23 +237,23 @@ def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = 
 
 def matvec(
     a: Any,
-    b: Any,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of each matrix of a with a vector of b: (..., m, n) and (..., n) to (..., m)."""
+    """The product of each matrix of a (..., m, n) and the corresponding vector of b (..., n), of shape (..., m)."""
     a = _tensor(a)
     column = a.graph.to_tensor(b, a.dtype)[..., None]
     return IDENTITY(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)[..., 0], name=name)
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
-    """The pseudo-inverse of each matrix: (..., m, n) to (..., n, m).
+def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
+    """The pseudo-inverse (..., n, m) of each matrix (..., m, n).
 
-    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest count as 0.
+    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest one count as 0.
     """
     a = _tensor(a)
     s, u, v = SVD(a, compute_uv=True, full_matrices=False)
@@ -261,8 +268,8 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     return IDENTITY(product(v * cast_to(inverse, v.dtype)[..., None, :], u, adjoint_b=True), name=name)
 
 
-def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
-    """How many singular values of each matrix are above `tol` (by default eps max(m, n) times the largest): int32."""
+def matrix_rank(a: Any, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
+    """The number (int32) of singular values above `tol`, by default eps max(m, n) times the largest singular value."""
     a = _tensor(a)
     s = _real(SVD(a, compute_uv=False, full_matrices=False)[0])
     if tol is None:
@@ -277,14 +284,14 @@ def norm(
     tensor: TensorLike,
     ord: Any = "euclidean",
     axis: Any = None,
-    keepdims: Any = None,
+    keepdims: bool | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The norm of vectors along `axis`, of matrices along a pair of axes, or, by default, of all elements together.
+    """The norm of vectors along `axis`, of matrices along a pair of axes, or by default of all elements together.
 
-    ord: "euclidean"; of vectors 1, 2, infinity or another positive number; of matrices "fro", 1 (the largest sum of a
-    column), 2 (the largest singular value) or infinity (the largest sum of a row). Errors: another order.
+    ord: "euclidean"; for vectors also 1, 2, infinity or another positive number; for matrices also "fro", 1 (largest
+    sum of a column), 2 (the largest singular value) or infinity (the largest sum of a row). Errors: another order.
     """
     x = graph_of((tensor, axis)).to_tensor(tensor)
     keep = bool(keep_dims if keepdims is None else keepdims)
@@ -307,7 +314,7 @@ def norm(
         return reduce_sum(size**ord, axis, keepdims=keep) ** (1.0 / ord)
 
 
-def _matrix_norm(x: Tensor, ord: Any, row: int, column: int, keep: bool) -> Any:
+def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool) -> Any:
     if ord == 2:
         rank = x.shape.ndims
         if rank is None:
@@ -325,9 +332,9 @@ def _matrix_norm(x: Tensor, ord: Any, row: int, column: int, keep: bool) -> Any:
 
 
 def normalize(
-    tensor: Any, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
+    tensor: TensorLike, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """(tensor / its norm, the norm) along `axis`: see `norm`."""
+    """(tensor / its norm, the norm), with the norm taken along `axis`: see `norm`."""
     tensor = _tensor(tensor)
     length = norm(tensor, ord=ord, axis=axis, keepdims=True)
     return IDENTITY(tensor / length, name=name), length

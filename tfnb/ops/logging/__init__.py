@@ -1,4 +1,4 @@
-"""What a running step says: printing, assertions, checks of numbers, summaries."""
+"""Output and checks of a running step: printing, assertions, checks of numbers, summaries."""
 
 FAMILIES = (
     "assertions",

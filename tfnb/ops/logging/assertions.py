@@ -1,7 +1,8 @@
 """Assertions about tensors: relations, signs, ranks, types.
 
-What the static shape or constant values tell is checked when the graph is built; the rest becomes an Assert op that a
-step must be made to run, by `tf.control_dependencies`. Invariant: an assertion that cannot hold never builds.
+Conditions that follow from static shapes or constant values are checked when the graph is built. The others become an
+Assert op, which a step runs through `tf.control_dependencies`. Invariant: an assertion that is known to fail raises
+when the graph is built.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from tfnb.ops.math.compare import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUA
 from tfnb.ops.math.reduce import ALL_OF
 from tfnb.ops.math.reduce_sum import all_axes
 from tfnb.ops.nn.losses import scope
-from tfnb.types import as_dtype, int32
+from tfnb.types import DTypeLike, as_dtype, int32
 
 __all__ = ["API", "OPS", "assert_less", "assert_non_negative"]
 
 
-def _require(condition: Any, texts: Sequence[Any], data: Any, summarize: int | None, graph: Any) -> Any:
-    """An Assert of a bool tensor, all of whose elements must be true; fails now where constants tell."""
+def _require(
+    condition: Tensor, texts: Sequence[Any], data: Sequence[Any] | None, summarize: int | None, graph: Any
+) -> Any:
+    """An Assert that all elements of a bool tensor are true; raises at once if constants show that one is not."""
     known = constant_value(condition)
     holds = None if known is None else bool(np.all(known))
     if holds is False:
@@ -42,9 +45,9 @@ def _require(condition: Any, texts: Sequence[Any], data: Any, summarize: int | N
 
 def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     def check(
-        x: Any,
-        y: Any,
-        data: Any = None,
+        x: TensorLike,
+        y: TensorLike,
+        data: Sequence[Any] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -63,18 +66,17 @@ def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
             )
 
     check.__name__ = check.__qualname__ = function
-    check.__doc__ = f"""An operation that fails unless x {sign} y for all elements; they broadcast.
+    check.__doc__ = f"""An operation that fails unless x {sign} y for all elements, with broadcasting.
 
-    data: a list of tensors that the error shows (x and y by default), `summarize` elements of each; message: its
-    first words.
-    Raises `InvalidArgumentError` at once when constants tell that it cannot hold."""
+    data: a list of tensors to show in the error (by default x and y), with `summarize` elements of each. message: the
+    first words of the error. Raises `InvalidArgumentError` at once when constants show that the condition fails."""
     return check
 
 
 def _sign(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     def check(
-        x: Any,
-        data: Any = None,
+        x: TensorLike,
+        data: Sequence[Any] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -86,15 +88,15 @@ def _sign(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
             return _require(op(a, zero), [first, f"x ({a.name}) =", a], data, summarize, a.graph)
 
     check.__name__ = check.__qualname__ = function
-    check.__doc__ = f"""An operation that fails unless x {sign} 0 for all elements; arguments as `assert_equal`'s."""
+    check.__doc__ = f"""An operation that fails unless x {sign} 0 for all elements; arguments as in `assert_equal`."""
     return check
 
 
 def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]) -> Callable[..., Any]:
     def check(
         x: Tensor,
-        rank: Any,
-        data: Any = None,
+        rank: TensorLike,
+        data: Sequence[Any] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -115,12 +117,12 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
     check.__name__ = check.__qualname__ = function
     check.__doc__ = f"""An operation that fails unless the rank of x is {sign} `rank`.
 
-    Raises `ShapeError` at once when the rank is known and is not."""
+    Raises `ShapeError` at once when the rank is known and the condition fails."""
     return check
 
 
-def assert_type(tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
-    """Raises `DTypeError` at once unless the tensor has that dtype; else gives an operation that does nothing."""
+def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
+    """Raises `DTypeError` at once unless the tensor has that dtype; otherwise returns an operation without effect."""
     t = graph_of((tensor,)).to_tensor(tensor)
     wanted = as_dtype(tf_type)
     if t.dtype is not wanted:
@@ -129,7 +131,7 @@ def assert_type(tensor: TensorLike, tf_type: Any, message: str | None = None, na
 
 
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Raises `DTypeError` at once unless x has an integer dtype; else gives an operation that does nothing."""
+    """Raises `DTypeError` at once unless x has an integer dtype; otherwise returns an operation without effect."""
     t = graph_of((x,)).to_tensor(x)
     if not t.dtype.is_integer:
         raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be an integer type".strip(), t.op)
@@ -137,14 +139,14 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
 
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """Is it a tensor of numbers?"""
+    """True if the tensor has a number type."""
     dtype = getattr(tensor, "dtype", None)
     return (
         hasattr(tensor, "graph") and dtype is not None and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
     )
 
 
-def _ordered(x: Any, op: OpDef, name: str) -> Any:
+def _ordered(x: TensorLike, op: OpDef, name: str) -> Any:
     with scope(None, name, x):
         t = graph_of((x,)).to_tensor(x)
         flat = RESHAPE(t, np.asarray([-1], np.int32))
@@ -152,12 +154,12 @@ def _ordered(x: Any, op: OpDef, name: str) -> Any:
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
-    """A scalar bool: is each element of x, in row-major order, at least as large as the one before it?"""
+    """A scalar bool: true if each element of x, in row-major order, is at least as large as the one before it."""
     return _ordered(x, GREATER_EQUAL, name or "is_non_decreasing")
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
-    """A scalar bool: is each element of x, in row-major order, larger than the one before it?"""
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
+    """A scalar bool: true if each element of x, in row-major order, is larger than the one before it."""
     return _ordered(x, GREATER, name or "is_strictly_increasing")
 
 

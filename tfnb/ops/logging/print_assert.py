@@ -1,7 +1,7 @@
 """Printing, assertions and checks of numbers while a step runs (white paper, section 6 "Debugging").
 
-All run on the host and are stateful, so no pass folds or merges them. Invariant: an error carries the checked values
-and the node, so the user sees which of them was wrong and where it was made.
+All run on the host and are stateful, so no pass folds or merges them. Invariant: an error contains the checked values
+and the node, so the user sees which value was wrong and where its node was created.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "assert_that", "su
 
 @dataclass(frozen=True, eq=False)
 class PrintAttrs:
-    """`message`: printed first; `first_n`: only so many times (-1: always); `summarize`: elements per tensor.
+    """`message`: printed first; `first_n`: the number of times to print (-1: always); `summarize`: elements per tensor.
 
-    `turns` counts the prints of the op.
+    `turns` counts how often the op has printed.
     """
 
     message: str = ""
@@ -41,14 +41,14 @@ class PrintAttrs:
 
 @record
 class AssertAttrs:
-    """`summarize`: how many elements of each tensor the error shows."""
+    """`summarize`: the number of elements of each tensor that the error shows."""
 
     summarize: int = 3
 
 
 @record
 class CheckAttrs:
-    """`message`: what the error says first."""
+    """`message`: the beginning of the error's text."""
 
     message: str = ""
 
@@ -66,7 +66,7 @@ def _element(x: Any) -> str:
 
 
 def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
-    """The first `left` elements with a bracket around each inner row, and how many may still follow."""
+    """The text of the first `left` elements, with brackets around inner rows, and how many more may be shown."""
     if x.ndim == 1:
         shown = " ".join(_element(v) for v in x[:left])
         return shown + ("..." if x.size > left and not outer else ""), left - min(left, x.size)
@@ -80,7 +80,7 @@ def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
 
 
 def summary(x: np.ndarray, summarize: int) -> str:
-    """The first elements of an array in brackets, as TensorFlow prints them: `[[1 2][3...]...]`."""
+    """The first elements of an array in brackets, in TensorFlow's format: `[[1 2][3...]...]`."""
     limit = x.size if summarize < 0 else min(summarize, x.size)
     text = _nested(x.reshape(-1) if x.ndim == 0 else x, limit)[0] if limit else ""
     if x.size <= limit:
@@ -131,11 +131,10 @@ PRINT = OpDef(
     "Print",
     "input: T, data: [U]",
     "output: T",
-    """Gives `input` on and prints `message` and the first `summarize` elements of each tensor in `data` to stderr.
+    """Returns `input`, and prints `message` and the first `summarize` elements of each tensor in `data` to stderr.
 
     input: any dtype and shape, which output has. data: tensors of any dtypes. Only the first `first_n` runs print,
-    unless
-    it is negative.""",
+    unless it is negative.""",
     types={"T": ALL, "U": ALL},
     attrs=PrintAttrs,
     infer=unchanged,
@@ -163,9 +162,9 @@ CHECK_NUMERICS = OpDef(
     "CheckNumerics",
     "tensor: T",
     "output: T",
-    """Gives `tensor` on, or fails with `InvalidArgumentError` when it holds a NaN or an infinity.
+    """Returns `tensor`, or fails with `InvalidArgumentError` when it contains a NaN or an infinity.
 
-    tensor: a float type, any shape. `message` begins the error.""",
+    tensor: a float type, any shape. The text of the error begins with `message`.""",
     types={"T": FLOATS},
     attrs=CheckAttrs,
     infer=unchanged,
@@ -177,16 +176,16 @@ CHECK_NUMERICS = OpDef(
 
 
 def print_(
-    input_: Any,
+    input_: TensorLike,
     data: Sequence[Any],
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Gives `input_` on; each time it is computed, `message` and `data` are printed to stderr.
+    """Returns `input_`; each time it is computed, `message` and `data` are printed to stderr.
 
-    data: a list of tensors. first_n: print only the first so many times. summarize: elements printed per tensor (3).
+    data: a list of tensors. first_n: how many times to print. summarize: elements printed per tensor (by default 3).
     """
     return PRINT(
         input_,
@@ -198,11 +197,13 @@ def print_(
     )
 
 
-def assert_that(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Any:
+def assert_that(
+    condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Any:
     """An operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
 
-    condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor (3). Let other ops depend on
-    it by `tf.control_dependencies`.
+    condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor, by default 3. Make other
+    ops depend on it by `tf.control_dependencies`.
     """
     graph = graph_of((condition, data))
     with graph.as_default():
@@ -216,7 +217,7 @@ def assert_that(condition: Any, data: Sequence[Any], summarize: int | None = Non
 
 
 def verify_tensor_all_finite(t: TensorLike, msg: str, name: str | None = None) -> Any:
-    """Gives `t` on, or fails with `msg` when it holds a NaN or an infinity."""
+    """Returns `t`, or fails with the message `msg` when it contains a NaN or an infinity."""
     return CHECK_NUMERICS(t, message=msg, name=name)
 
 

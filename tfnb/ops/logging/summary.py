@@ -1,7 +1,7 @@
-"""Summary ops: tensors become serialized `Summary` messages for event files (white paper, section 9.1).
+"""Summary ops, which turn tensors into serialized `Summary` messages for event files (white paper, section 9.1).
 
-They run on the host; a training loop fetches the string and hands it to a `tf.summary.FileWriter`.
-Invariant: what they put out is what TensorFlow's ops of the same names put out, message by message.
+They run on the host; a training loop fetches the string and passes it to a `tf.summary.FileWriter`. Invariant: each op
+produces the same message as TensorFlow's op of that name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _at_least_one(name: str, value: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ImageAttrs:
-    """`max_images`: at most so many of the batch; `bad_color`: uint8 RGBA of pixels that are no numbers."""
+    """`max_images`: the largest number of images per batch; `bad_color`: uint8 RGBA for pixels that are not finite."""
 
     max_images: int = 3
     bad_color: np.ndarray = field(default_factory=_red)
@@ -53,7 +53,7 @@ class ImageAttrs:
 
 @record
 class AudioAttrs:
-    """`sample_rate`: in hertz; `max_outputs`: at most so many of the batch."""
+    """`sample_rate`: in hertz; `max_outputs`: the largest number of clips per batch."""
 
     sample_rate: float
     max_outputs: int = 3
@@ -64,7 +64,7 @@ class AudioAttrs:
 
 @record
 class AudioV2Attrs:
-    """`max_outputs`: at most so many of the batch."""
+    """`max_outputs`: the largest number of clips per batch."""
 
     max_outputs: int = 3
 
@@ -74,7 +74,7 @@ class AudioV2Attrs:
 
 @record
 class TensorSummaryAttrs:
-    """`description`: a JSON SummaryDescription; `labels`, `display_name`: kept with the node."""
+    """`description`: a JSON SummaryDescription; `labels`, `display_name`: stored with the node."""
 
     description: str = ""
     labels: tuple[str, ...] = ()
@@ -132,8 +132,8 @@ IMAGE_SUMMARY = OpDef(
     "summary: string",
     """A Summary with at most `max_images` PNG images, tagged tag/image (max_images 1) or tag/image/0, /1, ...
 
-    tensor: [batch, height, width, channels] with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8 is taken as it is;
-    floats are scaled image by image: so that the largest becomes 255 if none is negative, else so that 0 becomes 128.
+    tensor: [batch, height, width, channels] with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8 is used unchanged;
+    floats are scaled for each image: so that the largest becomes 255 if none is negative, else so that 0 becomes 128.
     Pixels with NaN or infinities get `bad_color`. Errors: InvalidArgumentError for other shapes.""",
     types={"T": (float32, uint8, float16, float64)},
     attrs=ImageAttrs,
@@ -142,11 +142,11 @@ IMAGE_SUMMARY = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-_AUDIO = """A Summary with at most `max_outputs` sounds (16-bit WAV).
+_AUDIO = """A Summary with at most `max_outputs` audio clips (16-bit WAV).
 
     Their tags are tag/audio (max_outputs 1) or tag/audio/0, /1, ...
 
-    tensor: float32 [batch, frames] or [batch, frames, channels] from -1 to 1; what lies outside is clipped.
+    tensor: float32 [batch, frames] or [batch, frames, channels] from -1 to 1; other values are clipped.
     `sample_rate`: in hertz. Errors: InvalidArgumentError for other shapes, or a rate that is not positive."""
 
 AUDIO_SUMMARY = OpDef(
@@ -189,8 +189,8 @@ TENSOR_SUMMARY_V2 = OpDef(
     "summary: string",
     """A Summary with a whole tensor of any shape and dtype.
 
-    serialized_summary_metadata: a scalar, a SummaryMetadata that says which plugin shows it. Errors:
-    InvalidArgumentError when that is no such message.""",
+    serialized_summary_metadata: a scalar, a SummaryMetadata that names the plugin that displays it. Errors:
+    InvalidArgumentError when it is not such a message.""",
     types={"T": ALL},
     infer=_tagged(),
     host=kernels.tensor_summary_v2,
@@ -201,9 +201,9 @@ MERGE_SUMMARY = OpDef(
     "MergeSummary",
     "inputs: N*string",
     "summary: string",
-    """One Summary with the values of all `inputs`, which are Summaries of any shape.
+    """One Summary with the values of all `inputs`, which are serialized Summaries of any shape.
 
-    Errors: InvalidArgumentError when a tag occurs twice, or an input is no Summary.""",
+    Errors: InvalidArgumentError when a tag occurs twice, or an input is not a Summary.""",
     infer=lambda c: scalar,
     host=kernels.merge_summary,
     grad=NOT_DIFFERENTIABLE,

@@ -1,7 +1,8 @@
-"""Host kernels of the summary ops: values become serialized `Summary` messages (white paper, section 9.1).
+"""Host kernels of the summary ops, which convert values to serialized `Summary` messages (white paper, section 9.1).
 
-Histograms have TensorFlow's buckets (each limit 1.1 times the one before), images are PNG, sound is 16-bit WAV, so that
-TensorBoard shows our files as it shows TensorFlow's. Invariant: bad values raise, and no message is half made.
+Histograms have TensorFlow's buckets (each limit is 1.1 times the previous one), images are PNG, sound is 16-bit WAV, so
+that TensorBoard displays tfnb's files like TensorFlow's. Invariant: invalid values raise an error, and no incomplete
+message is produced.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 _IMAGE_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-_DARK = 1e-6  # images whose largest value is below are black, not amplified noise
+_DARK = 1e-6  # images whose largest value is below this are black instead of amplified noise
 
 
 def _finished(summary: Any) -> np.ndarray:
@@ -46,6 +47,7 @@ def _tag(call: HostCall, tag: np.ndarray) -> str:
 
 
 def scalar_summary(call: HostCall, tags: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The host kernel of ScalarSummary; see the op."""
     if tags.shape != values.shape:
         raise InvalidArgumentError(f"tags and values are not the same shape: {tags.shape}, {values.shape}", call.op)
     summary = proto("summary").Summary()
@@ -68,17 +70,18 @@ def _limits() -> np.ndarray:
 
 
 def _runs(counts: np.ndarray) -> np.ndarray:
-    """Which buckets are told: those that hold something, and the last of each run of empty ones."""
+    """The buckets to store: those that are not empty, and the last one of each run of empty buckets."""
     full = counts > 0
     return np.flatnonzero(full | np.append(full[1:], True))
 
 
 def _total(values: np.ndarray) -> float:
-    """The sum, one after the other as TensorFlow adds."""
+    """The sum, added one after the other as in TensorFlow."""
     return float(np.cumsum(values)[-1]) if values.size else 0.0
 
 
 def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The host kernel of HistogramSummary; see the op."""
     name = _tag(call, tag)
     flat = values.reshape(-1).astype(np.float64)
     if not np.isfinite(flat).all():
@@ -87,7 +90,7 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
     limits = _limits()
     places = np.minimum(np.searchsorted(limits, flat, side="right"), limits.size - 1)
     counts = np.bincount(places, minlength=limits.size)
-    told = _runs(counts) if flat.size else np.array([limits.size - 1])
+    kept = _runs(counts) if flat.size else np.array([limits.size - 1])
     largest = sys.float_info.max
     summary = proto("summary").Summary()
     summary.value.add(tag=name).histo.CopyFrom(
@@ -97,8 +100,8 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
             num=flat.size,
             sum=_total(flat),
             sum_squares=_total(np.square(flat)),
-            bucket_limit=limits[told].tolist(),
-            bucket=counts[told].astype(np.float64).tolist(),
+            bucket_limit=limits[kept].tolist(),
+            bucket=counts[kept].astype(np.float64).tolist(),
         )
     )
     return _finished(summary)
@@ -113,9 +116,7 @@ def _media_tags(name: str, kind: str, count: int, limit: int) -> Iterator[tuple[
 
 
 def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
-    """Floats scaled to 0..255: from 0 when none is negative, else around 127; pixels that are no numbers get
-    `bad_color`.
-    """
+    """Floats scaled to 0..255: from 0 if none is negative, else around 127; non-finite pixels get `bad_color`."""
     good = np.isfinite(image).all(axis=2)
     values = image[good].astype(np.float32)
     found = np.broadcast_to(bad_color[: image.shape[2]], image.shape).copy()
@@ -141,6 +142,7 @@ def _png(image: np.ndarray) -> bytes:
 
 
 def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.ndarray:
+    """The host kernel of ImageSummary; see the op."""
     name = _tag(call, tag)
     if tensor.ndim != 4 or tensor.shape[3] not in _IMAGE_MODES:
         raise InvalidArgumentError(
@@ -163,7 +165,7 @@ def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.nda
 
 
 def _wav(sound: np.ndarray, rate: int) -> bytes:
-    """[frames, channels] in -1..1 as 16-bit samples."""
+    """[frames, channels] in -1..1 as a WAV file of 16-bit samples."""
     scaled = sound.astype(np.float64) * 32768.0
     rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
     samples = np.clip(rounded, -32768, 32767).astype("<i2")
@@ -179,6 +181,7 @@ def _wav(sound: np.ndarray, rate: int) -> bytes:
 def audio_summary(
     call: HostCall, tag: np.ndarray, tensor: np.ndarray, sample_rate: np.ndarray | None = None
 ) -> np.ndarray:
+    """The host kernel of AudioSummary and AudioSummaryV2; see the ops."""
     name = _tag(call, tag)
     rate = float(call.attrs.sample_rate if sample_rate is None else sample_rate)
     if tensor.ndim not in (2, 3):
@@ -220,12 +223,14 @@ def _tensor_proto(array: np.ndarray) -> Any:
 
 
 def tensor_summary(call: HostCall, tensor: np.ndarray) -> np.ndarray:
+    """The host kernel of TensorSummary; see the op."""
     summary = proto("summary").Summary()
     summary.value.add(node_name=call.op.name, tensor=_tensor_proto(tensor))
     return _finished(summary)
 
 
 def tensor_summary_v2(call: HostCall, tag: np.ndarray, tensor: np.ndarray, metadata: np.ndarray) -> np.ndarray:
+    """The host kernel of TensorSummaryV2; see the op."""
     summary = proto("summary").Summary()
     value = summary.value.add(tag=_tag(call, tag), tensor=_tensor_proto(tensor))
     value.metadata.SetInParent()
@@ -245,6 +250,7 @@ def _parsed(message: Any, data: bytes) -> bool:
 
 
 def merge_summary(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
+    """The host kernel of MergeSummary; see the op."""
     summary, seen = proto("summary").Summary(), set()
     for array in inputs:
         for data in array.reshape(-1):

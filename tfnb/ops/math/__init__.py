@@ -1,4 +1,4 @@
-"""Elementwise arithmetic, comparisons, reductions, running sums, segments, counts and Fourier transforms."""
+"""Elementwise arithmetic, comparisons, reductions, cumulative sums, segment sums, counting and Fourier transforms."""
 
 FAMILIES = (
     "binary",

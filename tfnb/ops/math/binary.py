@@ -1,7 +1,7 @@
-"""Elementwise arithmetic of two tensors that broadcast together, and the sum of many (white paper, Table 1).
+"""Elementwise arithmetic on two tensors that broadcast together, and the sum of many tensors (white paper, Table 1).
 
-Invariant: both operands have one dtype, which is the result's; a gradient is summed back to its operand's
-shape. Dividing integers by zero gives 0.
+Invariant: both operands and the result have one dtype; the gradient of an operand is summed to the operand's shape.
+The quotient of an integer and zero is 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from typing import Any
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    Infer,
+    NoAttrs,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast
@@ -31,6 +40,7 @@ from tfnb.types import (
     NUMBERS,
     REALS,
     DType,
+    DTypeLike,
     Shape,
     as_dtype,
     float32,
@@ -69,7 +79,7 @@ _TYPE_WORDS = {
 
 
 def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
-    """A gradient function from `fn(op, dy, x, y)`, which gives both gradients in the broadcast shape."""
+    """Makes a gradient function from `fn(op, dy, x, y)`, which returns both gradients in the broadcast shape."""
 
     def grad(op: Operation, dy: Tensor) -> Any:
         x, y = op.inputs
@@ -82,7 +92,7 @@ def _binary(
     name: str,
     formula: str,
     fn: Callable[[Expr, Expr], Expr],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     types: tuple[DType, ...] = REALS,
     inputs: str = "x: T, y: T",
@@ -95,8 +105,8 @@ def _binary(
         types={"T": types},
         doc=f"""Elementwise z = {formula}, broadcasting.
 
-        {first}, {second}: {_TYPE_WORDS[types]}, shapes that broadcast together. z: that dtype, the broadcast
-        shape. Errors: the dtypes differ, the shapes do not fit.""",
+        {first}, {second}: {_TYPE_WORDS[types]}; their shapes must broadcast together. z: the same dtype, the
+        broadcast shape. Errors: the dtypes differ, or the shapes do not broadcast.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=holomorphic(grad) if callable(grad) else grad,
@@ -110,15 +120,15 @@ def _grad_quotient(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any
 
 def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
     positive = x > 0
-    safe = SELECT(positive, x, ONES_LIKE(x))  # no NaN from the logarithm of what is not positive
+    safe = SELECT(positive, x, ONES_LIKE(x))  # avoids log(x) = NaN where x is not positive
     log_x = SELECT(positive, LOG(safe), ZEROS_LIKE(x))
     return dy * y * POW(x, y - 1), dy * op.y * log_x
 
 
 def _chosen(condition: Any) -> Callable[..., tuple[Any, Any]]:
-    """The gradient goes to the operand that was taken; to the first one of equals."""
+    """The gradient function of a minimum or maximum: the selected operand gets it, the first one if both are equal."""
 
-    def grads(op: Operation, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def grads(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
         first, zeros = condition(x, y), ZEROS_LIKE(dy)
         return SELECT(first, dy, zeros), SELECT(first, zeros, dy)
 
@@ -142,7 +152,7 @@ def _div_no_nan(x: Expr, y: Expr) -> Expr:
 
 ADD = _binary(
     "Add",
-    "x + y; strings one behind the other",
+    "x + y; strings are concatenated",
     s.add,
     _both(lambda op, dy, x, y: (dy, dy)),
     "add",
@@ -224,7 +234,7 @@ def _merged(c: Infer) -> Shape:
     return out
 
 
-def _add_all(attrs: Any, *xs: Expr) -> Expr:
+def _add_all(attrs: NoAttrs, *xs: Expr) -> Expr:
     total = xs[0]
     for x in xs[1:]:
         total = s.add(total, x)
@@ -238,8 +248,8 @@ ADD_N = OpDef(
     types={"T": NUMBERS},
     doc="""The elementwise sum of tensors of one shape, without broadcasting.
 
-    inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes
-    differ.""",
+    inputs: at least one tensor; all have the same number type and shape. sum: that dtype and shape. Errors: the
+    shapes differ.""",
     infer=_merged,
     scalar=_add_all,
     grad=lambda op, dy: (dy,) * len(op.inputs),
@@ -247,7 +257,7 @@ ADD_N = OpDef(
 
 
 def operands(x: Any, y: Any) -> tuple[Any, Any]:
-    """Both as tensors of one dtype: that of the operand which is a tensor already, else the first's."""
+    """x and y as tensors of one dtype: that of the operand which already is a tensor, otherwise that of x."""
     graph = graph_of((x, y))
     if is_tensor_like(y) and not is_tensor_like(x):
         y = graph.to_tensor(y)
@@ -263,8 +273,9 @@ def _true_type(dtype: DType) -> DType:
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y elementwise as Python's `/`: integers are converted first, 8 and 16 bits to float32, wider to
-    float64.
+    """The true quotient x / y elementwise, as Python's `/`.
+
+    Integers are converted first: 8 and 16 bits to float32, wider ones to float64. x, y: shapes that broadcast.
     """
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
@@ -273,21 +284,21 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y elementwise as `/` of Python 2: integers give the quotient rounded down, floats the true one."""
+def div(x: Any, y: TensorLike, name: str | None = None) -> Any:
+    """x / y elementwise as Python 2's `/`: the quotient rounded down for integers, the true quotient for floats."""
     x, y = operands(x, y)
     return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
 
 
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
-    """x / y elementwise, rounded down to a whole number (of the operands' dtype)."""
+    """x / y elementwise, rounded down to a whole number; the result has the dtype of the operands."""
     return FLOOR_DIV(x, y, name=name)
 
 
 def add_n(inputs: TensorLike, name: str | None = None) -> Any:
     """The elementwise sum of a list of tensors of one shape and dtype.
 
-    Errors: the list is empty; shapes or dtypes differ.
+    Raises an error when the list is empty or when shapes or dtypes differ.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if not items:
@@ -298,9 +309,9 @@ def add_n(inputs: TensorLike, name: str | None = None) -> Any:
 
 
 def accumulate_n(
-    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: Any = None, name: str | None = None
+    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
-    """The elementwise sum of a list of tensors; `shape` and `tensor_dtype` say what they are, if given."""
+    """The elementwise sum of a list of tensors. If `shape` or `tensor_dtype` is given, the tensors must match it."""
     total = add_n(inputs, name)
     if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
         raise DTypeError(f"accumulate_n: the tensors are {total.dtype.name}, tensor_dtype is {tensor_dtype}", total.op)
@@ -317,8 +328,8 @@ ACCUMULATE_N_V2 = OpDef(
     attrs=ShapeAttrs,
     doc="""The elementwise sum of tensors of one shape, as `AddN`.
 
-    inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes
-    differ.""",
+    inputs: at least one tensor; all have the same number type and shape. sum: that dtype and shape. Errors: the
+    shapes differ.""",
     infer=ADD_N.infer,
     scalar=ADD_N.scalar,
     grad=lambda op, dy: (dy,) * len(op.inputs),

@@ -1,7 +1,7 @@
-"""Arithmetic on bits: and, or, shifts, counts, and the same bits as another type.
+"""Operations on bits: and, or, exclusive or, shifts, counts of set bits, and reading the bits as another type.
 
-Invariant: integers are two's complement; shifting by more than the type's bits is shifting by all but one, as
-in TensorFlow.
+Invariant: integers are in two's complement; a shift by at least the number of bits of the type acts as a shift by
+that number less one, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, NoAttrs, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
 from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, uint8, uint16, uint32, uint64
 
 __all__ = ["BITCAST", "INVERT", "OPS"]
 
-_STORED = tuple(t for t in NUMBERS if not (t.is_floating and t.size == 2))  # as what they are computed in
+_STORED = tuple(t for t in NUMBERS if not (t.is_floating and t.size == 2))  # types stored as they are computed
 _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 
@@ -32,7 +32,7 @@ def _bitwise(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], api: str
         types={"T": INTS},
         doc=f"""Elementwise z = {formula}, broadcasting.
 
-        x, y: one integer type, shapes that broadcast together. z: that dtype, the broadcast shape.""",
+        x, y: the same integer type; their shapes must broadcast together. z: that dtype, the broadcast shape.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=NOT_DIFFERENTIABLE,
@@ -41,7 +41,7 @@ def _bitwise(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], api: str
 
 
 def _by(y: Expr) -> Expr:
-    """A number of bits to shift by: 0 to one less than the type has."""
+    """The number of bits to shift by: y, limited to the range from 0 to the width of its type less one."""
     return s.minimum(s.maximum(y, 0), y.dtype.size * 8 - 1)
 
 
@@ -61,7 +61,7 @@ INVERT = OpDef(
     inputs="x: T",
     outputs="y: T",
     types={"T": INTS},
-    doc="""Every bit turned over, elementwise: -x - 1 for signed numbers.
+    doc="""Inverts every bit, elementwise: -x - 1 for signed numbers.
 
     x: an integer type, any shape. y: dtype and shape of x.""",
     infer=unchanged,
@@ -72,14 +72,14 @@ INVERT = OpDef(
 
 
 def _bits_of(x: Expr) -> Expr:
-    """How many bits of a uint32 are set: sums of neighbours, pairwise."""
+    """The number of set bits of a uint32, computed by adding neighbouring groups of bits in pairs."""
     x = x - s.bitand(s.shr(x, 1), 0x55555555)
     x = s.bitand(x, 0x33333333) + s.bitand(s.shr(x, 2), 0x33333333)
     x = s.bitand(x + s.shr(x, 4), 0x0F0F0F0F)
     return s.shr(x * 0x01010101, 24)
 
 
-def _population(attrs: Any, x: Expr) -> Expr:
+def _population(attrs: NoAttrs, x: Expr) -> Expr:
     bits = s.bitcast(x, _UNSIGNED[x.dtype.size])
     if x.dtype.size < 8:
         return s.cast(_bits_of(s.cast(bits, uint32)), uint8)
@@ -92,7 +92,7 @@ POPULATION_COUNT = OpDef(
     inputs="x: T",
     outputs="y: uint8",
     types={"T": INTS},
-    doc="""How many bits are set, elementwise.
+    doc="""The number of set bits of each element.
 
     x: an integer type, any shape. y: uint8, the shape of x.""",
     infer=unchanged,
@@ -123,7 +123,7 @@ def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 
 def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    """Through unsigned integers of the sizes."""
+    """One element of the output. The bits are split or joined as unsigned integers of the two element sizes."""
     source, wanted = site.inputs[0].dtype, site.outputs[0].dtype
     have, want = _UNSIGNED[source.size], _UNSIGNED[wanted.size]
     if have.size == want.size:
@@ -143,11 +143,12 @@ BITCAST = OpDef(
     inputs="input: T",
     outputs="output: type",
     types=dict.fromkeys(("T", "type"), (*_STORED, *QUANTIZED)),
-    doc="""The same bits read as another type.
+    doc="""Reads the bits of a tensor as another type.
 
-    input: a number type, but for 16-bit floats. output: dtype `type`; the shape of input, with a last dimension
-    more when the type is smaller, and without the last (which must hold one number's parts) when it is larger.
-    Errors: it does not. Complex and quantised numbers run on the host.""",
+    input: a number type other than the 16-bit floats. output: dtype `type`. The output has the shape of input, with
+    an additional last dimension when the type is smaller, and without the last dimension (which must hold the parts of
+    one number) when it is larger. Errors: the last dimension has another size. Complex and quantised numbers run on
+    the host.""",
     infer=_cast_shape,
     host=_host_cast,
     lower=_lower_cast,

@@ -1,6 +1,6 @@
 """Conversion between element types (white paper, section 2: elements have one of a set of types).
 
-Invariant: a conversion truncates and wraps as C's does; to bool it asks "not zero".
+Invariant: a conversion to integers truncates and wraps around as in C; a conversion to bool tests for "not zero".
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ __all__ = ["API", "CAST", "OPS", "alike_indices", "cast", "cast_to"]
 
 @record
 class CastAttrs:
-    """`Truncate`: floats lose the bits that a smaller type cannot hold, instead of being rounded to the nearest."""
+    """`Truncate`: floats lose the bits that a smaller type cannot hold, instead of being rounded to the nearest one."""
 
     Truncate: bool = False
 
 
-_MANTISSA = {float16: 10, bfloat16: 7, float32: 23, float64: 52, complex64: 23, complex128: 52}  # bits
-_WORD = {float16: uint16, bfloat16: uint16, float32: uint32, float64: uint64}  # of their bits
+_MANTISSA = {float16: 10, bfloat16: 7, float32: 23, float64: 52, complex64: 23, complex128: 52}  # number of bits
+_WORD = {float16: uint16, bfloat16: uint16, float32: uint32, float64: uint64}  # the unsigned type of the same size
 
 
-def _excess(attrs: Any, have: DType, wanted: DType) -> int:
-    """How many low bits of the mantissa are cut off. As in TensorFlow, bfloat16 is rounded to from all but float32."""
+def _excess(attrs: CastAttrs, have: DType, wanted: DType) -> int:
+    """The number of low mantissa bits to cut off. As in TensorFlow, only float32 is truncated to bfloat16."""
     if not attrs.Truncate or (wanted is bfloat16 and have is not float32):
         return 0
     return max(_MANTISSA.get(have, 0) - _MANTISSA.get(wanted, 64), 0)
@@ -68,7 +68,7 @@ def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
         if x.dtype.kind == "c" and not wanted.is_complex:
             x = x.real
         if excess:
-            parts = np.ascontiguousarray(x).view(x.real.dtype)  # of a complex number two
+            parts = np.ascontiguousarray(x).view(x.real.dtype)  # a complex number has two parts
             word = np.dtype(f"u{parts.itemsize}")
             cut = (parts.view(word) >> excess << excess).view(parts.dtype)
             x = np.where(np.isnan(parts), parts, cut).view(x.dtype).reshape(x.shape)
@@ -101,9 +101,9 @@ CAST = OpDef(
     attrs=CastAttrs,
     doc="""Converts the elements to another dtype.
 
-    x: any number or bool, any shape. y: dtype `DstT`, shape of x. Floats become integers by dropping the
-    fraction, out of range the result is undefined; numbers become bool by asking "not zero"; bool becomes 0 or
-    1. Floats are rounded to the nearest of a smaller type; with `Truncate` the bits that it lacks are cut off.""",
+    x: any number type or bool, any shape. y: dtype `DstT`, the shape of x. Floats become integers by dropping the
+    fraction; the result is undefined when it is out of range. Numbers become bool by the test "not zero", and bool
+    becomes 0 or 1. Floats are rounded to the nearest value of a smaller type, or truncated if `Truncate` is set.""",
     infer=unchanged,
     host=_host_cast,
     lower=_lower_cast,
@@ -112,13 +112,13 @@ CAST = OpDef(
 )
 
 
-def cast_to(x: Any, dtype: DType) -> Any:
-    """Tensor `x` as `dtype`; itself when it is that already."""
+def cast_to(x: Tensor, dtype: DType) -> Any:
+    """The tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
     return x if x.dtype is dtype else CAST(x, DstT=dtype)
 
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """Converts `x` (tensor or value) to `dtype`; a tensor of that dtype is returned as it is."""
+    """Converts `x` (a tensor or a value) to `dtype`; a tensor that already has this dtype is returned unchanged."""
     t = graph_of((x,)).to_tensor(x)
     wanted = as_dtype(dtype)
     if t.dtype is wanted and not t.spec.ref:
@@ -139,7 +139,7 @@ OPS: tuple[OpDef, ...] = (CAST,)
 
 
 def alike_indices(indices: Sequence[Any]) -> list[Any]:
-    """Tensors of indices in one dtype: int64 where some are int32 and others int64."""
+    """The indices as tensors of one dtype: int64 where some of them are int32 and others int64."""
     if len({t.dtype for t in indices}) == 1:
         return list(indices)
     return [cast_to(t, int64) for t in indices]

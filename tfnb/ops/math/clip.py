@@ -1,6 +1,6 @@
-"""Keeping values and gradients within bounds: compositions of the catalogue's ops.
+"""Clipping of values and gradients to bounds, composed of other ops of the catalogue.
 
-Invariant: clipping by a norm keeps the direction; what is within the bound already comes out unchanged.
+Invariant: clipping by a norm keeps the direction; values that are within the bound are returned unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.opdef import Infer, NoAttrs, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -39,14 +39,16 @@ __all__ = [
 
 
 def _alike(clipped: Any, values: Tensor, what: str) -> Any:
-    """`clipped`, if a bound has not given it another shape than that of `values`."""
+    """Returns `clipped`. Raises an error if a bound has broadcast it to another shape than that of `values`."""
     if not clipped.shape.is_compatible_with(values.shape):
         raise ShapeError(f"{what}: the bounds would make shape {clipped.shape} of shape {values.shape}")
     return clipped
 
 
-def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Elementwise: t, but at least clip_value_min and at most clip_value_max (scalars, or of t's shape)."""
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
+    """Elementwise max(clip_value_min, min(t, clip_value_max)); the bounds are scalars or have the shape of t."""
     graph = graph_of((t, clip_value_min, clip_value_max))
     with graph.name_scope(name or "clip_by_value"):
         if isinstance(t, IndexedSlices):
@@ -56,9 +58,10 @@ def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name:
         return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min), values, "clip_by_value")
 
 
-def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, name: str | None = None) -> Any:
-    """t, scaled down where needed so that its 2-norm along `axes` (all of them together by default) is at most
-    clip_norm.
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
+    """Scales t down, where needed, so that its 2-norm along `axes` is at most clip_norm.
+
+    By default the norm is taken over all elements. The result has the dtype and shape of t.
     """
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_norm"):
@@ -71,8 +74,8 @@ def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, 
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
 
 
-def clip_by_average_norm(t: TensorLike, clip_norm: Any, name: str | None = None) -> Any:
-    """t, scaled down if needed so that its 2-norm divided by its number of elements is at most clip_norm."""
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
+    """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm."""
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_average_norm"):
         x = graph.to_tensor(t)
@@ -87,9 +90,9 @@ def _dense(t: Tensor) -> Any:
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
-    """The 2-norm of all elements of all tensors: sqrt(sum over t of l2norm(t)^2). None in the list is left out.
+    """The 2-norm over all elements of all tensors: sqrt(sum over t of l2norm(t)^2). Entries that are None are skipped.
 
-    Errors: a single tensor instead of a list; nothing in the list.
+    Raises an error for a single tensor instead of a list, and for a list without tensors.
     """
     if not isinstance(t_list, (list, tuple)):
         raise DTypeError("global_norm takes a list of tensors")
@@ -106,11 +109,12 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
 
 
 def clip_by_global_norm(
-    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
-    """The tensors, all scaled by clip_norm / max(norm, clip_norm), and the norm.
+    """Scales all tensors by clip_norm / max(norm, clip_norm), and returns (the list of scaled tensors, the norm).
 
-    norm: `use_norm`, or the global norm of the list. None stays None. Errors: as `global_norm`.
+    norm: `use_norm` if given, otherwise the global norm of the list. Entries that are None stay None. Raises the
+    errors of `global_norm`.
     """
     if not isinstance(t_list, (list, tuple)):
         raise DTypeError("clip_by_global_norm takes a list of tensors")
@@ -120,12 +124,12 @@ def clip_by_global_norm(
         norm = graph.to_tensor(norm)
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else norm.dtype)
         scale = bound * MINIMUM(1.0 / norm, ONES_LIKE(bound) / bound)
-        scale = scale + (norm - norm)  # NaN if the norm is not finite, so that it shows
+        scale = scale + (norm - norm)  # becomes NaN if the norm is not finite, so that the error is visible
         clipped = [_scaled(t, scale) for t in t_list]
     return clipped, norm
 
 
-def _scaled(t: Any, scale: Any) -> Any:
+def _scaled(t: Tensor, scale: Tensor) -> Any:
     if t is None:
         return None
     if isinstance(t, IndexedSlices):
@@ -134,7 +138,7 @@ def _scaled(t: Any, scale: Any) -> Any:
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """Converts to `dtype`; values beyond its range become its smallest or largest number."""
+    """Converts to `dtype`; values outside its range become its smallest or largest number."""
     t, wanted = graph_of((value,)).to_tensor(value), as_dtype(dtype)
     low, high = _range_inside(t.dtype, wanted)
     with t.graph.name_scope(name or "saturate_cast"):
@@ -158,8 +162,8 @@ def _grad_clip(op: Operation, dy: Tensor) -> Any:
     return inside, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
 
 
-def _clip(attrs: Any, t: Expr, low: Expr, high: Expr) -> Expr:
-    """A limit that is NaN is none, as TensorFlow compares."""
+def _clip(attrs: NoAttrs, t: Expr, low: Expr, high: Expr) -> Expr:
+    """max(low, min(t, high)), as an expression. A bound that is NaN has no effect, as in TensorFlow."""
     lowered = s.where(t > high, high, t)
     return s.where(lowered < low, low, lowered)
 
@@ -177,10 +181,10 @@ CLIP_BY_VALUE = OpDef(
     inputs="t: T, clip_value_min: T, clip_value_max: T",
     outputs="output: T",
     types={"T": REALS},
-    doc="""Elementwise: t, but at least clip_value_min and at most clip_value_max.
+    doc="""Elementwise max(clip_value_min, min(t, clip_value_max)).
 
-    t: a number type. clip_value_min, clip_value_max: scalars, or of the shape of t. output: dtype and shape of
-    t. Errors: limits of another shape.""",
+    t: a number type. clip_value_min, clip_value_max: scalars, or tensors of the shape of t. output: dtype and shape
+    of t. Errors: bounds of another shape.""",
     infer=_clip_shape,
     scalar=_clip,
     grad=_grad_clip,

@@ -1,7 +1,7 @@
-"""Comparisons, logic, and choosing between values by a condition.
+"""Comparisons, logic, and selection of values by a condition.
 
-Invariant: comparing with NaN is false, but for `NotEqual`; comparisons have no gradient, choices pass it to
-what they chose.
+Invariant: every comparison with NaN except `NotEqual` is false. Comparisons have no gradient; a selection passes the
+gradient to the values that it selected.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _comparison(
         types={"T": types},
         doc=f"""Elementwise `x {sign} y`, broadcasting.
 
-        x, y: one dtype, shapes that broadcast together. z: bool, the broadcast shape. Errors: the shapes do not
-        fit.""",
+        x, y: the same dtype; their shapes must broadcast together. z: bool, the broadcast shape. Errors: the shapes
+        do not broadcast.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=NOT_DIFFERENTIABLE,
@@ -78,8 +78,8 @@ def _logical(name: str, word: str, fn: Callable[[Expr, Expr], Expr], api: str) -
         outputs="z: bool",
         doc=f"""Elementwise `x {word} y` of truth values, broadcasting.
 
-        x, y: bool, shapes that broadcast together. z: bool, the broadcast shape. Errors: the shapes do not
-        fit.""",
+        x, y: bool; their shapes must broadcast together. z: bool, the broadcast shape. Errors: the shapes do not
+        broadcast.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=NOT_DIFFERENTIABLE,
@@ -102,7 +102,7 @@ LOGICAL_NOT = OpDef(
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Any:
-    """Elementwise "either, not both" of two bool tensors, broadcasting."""
+    """Exclusive or of two bool tensors, elementwise with broadcasting."""
     z = NOT_EQUAL(x, y, name=name)
     if not z.op.inputs[0].dtype.is_bool:
         raise InvalidArgumentError(f"logical_xor takes bool, got {z.op.inputs[0].dtype.name}")
@@ -150,10 +150,10 @@ SELECT = OpDef(
     inputs="condition: bool, t: T, e: T",
     outputs="output: T",
     types={"T": ALL},
-    doc="""Takes elements of `t` where the condition holds and of `e` where not.
+    doc="""Selects elements of `t` where the condition is true, and elements of `e` where it is false.
 
-    condition: bool, of the shape of t, or a scalar, or a vector that chooses whole rows. t, e: one dtype and
-    shape. output: dtype and shape of t. Errors: the shapes do not fit.""",
+    condition: bool; it has the shape of t, or is a scalar, or is a vector that selects whole rows. t, e: the same
+    dtype and shape. output: dtype and shape of t. Errors: the shapes do not match.""",
     infer=_selected,
     host=_host_select,
     lower=_lower_select,

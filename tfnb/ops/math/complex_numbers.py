@@ -1,7 +1,7 @@
-"""Complex numbers: their making, their parts, and the conjugate (white paper, Table 1, element-wise operations).
+"""Complex numbers: construction, real and imaginary parts, and the conjugate (white paper, Table 1).
 
-Complex tensors live on the host: OpenCL has no complex type. Invariant: gradients are TensorFlow's, the conjugate of
-the derivative, so that a descent along them falls.
+Complex tensors stay on the host, since OpenCL has no complex type. Invariant: as in TensorFlow, a gradient is the
+conjugate of the derivative, so that a step against the gradient reduces a real loss.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, unchanged
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.types import COMPLEX, DType, complex64, complex128, float32, float64
@@ -30,12 +30,12 @@ _FLOATS = (float32, float64)
 
 
 def holomorphic(grad: Grad) -> Grad:
-    """The gradient of a complex differentiable op from that of its real form.
+    """Makes the gradient function of a complex differentiable op from the gradient function of its real form.
 
-    TensorFlow multiplies by the conjugate of the derivative: dy conj(f') = conj(conj(dy) f').
+    TensorFlow multiplies by the conjugate of the derivative f': dy conj(f') = conj(conj(dy) f').
     """
 
-    def wrapped(op: Operation, *dys: Any) -> Any:
+    def wrapped(op: Operation, *dys: Tensor | None) -> Any:
         if not any(dy is not None and dy.dtype in _HALF for dy in dys):
             return grad(op, *dys)
         found = grad(op, *(None if dy is None else conj(dy) for dy in dys))
@@ -55,7 +55,7 @@ def _part(opdef: OpDef, z: Tensor, name: str | None = None) -> Any:
     return opdef(z, Tout=_HALF[z.dtype], name=name)
 
 
-def _whole(real: Any, imag: Any, name: str | None = None) -> Any:
+def _whole(real: Tensor, imag: Tensor, name: str | None = None) -> Any:
     return COMPLEX_OF(real, imag, Tout=_WHOLE[real.dtype], name=name)
 
 
@@ -70,9 +70,9 @@ COMPLEX_OF = OpDef(
     inputs="real: T, imag: T",
     outputs="out: Tout",
     types={"T": _FLOATS, "Tout": COMPLEX},
-    doc="""real + i imag, elementwise, broadcasting; host only.
+    doc="""real + i imag, elementwise with broadcasting; runs on the host.
 
-    real, imag: float32 or float64, shapes that broadcast. out: complex64 or complex128, the broadcast shape.""",
+    real, imag: float32 or float64; their shapes must broadcast. out: complex64 or complex128, the broadcast shape.""",
     infer=broadcast,
     host=_host_complex,
     grad=_grad_complex,
@@ -97,9 +97,9 @@ def _of_complex(
         inputs=f"{z}: T",
         outputs=f"{y}: Tout",
         types={"T": COMPLEX, "Tout": _FLOATS},
-        doc=f"""{formula}, elementwise; host only.
+        doc=f"""{formula}, elementwise; runs on the host.
 
-        {z}: complex64 or complex128, any shape. {y}: float32 or float64, that shape.""",
+        {z}: complex64 or complex128, any shape. {y}: float32 or float64, the same shape.""",
         infer=unchanged,
         host=kernel,
         grad=grad,
@@ -130,9 +130,9 @@ CONJ: OpDef = OpDef(
     inputs="input: T",
     outputs="output: T",
     types={"T": COMPLEX},
-    doc="""The complex conjugate, elementwise; host only.
+    doc="""The complex conjugate, elementwise; runs on the host.
 
-    input: complex64 or complex128, any shape. output: that dtype and shape.""",
+    input: complex64 or complex128, any shape. output: dtype and shape of input.""",
     infer=unchanged,
     host=lambda call, z: np.conj(z),
     grad=lambda op, dy: CONJ(dy),
@@ -140,7 +140,7 @@ CONJ: OpDef = OpDef(
 
 
 def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
-    """real + i imag: see `Complex`. Raises `DTypeError` unless both are float32 or both float64."""
+    """real + i imag as a complex tensor. Raises `DTypeError` unless both are float32 or both are float64."""
     real = _tensor(real)
     imag = real.graph.to_tensor(imag, real.dtype)
     if real.dtype not in _WHOLE or imag.dtype is not real.dtype:
@@ -148,43 +148,43 @@ def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
     return _whole(real, imag, name)
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: TensorLike) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
-def real(input: Any, name: str | None = None) -> Any:
-    """The real part; a real tensor as it is."""
+def real(input: TensorLike, name: str | None = None) -> Any:
+    """The real part of each element. A real tensor is returned unchanged."""
     z = _tensor(input)
     return _part(REAL, z, name) if z.dtype in _HALF else z
 
 
-def imag(input: Any, name: str | None = None) -> Any:
-    """The imaginary part; zeros for a real tensor."""
+def imag(input: TensorLike, name: str | None = None) -> Any:
+    """The imaginary part of each element: zeros for a real tensor."""
     z = _tensor(input)
     return _part(IMAG, z, name) if z.dtype in _HALF else ZEROS_LIKE(z, name=name)
 
 
-def conj(x: Any, name: str | None = None) -> Any:
-    """The complex conjugate; a real tensor as it is."""
+def conj(x: TensorLike, name: str | None = None) -> Any:
+    """The complex conjugate of each element. A real tensor is returned unchanged."""
     z = _tensor(x)
     return CONJ(z, name=name) if z.dtype in _HALF else z
 
 
-def angle(input: Any, name: str | None = None) -> Any:
-    """The argument of complex numbers, in radians; 0 for a real tensor's non-negative elements, pi for others."""
+def angle(input: TensorLike, name: str | None = None) -> Any:
+    """The argument of each element in radians. For a real tensor it is 0 where an element is >= 0, pi elsewhere."""
     z = _tensor(input)
     if z.dtype not in _HALF:
         z = _whole(z, ZEROS_LIKE(z))
     return _part(ANGLE, z, name)
 
 
-def complex_abs(x: Any, name: str | None = None) -> Any:
-    """The absolute value of complex numbers: see `ComplexAbs`."""
+def complex_abs(x: TensorLike, name: str | None = None) -> Any:
+    """The absolute value of each complex number, as a real tensor of the same shape."""
     return _part(COMPLEX_ABS, _tensor(x), name)
 
 
 def is_complex(dtype: DType) -> bool:
-    """Is it complex64 or complex128?"""
+    """True if `dtype` is complex64 or complex128."""
     return dtype in _HALF
 
 

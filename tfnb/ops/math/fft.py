@@ -1,6 +1,6 @@
-"""Discrete Fourier transforms over the last one, two or three dimensions (host only: SciPy's).
+"""Discrete Fourier transforms over the last one, two or three dimensions, computed on the host by SciPy.
 
-Invariant: a transform and its inverse undo each other; the gradient of one is the other, scaled by the number of
+Invariant: the inverse transform undoes the transform; the gradient of each is the other one, scaled by the number of
 points.
 """
 
@@ -16,7 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import shape_of
@@ -39,7 +39,7 @@ from tfnb.types import (
 
 __all__ = ["API", "OPS"]
 
-_LARGE = 1 << 16  # points that are worth a second thread
+_LARGE = 1 << 16  # the number of points from which a second thread pays
 
 
 def _at_least(c: Infer, rank: int) -> Shape:
@@ -50,7 +50,7 @@ def _at_least(c: Infer, rank: int) -> Shape:
 
 
 def _points(x: Tensor, rank: int) -> Any:
-    """The number of points of one transform, as a scalar of x's dtype."""
+    """The number of points of one transform, as a scalar of the dtype of x."""
     sizes = shape_of(x)[-rank:]
     if not isinstance(sizes, Tensor):
         return np.prod(sizes).astype(x.dtype.np)
@@ -58,7 +58,7 @@ def _points(x: Tensor, rank: int) -> Any:
 
 
 def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> np.ndarray:
-    """A transform in the precision of x, large ones on all cores."""
+    """Runs SciPy's transform `name` in the precision of x; large transforms use all cores."""
     fft = library("scipy.fft", "scipy", "a Fourier transform")
     workers = -1 if x.size >= _LARGE else 1
     return np.asarray(getattr(fft, name)(x, axes=axes, workers=workers, **options))
@@ -69,15 +69,15 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     axes = tuple(range(-rank, 0))
     over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
 
-    def made(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
+    def define(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
         return OpDef(
             name,
             inputs="input: Tcomplex",
             outputs="output: Tcomplex",
             types={"Tcomplex": COMPLEX},
-            doc=f"""{formula} over the {over}; host only.
+            doc=f"""{formula} over the {over}; runs on the host.
 
-            input: complex64 or complex128, rank >= {rank}. output: its dtype and shape.""",
+            input: complex64 or complex128, rank >= {rank}. output: dtype and shape of input.""",
             infer=lambda c: _at_least(c, rank),
             host=lambda call, x: _scipy(fn, x, axes) if x.size else x,
             grad=grad,
@@ -90,8 +90,8 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     def grad_inverse(op: Operation, dy: Tensor) -> Any:
         return forward(dy) / _points(dy, rank)
 
-    forward = made(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
-    inverse = made(f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse)
+    forward = define(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
+    inverse = define(f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse)
     return forward, inverse
 
 
@@ -115,7 +115,7 @@ def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
 
 
 def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
-    """Cut or padded with zeros to `sizes` in the last dimensions."""
+    """x, cut or padded with zeros so that its last dimensions have the given sizes."""
     kept: Any = (..., *(slice(0, n) for n in sizes))
     x = x[kept]
     if x.shape[-len(sizes) :] == sizes:
@@ -161,10 +161,10 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         outputs="output: Tcomplex",
         types=_REAL_TYPES,
         defaults=_REAL_DEFAULTS,
-        doc=f"""The Fourier transform of real numbers over the {over}: its non-redundant half; host only.
+        doc=f"""The Fourier transform of real numbers over the {over}, without its redundant half; runs on the host.
 
-        input: float32 or float64, rank >= {rank}, cut or padded with zeros to `fft_length`, int32 of
-        shape ({rank},). output: complex of that width, fft_length // 2 + 1 in the last dimension.""",
+        input: float32 or float64, rank >= {rank}; it is cut or padded with zeros to `fft_length`, an int32 tensor of
+        shape ({rank},). output: the complex type of the same precision; its last dimension is fft_length // 2 + 1.""",
         infer=_real_shape(rank, True),
         host=forward,
         grad=lambda op, dy: _grad_rfft(op, dy, rank),
@@ -176,9 +176,9 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         outputs="output: Treal",
         types=_REAL_TYPES,
         defaults=_REAL_DEFAULTS,
-        doc=f"""Real numbers from the non-redundant half of their Fourier transform over the {over}; host only.
+        doc=f"""The real numbers whose Fourier transform over the {over} has the given half; runs on the host.
 
-        input: complex64 or complex128, rank >= {rank}; `fft_length`: int32 of shape ({rank},), the sizes of the
+        input: complex64 or complex128, rank >= {rank}. `fft_length`: int32 of shape ({rank},), the sizes of the
         result. output: float32 or float64.""",
         infer=_real_shape(rank, False),
         host=inverse,
@@ -189,7 +189,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
 
 
 def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
-    """The transform's adjoint: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
+    """The gradient is the adjoint of the transform: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
     x, sizes = op.inputs[0], [op.inputs[1][k] for k in range(rank)]
     full = _resized(dy, sizes)
     back = REAL(_INVERSE[rank](full) * cast_to(math.prod(sizes[1:], start=sizes[0]), full.dtype), Tout=x.dtype)
@@ -197,7 +197,7 @@ def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
 
 
 def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
-    """Terms that stand for two conjugates, all but the first and for even N the middle one, count twice."""
+    """Terms that stand for two conjugates count twice: all but the first and, for even N, the middle one."""
     x, length = op.inputs
     sizes = [length[k] for k in range(rank)]
     n = sizes[-1]
@@ -209,13 +209,13 @@ def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
     return _resized(g, _last_sizes(x, rank)), None
 
 
-def _last_sizes(x: Any, rank: int) -> list[Any]:
+def _last_sizes(x: Tensor, rank: int) -> list[Any]:
     sizes = shape_of(x)
     return [sizes[k] for k in range(-rank, 0)]
 
 
-def _resized(x: Any, sizes: list[Any]) -> Any:
-    """Cut or padded with zeros to `sizes` in the last dimensions."""
+def _resized(x: Tensor, sizes: list[Any]) -> Any:
+    """x, cut or padded with zeros so that its last dimensions have the given sizes."""
     for axis, size in enumerate(sizes, -len(sizes)):
         x = _resized_along(x, size, axis)
     return x
@@ -261,7 +261,7 @@ _PARTNER = {float32: complex64, float64: complex128, complex64: float32, complex
 def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
     missing = "Treal" if inverse else "Tcomplex"
 
-    def transform(input_tensor: Tensor, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(input_tensor: Tensor, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
         x = graph_of([input_tensor]).to_tensor(input_tensor)
         if fft_length is None:
             fft_length = _default_length(x, rank, inverse)

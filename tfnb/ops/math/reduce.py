@@ -1,7 +1,7 @@
-"""Reductions: product, extremes, mean, logic, positions of extremes.
+"""Reductions: product, minimum, maximum, mean, logical and/or, and positions of the smallest or largest element.
 
-`Sum` is in `reduce_sum`. Invariant: axes are input 1 (or the `dimension` of ArgMax), and a reduction over no
-elements gives the neutral element, NaN for a mean.
+`Sum` is in `reduce_sum`. Invariant: the axes are input 1 (`dimension` of ArgMax and ArgMin). A reduction over no
+elements gives the neutral element, and a mean over no elements is NaN.
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef, ReduceSpec
+from tfnb.ir.opdef import (
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    LowerSite,
+    NotDifferentiable,
+    OpDef,
+    ReduceSpec,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape
@@ -41,9 +51,9 @@ __all__ = ["ALL_OF", "ANY_OF", "ARG_MAX", "ARG_MIN", "L2_LOSS", "MAX", "MEAN", "
 
 _REDUCTION_DOC = """{what}
 
-    input: {types}. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of input,
-    its shape without those axes, or with size 1 there if `keep_dims`. Over no elements: {empty}. Errors: an
-    axis is out of range, or named twice."""
+    input: {types}. reduction_indices: a scalar or vector of axes (negative: counted from the end). output: dtype of
+    input; its shape without those axes, or with size 1 there if `keep_dims`. The result over no elements is {empty}.
+    Errors: an axis is out of range or appears twice."""
 
 
 def _reduction(
@@ -51,7 +61,7 @@ def _reduction(
     what: str,
     empty: str,
     host: Callable[..., Any],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     types: tuple[DType, ...],
     combine: str,
 ) -> OpDef:
@@ -77,7 +87,7 @@ def _limit(dtype: DType, highest: bool) -> Any:
     return dtype.max if highest else dtype.min
 
 
-def _host_extreme(fn: Any, highest_first: bool) -> Callable[..., Any]:
+def _host_extreme(fn: Callable[..., Any], highest_first: bool) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         start = _limit(call.outputs[0].dtype, highest_first)
         wide = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
@@ -94,7 +104,7 @@ def _host_extreme(fn: Any, highest_first: bool) -> Callable[..., Any]:
 
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     x, axes = op.inputs
-    chosen = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # ties share the gradient
+    chosen = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # equal extremes share the gradient
     count = SUM(chosen, axes, keep_dims=True)
     return chosen / count * spread(op, dy), None
 
@@ -127,7 +137,7 @@ def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 
 
 def _grad_prod(op: Operation, dy: Tensor) -> Any:
-    """The product of the *other* elements, right at zeros too: one axis after the other."""
+    """The product of the *other* elements, computed axis by axis so that it is right where elements are zero."""
     x, g = op.x, spread(op, dy)
     axes = static_axes(op)
     if axes is None:
@@ -144,8 +154,9 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
 
 
 def _others(x: Tensor, axes: TensorLike) -> Any:
-    """For each element the product of the others along `axes`, by division: zeros are counted instead of
-    multiplied.
+    """For each element, the product of the other elements along `axes`.
+
+    The product of all nonzero elements is divided by the element, and zeros are counted instead of multiplied.
     """
     zero = EQUAL(x, ZEROS_LIKE(x))
     safe = SELECT(zero, ONES_LIKE(x), x)
@@ -175,7 +186,7 @@ def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         quotient = np.abs(total.astype(object)) // max(count, 1) * np.sign(total.astype(object))
         return np.asarray(quotient).astype(x.dtype)
     if x.dtype.kind == "c" and not count:
-        return total  # 0, as TensorFlow's; of floats it is NaN
+        return total  # 0 for integers, as in TensorFlow; NaN for floats
     with np.errstate(all="ignore"):
         return np.asarray(total / np.asarray(count, wide)).astype(x.dtype)
 
@@ -204,7 +215,7 @@ def _grad_mean(op: Operation, dy: Tensor) -> Any:
 
 
 def _as(dtype: DType, x: Tensor, size: Tensor, outputs: Any) -> Any:
-    """size / outputs as a scalar of `dtype`; either may be a number or a tensor."""
+    """size / outputs as a scalar of `dtype`; each of the two is a number or a tensor."""
     ratio = size // outputs
     return ratio if isinstance(ratio, int) else cast_to(ratio, dtype)
 
@@ -216,7 +227,7 @@ MEAN = OpDef(
     types={"T": NUMBERS, "Tidx": INDEX},
     attrs=ReductionAttrs,
     doc=_REDUCTION_DOC.format(
-        what="The mean of the elements along some axes; for integers the quotient without its fraction.",
+        what="The mean of the elements along some axes; for integers the quotient is truncated.",
         types="any number type",
         empty="NaN (0 for integers)",
     ),
@@ -228,7 +239,7 @@ MEAN = OpDef(
 )
 
 
-def _host_logic(fn: Any) -> Callable[..., Any]:
+def _host_logic(fn: Callable[..., Any]) -> Callable[..., Any]:
     return lambda call, x, axes: np.asarray(fn(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims))
 
 
@@ -264,7 +275,7 @@ def _arg_shape(c: Infer) -> Shape:
     return Shape(tuple(d for i, d in enumerate(x.dims) if i != a))
 
 
-def _host_arg(fn: Any) -> Callable[..., Any]:
+def _host_arg(fn: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axis: np.ndarray) -> np.ndarray:
         a = normalize_axis(int(axis.reshape(())), x.ndim)
         if x.shape[a] == 0:
@@ -274,17 +285,17 @@ def _host_arg(fn: Any) -> Callable[..., Any]:
     return kernel
 
 
-def _arg(name: str, what: str, fn: Any, combine: str) -> OpDef:
+def _arg(name: str, what: str, fn: Callable[..., Any], combine: str) -> OpDef:
     return OpDef(
         name,
         inputs="input: T, dimension: Tidx",
         outputs="output: output_type",
         types={"T": REALS, "Tidx": INDEX, "output_type": (int64, int32)},
-        doc=f"""The position of the {what} element along one axis; the first of equal ones.
+        doc=f"""The position of the {what} element along one axis; among equal elements, that of the first.
 
-        input: any real number type. dimension: an integer scalar (negative from the end). output: `output_type`
-        (int64 or int32), the shape of input without that axis. Errors: the axis is out of range or has no
-        elements.""",
+        input: any real number type. dimension: an integer scalar (negative: counted from the end). output:
+        `output_type` (int64 or int32), the shape of input without that axis. Errors: the axis is out of range or has
+        no elements.""",
         infer=_arg_shape,
         host=_host_arg(fn),
         reduce=lambda site: ReduceSpec(

@@ -1,7 +1,7 @@
-"""The public reductions, with the argument names of every version: axis or reduction_indices, keepdims or
-keep_dims.
+"""The public reduction functions, which accept the argument names of all TensorFlow versions.
 
-Invariant: without an axis everything is reduced.
+An axis is given as `axis` or `reduction_indices`, and kept axes are requested by `keepdims` or `keep_dims`.
+Invariant: without an axis, all axes are reduced.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tfnb.types import DTypeLike, as_dtype, int64
 __all__ = ["API", "OPS", "reduce_max", "reduce_mean", "reduce_sum"]
 
 
-def _axes(x: Any, axis: Any, reduction_indices: Any) -> Any:
+def _axes(x: Any, axis: TensorLike | None, reduction_indices: TensorLike | None) -> Any:
     if axis is not None and reduction_indices is not None:
         raise InvalidArgumentError("give axis or reduction_indices (its older name), not both")
     wanted = reduction_indices if axis is None else axis
@@ -38,17 +38,17 @@ def _axes(x: Any, axis: Any, reduction_indices: Any) -> Any:
     return wanted
 
 
-def _keep(keepdims: Any, keep_dims: Any) -> bool:
+def _keep(keepdims: bool | None, keep_dims: bool | None) -> bool:
     return bool(keep_dims if keepdims is None else keepdims)
 
 
 def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     def reduction(
         input_tensor: Tensor,
-        axis: Any = None,
+        axis: TensorLike | None = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: TensorLike | None = None,
         keep_dims: bool | None = None,
     ) -> Any:
         x = graph_of((input_tensor, axis, reduction_indices)).to_tensor(input_tensor)
@@ -74,13 +74,13 @@ reduce_any = _public(ANY_OF, "reduce_any", "Is any element true,")
 
 def reduce_logsumexp(
     input_tensor: TensorLike,
-    axis: Any = None,
-    keepdims: Any = None,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
+    reduction_indices: TensorLike | None = None,
+    keep_dims: bool | None = None,
 ) -> Any:
-    """log(sum(exp(x))) along `axis`, computed so that large and small x neither overflow nor vanish."""
+    """log(sum(exp(x))) along `axis`, computed without overflow for large x or underflow for small x."""
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     axes = _axes(x, axis, reduction_indices)
     with x.graph.name_scope(name or "ReduceLogSumExp"):
@@ -94,14 +94,14 @@ def reduce_logsumexp(
 
 def count_nonzero(
     input_tensor: TensorLike,
-    axis: Any = None,
-    keepdims: Any = None,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
     dtype: DTypeLike = int64,
     name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
+    reduction_indices: TensorLike | None = None,
+    keep_dims: bool | None = None,
 ) -> Any:
-    """How many elements along `axis` are not zero, as `dtype`."""
+    """The number of elements along `axis` that are not zero, as `dtype`."""
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     wanted = as_dtype(dtype)
     with x.graph.name_scope(name or "count_nonzero"):
@@ -114,8 +114,8 @@ def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
         input: Tensor,
         axis: TensorLike | None = None,
         name: str | None = None,
-        dimension: Any = None,
-        output_type: Any = int64,
+        dimension: TensorLike | None = None,
+        output_type: DTypeLike = int64,
     ) -> Any:
         if axis is not None and dimension is not None:
             raise InvalidArgumentError("give axis or dimension (its older name), not both")

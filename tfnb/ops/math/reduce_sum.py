@@ -1,7 +1,7 @@
-"""Sum and its mirror image, repetition by broadcasting: each is the other's gradient.
+"""The sum along axes and its counterpart, repetition by broadcasting: each is the gradient of the other.
 
-Everything that broadcasts sums its gradient back with `unbroadcast`. Invariant: where static shapes tell, no op
-is added that does nothing.
+The gradient of every op that broadcasts is summed to the operand's shape by `unbroadcast`. Invariant: where static
+shapes show that an op would change nothing, the op is not added.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ __all__ = [
 
 @record
 class ReductionAttrs:
-    """`keep_dims`: reduced axes stay, with size 1."""
+    """`keep_dims`: reduced axes are kept with size 1."""
 
     keep_dims: bool = False
 
 
 def infer_reduction(c: Infer) -> Shape:
-    """The shape of input 0 without the axes in input 1."""
+    """The static shape of input 0 without the axes listed in input 1."""
     return reduced(c, c.attrs.keep_dims)
 
 
 def host_axes(x: np.ndarray, axes: np.ndarray) -> tuple[int, ...]:
-    """The axes a reduction's host kernel reduces."""
+    """The axes over which the host kernel of a reduction reduces x, as non-negative numbers."""
     return normalize_axes(axes, x.ndim)
 
 
@@ -69,7 +69,7 @@ def spec_of(
     map: Callable[[Expr], Expr] | None = None,
     finish: Callable[[Expr], Expr] | None = None,
 ) -> ReduceSpec:
-    """The recipe of a reduction whose axes are input 1."""
+    """The `ReduceSpec` of a reduction whose axes are input 1."""
     axes = normalize_axes(site.value(1), len(site.inputs[0].shape))
     return ReduceSpec(combine, axes, site.attrs.keep_dims, map, finish)
 
@@ -82,21 +82,19 @@ def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 
 
 def static_axes(op: Operation) -> tuple[int, ...] | None:
-    """The axes that a reduction node reduces, if they and the input's rank are known while the graph is built."""
+    """The axes that a reduction node reduces, or None unless they and the input's rank are known statically."""
     axes, rank = constant_value(op.inputs[1]), op.inputs[0].shape.ndims
     return None if axes is None or rank is None else normalize_axes(axes, rank)
 
 
 def spread(op: Any, value: Tensor) -> Any:
-    """`value`, of the shape of a reduction's output, shaped so that it broadcasts against the reduction's
-    input.
-    """
+    """Reshapes `value`, which has the shape of a reduction's output, so that it broadcasts to the reduction's input."""
     if op.attrs.keep_dims:
         return value
     axes = static_axes(op)
     if axes is None:
         return RESHAPE(value, SHAPE(SUM(op.inputs[0], op.inputs[1], keep_dims=True), out_type="int32"))
-    if axes == tuple(range(len(axes))):  # leading axes come back by broadcasting
+    if axes == tuple(range(len(axes))):  # broadcasting adds leading axes by itself
         return value
     dims = [1 if i in axes else d for i, d in enumerate(op.inputs[0].shape.dims)]
     if len(axes) > 1 and 0 not in dims and dims.count(None) <= 1:
@@ -107,7 +105,7 @@ def spread(op: Any, value: Tensor) -> Any:
 
 
 def reduced_count(op: Any) -> int | None:
-    """How many elements go into each output of a reduction node, if known while the graph is built."""
+    """The number of input elements per output element of a reduction node, or None if it is not known statically."""
     axes = static_axes(op)
     if axes is None:
         return None
@@ -115,13 +113,13 @@ def reduced_count(op: Any) -> int | None:
     return None if None in dims else int(np.prod(dims, dtype=np.int64))
 
 
-def all_axes(x: Any) -> Any:
-    """All axes of tensor `x`, as a reduction wants them."""
+def all_axes(x: Tensor) -> Any:
+    """The numbers of all axes of tensor `x`, as the axes input of a reduction."""
     rank = x.shape.ndims
     if rank is not None:
         return np.arange(rank, dtype=np.int32)
     shape = SHAPE(x, out_type="int32")
-    return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[0]  # a scalar was repeated along every axis
+    return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[0]  # the axes along which a scalar is repeated
 
 
 def _grad_sum(op: Operation, dy: Tensor) -> Any:
@@ -134,11 +132,11 @@ SUM = OpDef(
     outputs="output: T",
     types={"T": NUMBERS, "Tidx": INDEX},
     attrs=ReductionAttrs,
-    doc="""The sum of the elements along some axes; 0 for no elements.
+    doc="""The sum of the elements along some axes; the sum of no elements is 0.
 
-    input: any number type. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of
-    input, its shape without those axes, or with size 1 there if `keep_dims`. Errors: an axis is out of
-    range, or named twice.""",
+    input: any number type. reduction_indices: a scalar or vector of axes (negative: counted from the end). output:
+    dtype of input; its shape without those axes, or with size 1 there if `keep_dims`. Errors: an axis is out of
+    range or appears twice.""",
     infer=infer_reduction,
     host=_host_sum,
     reduce=lambda site: spec_of("sum", site),
@@ -187,7 +185,7 @@ BROADCAST_TO = OpDef(
     inputs="input: T, shape: Tidx",
     outputs="output: T",
     types={"T": ALL, "Tidx": INDEX},
-    doc="""Repeats a tensor along its axes of size 1, and along new leading axes, to fill a shape.
+    doc="""Repeats a tensor along its axes of size 1, and along new leading axes, to obtain the given shape.
 
     input: any dtype. shape: an integer vector. output: dtype of input, shape `shape`. Errors: the shapes do not
     broadcast.""",
@@ -201,7 +199,7 @@ BROADCAST_TO = OpDef(
 
 
 def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
-    """The axes of the broadcast shape along which `a` was repeated, or None if only a run can tell."""
+    """The axes of the broadcast shape along which `a` is repeated, or None if the static shapes do not show it."""
     if a.dims is None or b.dims is None:
         return None
     n = max(len(a.dims), len(b.dims))
@@ -217,9 +215,10 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def sum_to(g: Any, x: Any, axes: Any) -> Any:
-    """`g` summed along `axes` (a tuple, or a tensor when only a run can tell) and given the shape of tensor
-    `x`.
+def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
+    """`g` summed along `axes` and reshaped to the shape of tensor `x`.
+
+    axes: a tuple, or a tensor when the axes are known only when the graph runs.
     """
     if not isinstance(axes, tuple):
         return reshape_like(SUM(g, axes), x)
@@ -235,10 +234,10 @@ def sum_to(g: Any, x: Any, axes: Any) -> Any:
     return reshape_like(SUM(g, indices), x)
 
 
-def unbroadcast(x: Any, y: Any, gx: Any, gy: Any) -> tuple[Any, Any]:
+def unbroadcast(x: Tensor, y: Tensor, gx: Tensor | None, gy: Tensor | None) -> tuple[Any, Any]:
     """The gradients of two operands that were broadcast together, each summed to its operand's shape.
 
-    gx, gy: of the broadcast shape, or None.
+    gx, gy: gradients of the broadcast shape, or None.
     """
     if x.shape.is_fully_defined() and x.shape == y.shape:
         return gx, gy

@@ -1,11 +1,12 @@
-"""Running sums and products along an axis.
+"""Cumulative sums and products along an axis.
 
-Invariant: `exclusive` shifts the result by one element, starting from the neutral one; `reverse` runs from the
-end.
+Invariant: `exclusive` shifts the result by one element, so that it begins with the neutral element; `reverse`
+accumulates from the end to the start.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,15 @@ __all__ = ["API", "CUMPROD", "CUMSUM", "OPS"]
 
 @record
 class ScanAttrs:
-    """`exclusive`: element i sees only those before it; `reverse`: from the end to the start."""
+    """`exclusive`: element i combines only the elements before it; `reverse`: accumulates from the end to the start."""
 
     exclusive: bool = False
     reverse: bool = False
 
 
-def _host_scan(call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Any, neutral: int) -> np.ndarray:
+def _host_scan(
+    call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Callable[..., Any], neutral: int
+) -> np.ndarray:
     a = normalize_axis(int(axis), x.ndim)
     wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     v = np.flip(x, a) if call.attrs.reverse else x
@@ -69,11 +72,11 @@ def _grad_cumprod(op: Operation, dy: Tensor) -> Any:
     return CUMSUM(product * dy, axis, exclusive=a.exclusive, reverse=not a.reverse) / x, None
 
 
-_DOC = """The running {what} along one axis.
+_DOC = """The cumulative {what} along one axis.
 
-    x: any number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive` an element is
-    the {what} of those before it ({neutral} for the first); with `reverse` the {what} runs from the end.
-    Errors: axis out of range."""
+    x: any number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive`, an element is the {what}
+    of the elements before it ({neutral} for the first); with `reverse`, the {what} is taken from the end to the start.
+    Errors: the axis is out of range."""
 
 CUMSUM = OpDef(
     "Cumsum",
@@ -107,14 +110,20 @@ CUMPROD = OpDef(
 def cumsum(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The running sum along `axis`: of the elements before (`exclusive`), from the end (`reverse`)."""
+    """The cumulative sum of x along `axis`, with the dtype and shape of x.
+
+    exclusive: element i is the sum of the elements before it, without itself. reverse: sums from the end to the start.
+    """
     return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumprod(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The running product along `axis`: of the elements before (`exclusive`), from the end (`reverse`)."""
+    """The cumulative product of x along `axis`, with the dtype and shape of x.
+
+    exclusive: element i is the product of the elements before it, without itself. reverse: from the end to the start.
+    """
     return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 

@@ -1,8 +1,8 @@
-"""Reductions over segments: rows with the same number are combined (white paper, Table 1, array operations).
+"""Reductions over segments: rows with the same segment number are combined (white paper, Table 1, array operations).
 
-With sorted numbers the last one says how many segments there are, so the size depends on data and the ops run on the
-host; the unsorted ops are told how many, and have kernels. Invariant: a segment that no row names has the op's neutral
-element, and a gradient touches only rows that took part.
+For sorted segment numbers, the last number determines how many segments there are; the output size depends on data, so
+these ops run on the host. The unsorted ops get the number of segments as an input and have kernels. Invariant: a
+segment without rows has the op's neutral element, and a gradient reaches only rows that contributed to the output.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.gather import (
     GATHER,
@@ -47,11 +47,11 @@ __all__ = [
     "reduce_rows",
 ]
 
-_MANY = 64  # segments for each row of the largest, from which on going by rows pays
+_MANY = 64  # the ratio of segments to rows of the largest segment from which it is faster to go by rows
 
 
 def check_sorted(call: HostCall, ids: np.ndarray) -> int:
-    """The number of segments. Raises `InvalidArgumentError` when the ids are negative or fall."""
+    """The number of segments. Raises `InvalidArgumentError` when the ids are negative or decrease."""
     if not ids.size:
         return 0
     if ids[0] < 0 or (np.diff(ids) < 0).any():
@@ -59,8 +59,8 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     return int(ids[-1]) + 1
 
 
-def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: Any) -> np.ndarray:
-    """`count` rows: those of `rows` with the same id combined by `ufunc` in their order, beginning with `start`."""
+def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: float | np.generic) -> np.ndarray:
+    """`count` rows; row k combines `start` and those of `rows` whose id is k, in their order, by `ufunc`."""
     kept = rows.dtype
     narrow = kept.itemsize == 2 and kept.kind not in "iu"
     wide = np.dtype(np.float32) if narrow else kept
@@ -74,7 +74,7 @@ def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start
     sizes = np.diff(first, append=len(ids))
     rows = rows.astype(wide, copy=False)
     with np.errstate(all="ignore"):
-        if len(first) > _MANY * sizes.max():  # the k-th rows of all segments at once
+        if len(first) > _MANY * sizes.max():  # step k combines the k-th rows of all segments at once
             made = np.full((len(first), *rows.shape[1:]), start, wide)
             for k in range(int(sizes.max())):
                 has = np.flatnonzero(sizes > k)
@@ -93,7 +93,7 @@ def _sorted_shape(c: Infer) -> Shape:
     return unknown_shape if data.dims is None else Shape((None, *data.dims[1:]))
 
 
-def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any) -> np.ndarray:
+def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Callable[..., Any]) -> np.ndarray:
     count = check_sorted(call, ids)
     if data.shape[:1] != ids.shape:
         raise InvalidArgumentError(f"{ids.size} segment ids for data of shape {data.shape}", call.op)
@@ -101,14 +101,14 @@ def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any)
 
 
 def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Callable[..., Any]) -> np.ndarray:
-    """Segments without rows are 0."""
+    """Combines the rows of each segment by `ufunc`; segments without rows are 0."""
     out = reduce_rows(rows, ids, count, ufunc, _worst(rows.dtype, ufunc is np.maximum))
     out[np.bincount(ids, minlength=count) == 0] = 0
     return out
 
 
 def _worst(dtype: DTypeLike, highest: bool) -> Any:
-    """What any element of a maximum (or minimum) beats: the lowest (highest) finite number of the type."""
+    """The start value of a maximum (or minimum): the lowest (highest) finite number of the type."""
     limits = as_dtype(dtype)
     return limits.min if highest else limits.max
 
@@ -121,8 +121,8 @@ def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
     return (total / sizes.astype(total.dtype)).astype(rows.dtype)
 
 
-def counts_like(ids: Any, values: Any) -> Any:
-    """How many rows each segment of `values` has, of its dtype and with dimensions of size 1 behind."""
+def counts_like(ids: Tensor, values: Tensor) -> Any:
+    """The number of rows in each segment of `values`, in the dtype of `values`, with trailing dimensions of size 1."""
     ones = cast_to(ONES_LIKE(ids), values.dtype)
     found = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
     if values.shape.ndims is None:
@@ -135,7 +135,7 @@ def _grad_mean(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
-    """Equal shares to all rows that have the extreme value."""
+    """All rows that have the extreme value get equal shares of the gradient."""
     data, ids = op.inputs
     chosen = EQUAL(data, GATHER(op.outputs[0], ids))
     share = REAL_DIV(dy, SEGMENT_SUM(cast_to(chosen, dy.dtype), ids))
@@ -143,13 +143,13 @@ def _grad_extreme(op: Operation, dy: Tensor) -> Any:
 
 
 def _without_zeros(data: Tensor) -> tuple[Any, Any]:
-    """(which elements are 0, the data with 1 for those)."""
+    """Returns (a mask of the elements that are 0, the data with those elements replaced by 1)."""
     zero = EQUAL(data, ZEROS_LIKE(data))
     return zero, SELECT(zero, ONES_LIKE(data), data)
 
 
 def _grad_prod(op: Operation, dy: Tensor) -> Any:
-    """The product of the others: by division, or without the zero where there is just one."""
+    """The product of the other elements: by division, or the product without the zero where there is exactly one."""
     data, ids = op.inputs
     zero, rest = _without_zeros(data)
     several = GREATER(SEGMENT_SUM(cast_to(zero, int32), ids), 1)
@@ -158,17 +158,24 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
     return GATHER(dy, ids) * others, None
 
 
-def _sorted(name: str, what: str, reduce: Any, grad: Any, empty: int, api: str) -> OpDef:
+def _sorted(
+    name: str,
+    what: str,
+    reduce: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    empty: int,
+    api: str,
+) -> OpDef:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices",
         outputs="output: T",
         types={"T": REALS, "Tindices": INDEX},
-        doc=f"""The {what} of the rows of each segment: output[k] from all data[i] with segment_ids[i] = k.
+        doc=f"""The {what} of the rows of each segment: output[k] combines all data[i] with segment_ids[i] = k.
 
-        data: a number type, shape (n, ...). segment_ids: n integers that do not fall. output: last id + 1 rows; a
-        segment without rows gives {empty}. Errors: ids that fall or are negative. Runs on the host: the size depends
-        on the data.""",
+        data: a number type, shape (n, ...). segment_ids: n integers in ascending order. output: last id + 1 rows; a
+        segment without rows gives {empty}. Errors: ids that decrease or are negative. Runs on the host, since the
+        size depends on the data.""",
         infer=_sorted_shape,
         host=lambda call, data, ids: _host_sorted(call, data, ids, reduce),
         grad=grad,
@@ -203,7 +210,7 @@ def _host_unsorted(
     data: np.ndarray,
     ids: np.ndarray,
     num: np.ndarray,
-    ufunc: Any,
+    ufunc: np.ufunc,
     start: Callable[[Any], Any],
 ) -> np.ndarray:
     n, flat = int(num.reshape(())), ids.reshape(-1)
@@ -226,8 +233,8 @@ def _calls(site: KernelSite, entry: str, start: Callable[[Any], Any]) -> tuple[K
     return (KernelCall("math/segment.cl", entry, args, groups, (1, 1, 1), defines),)
 
 
-def _literal(value: Any, dtype: DType) -> str:
-    """A number in OpenCL C."""
+def _literal(value: float, dtype: DType) -> str:
+    """The number as a literal of OpenCL C."""
     if dtype.is_floating:
         return f"{float(value).hex()}{'' if dtype.size == 8 else 'f'}"
     if dtype.size < 8:
@@ -256,18 +263,27 @@ def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
     return gather_kept(dy, ids, data)[0] * others, None, None
 
 
-def _unsorted(name: str, what: str, entry: str, ufunc: Any, start: Any, grad: Any, api: str, empty: str) -> OpDef:
+def _unsorted(
+    name: str,
+    what: str,
+    entry: str,
+    ufunc: np.ufunc,
+    start: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    api: str,
+    empty: str,
+) -> OpDef:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
         outputs="output: T",
         types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
-        doc=f"""The {what} of the rows that have the same number: output[k] from all data[i] with segment_ids[i] = k.
+        doc=f"""The {what} of the rows with the same number: output[k] combines all data[i] with segment_ids[i] = k.
 
         data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
-        rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
-        of data's shape); a segment without rows gives {empty}. Errors: an id too large (a device drops
-        the row of one that it computed itself).""",
+        rows with a negative number are dropped. num_segments: an integer scalar. output: shape (num_segments, the
+        rest of data's shape); a segment without rows gives {empty}. Errors: an id is too large (when the ids were
+        computed on a device, the device drops such rows instead).""",
         infer=segmented_shape,
         host=lambda call, data, ids, num: _host_unsorted(call, data, ids, num, ufunc, start),
         opencl=lambda site: _calls(site, entry, start),
@@ -310,8 +326,8 @@ UNSORTED_SEGMENT_PROD = _unsorted(
 )
 
 
-def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """How many rows each segment has, at least 1, to divide sums by."""
+def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
+    """The number of rows in each segment, at least 1, as a divisor for sums."""
     ones = cast_to(ONES_LIKE(segment_ids), data.dtype)
     found = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))
     if data.shape.ndims is None or segment_ids.shape.ndims is None:
@@ -320,17 +336,23 @@ def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     return RESHAPE(found, np.asarray([-1, *(1,) * rest], np.int32))
 
 
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
-    """The mean of the rows with the same number; 0 for a segment without rows. As `unsorted_segment_sum`."""
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
+    """The mean of the rows with the same number; 0 for a segment without rows. See `unsorted_segment_sum`."""
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentMean", lambda n: n)
 
 
-def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
-    """The sum of the rows with the same number over the root of their count. As `unsorted_segment_sum`."""
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
+    """The sum of each segment's rows divided by the square root of their count. See `unsorted_segment_sum`."""
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", SQRT)
 
 
-def _averaged(data: Any, segment_ids: Any, num_segments: Any, name: str, by: Callable[[Any], Any]) -> Any:
+def _averaged(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str, by: Callable[[Any], Any]
+) -> Any:
     x = graph_of((data, segment_ids)).to_tensor(data)
     with x.graph.as_default(), x.graph.name_scope(name):
         ids = x.graph.to_tensor(segment_ids)

@@ -1,7 +1,7 @@
-"""Reductions over segments of some rows of a table, without copying the rows out first (white paper, Table 1).
+"""Reductions over segments of selected rows of a table, which are not copied out first (white paper, Table 1).
 
-What embedding lookups with a bag of ids per example are made of. Invariant: the result is that of gathering the rows
-and reducing over sorted segments; the gradient is summed into the rows that were read.
+Embedding lookups with several ids per example are built from these ops. Invariant: the result equals gathering the
+rows and reducing over sorted segments; the gradient is summed into the rows that were read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORDS = {"Sum": "sum", "Mean": "mean", "SqrtN": "sum over the root of the count
 
 @record
 class SparseSegmentAttrs:
-    """`sparse_gradient`: accepted for TensorFlow's sake."""
+    """`sparse_gradient`: accepted for compatibility with TensorFlow; it has no effect."""
 
     sparse_gradient: bool = False
 
@@ -58,7 +58,7 @@ def _host(
     data: np.ndarray,
     indices: np.ndarray,
     ids: np.ndarray,
-    num: Any = None,
+    num: np.ndarray | None = None,
     kind: str = "Sum",
 ) -> np.ndarray:
     found = check_sorted(call, ids)
@@ -81,8 +81,8 @@ def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
         raise InvalidArgumentError(f"index {bad} is not in [0, {rows})", call.op)
 
 
-def _scales(kind: str, ids: Tensor, count: Any, like: Any) -> Any:
-    """What the sums of the segments are divided by: (count, 1, ...)."""
+def _scales(kind: str, ids: Tensor, count: Tensor, like: Tensor) -> Any:
+    """The divisors of the sums of the segments, of shape (count, 1, ...)."""
     if like.shape.ndims is None:
         raise ShapeError(f"SparseSegment{kind}: the rank of data must be known")
     sizes = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(ids), like.dtype), ids, count)
@@ -105,10 +105,10 @@ def _grad(op: Operation, dy: Tensor, kind: str) -> Any:
     return GRADS[kind](dy, indices, ids, rows), *rest
 
 
-_DOC = """The {what} of each segment of chosen rows: output[k] from all data[indices[i]] with segment_ids[i] = k.
+_DOC = """The {what} of each segment of selected rows: output[k] combines the data[indices[i]] with segment_ids[i] = k.
 
-    data: {types}, shape (rows, ...). indices: integers in [0, rows), shape (n,). segment_ids: n integers that do not
-    fall.{more} A segment without rows gives 0. Errors: ids that fall or are negative, an index out of range{where}."""
+    data: {types}, shape (rows, ...). indices: integers in [0, rows), shape (n,). segment_ids: n integers in ascending
+    order.{more} A segment without rows gives 0. Errors: ids that decrease or are negative, a wrong index{where}."""
 
 
 def _op(kind: str, types: tuple[DType, ...]) -> OpDef:
@@ -188,10 +188,10 @@ def _gradient(kind: str) -> OpDef:
         inputs="grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32",
         outputs="output: T",
         types={"T": FLOATS, "Tidx": INDEX, "Tsegmentids": INDEX},
-        doc=f"""The gradient of SparseSegment{kind} by its data: rows into which the shares of `grad` are summed.
+        doc=f"""The gradient of SparseSegment{kind} with respect to its data: shares of `grad` summed into rows.
 
-        grad: a float type, a row per segment. indices, segment_ids: as they were there. output_dim0: an int32
-        scalar, the rows of the data. Errors: an index or an id out of range (on the host).""",
+        grad: a float type, one row per segment. indices, segment_ids: the inputs of the forward op. output_dim0: an
+        int32 scalar, the number of rows of the data. Errors: an index or an id is out of range (on the host).""",
         infer=_with_count,
         host=partial(_host_grad, kind=kind),
         expand=partial(_expand_grad, kind=kind),

@@ -1,6 +1,6 @@
-"""Special functions, and products that are 0 where a factor says so (of the gamma family: on the host, by SciPy).
+"""Special functions such as gamma and beta (on the host, by SciPy), and products that are 0 where one factor is 0.
 
-Invariant: outside its domain a function is NaN; a gradient exists where TensorFlow has one.
+Invariant: outside its domain a function is NaN; an op has a gradient wherever TensorFlow's has one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -31,11 +40,17 @@ __all__ = ["IGAMMA", "IGAMMAC", "OPS", "RANDOM_GAMMA_GRAD"]
 
 
 def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
-    """A gradient function from one that gives both gradients in the broadcast shape."""
+    """Makes a gradient function from `fn`, which returns both gradients in the broadcast shape."""
     return lambda op, dy: unbroadcast(op.inputs[0], op.inputs[1], *fn(op, dy, *op.inputs))
 
 
-def _binary(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, api: str) -> OpDef:
+def _binary(
+    name: str,
+    formula: str,
+    fn: Callable[[Expr, Expr], Expr],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    api: str,
+) -> OpDef:
     return OpDef(
         name,
         inputs="x: T, y: T",
@@ -43,7 +58,7 @@ def _binary(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any
         types={"T": FLOATS},
         doc=f"""Elementwise z = {formula}, broadcasting.
 
-        x, y: one float type, shapes that broadcast together. z: that dtype, the broadcast shape.""",
+        x, y: the same float type; their shapes must broadcast together. z: that dtype, the broadcast shape.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=grad,
@@ -124,13 +139,13 @@ NDTRI = _unary(
 
 @record
 class ToleranceAttrs:
-    """`tolerance`: differences up to it count as none."""
+    """`tolerance`: the largest difference that still counts as equal."""
 
     tolerance: float = 1e-05
 
 
-def _near(attrs: Any, x: Expr, y: Expr) -> Expr:
-    """|x - y| <= tolerance; for unsigned numbers without wrapping."""
+def _near(attrs: ToleranceAttrs, x: Expr, y: Expr) -> Expr:
+    """|x - y| <= tolerance; unsigned numbers are subtracted without wrapping around."""
     gap = s.maximum(x, y) - s.minimum(x, y)
     if not x.dtype.is_floating:
         return s.le(s.cast(gap, float32), attrs.tolerance)
@@ -145,7 +160,7 @@ APPROXIMATE_EQUAL = OpDef(
     attrs=ToleranceAttrs,
     doc="""Elementwise |x - y| <= tolerance.
 
-    x, y: one number type and shape, without broadcasting. z: bool, that shape. Errors: the shapes differ.""",
+    x, y: the same number type and shape, without broadcasting. z: bool, that shape. Errors: the shapes differ.""",
     infer=lambda c: merged(c, 0, 1),
     scalar=_near,
     grad=NOT_DIFFERENTIABLE,
@@ -158,7 +173,7 @@ APPROXIMATE_EQUAL = OpDef(
 def _scipy(name: str) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
-        wide = [x.astype(np.float64) for x in xs]  # SciPy's float32 loops lose digits
+        wide = [x.astype(np.float64) for x in xs]  # SciPy's float32 versions are less accurate
         return np.asarray(getattr(import_module("scipy.special"), name)(*wide)).astype(dtype)
 
     return kernel
@@ -189,8 +204,8 @@ def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _gamma(
     name: str,
     formula: str,
-    host: Any,
-    grad: Any,
+    host: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     types: tuple[DType, ...] = DEVICE_FLOATS,
 ) -> OpDef:
@@ -201,8 +216,8 @@ def _gamma(
         types={"T": types},
         doc=f"""Elementwise z = {formula}.
 
-        a, x: one float type, a > 0, x >= 0, shapes that broadcast together. z: that dtype, the broadcast shape.
-        Runs on the host.""",
+        a, x: the same float type, a > 0, x >= 0; their shapes must broadcast together. z: that dtype, the broadcast
+        shape. Runs on the host.""",
         infer=broadcast,
         host=host,
         grad=grad,
@@ -235,7 +250,7 @@ IGAMMAC: OpDef = _gamma(
 
 
 def _grads_slope(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, Any]:
-    """By x in closed form; by a, for which there is none, a central difference in float64 (exact to seven digits)."""
+    """The gradient by x is in closed form; that by a, which has none, is a central difference (seven digits)."""
     density = EXP(-x + (a - 1.0) * LOG(x) - LGAMMA(a))
     a64, x64 = cast_to(a, float64), cast_to(x, float64)
     step = a64 * 1e-4
@@ -247,7 +262,7 @@ IGAMMA_GRAD_A: OpDef = _gamma("IgammaGradA", "the derivative of P(a, x) by a", _
 
 
 def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """By the implicit function: P(alpha, sample) stays as it is when alpha moves."""
+    """d sample / d alpha by the implicit function theorem: P(alpha, sample) stays constant when alpha changes."""
     special = import_module("scipy.special")
     a, x = alpha.astype(np.float64), sample.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -260,10 +275,10 @@ RANDOM_GAMMA_GRAD = OpDef(
     inputs="alpha: T, sample: T",
     outputs="output: T",
     types={"T": DEVICE_FLOATS},
-    doc="""The derivative of a gamma sample by its parameter alpha, elementwise.
+    doc="""The derivative of a gamma sample with respect to its parameter alpha, elementwise.
 
-    alpha, sample: one float type, positive, shapes that broadcast together. output: the broadcast shape. Runs
-    on the host.""",
+    alpha, sample: the same float type, positive; their shapes must broadcast together. output: the broadcast shape.
+    Runs on the host.""",
     infer=broadcast,
     host=_host_sample_slope,
     grad=GRADIENT_MISSING,
@@ -272,7 +287,7 @@ RANDOM_GAMMA_GRAD = OpDef(
 
 
 def _grad_beta(op: Operation, dy: Tensor) -> Any:
-    """Only by x, as in TensorFlow."""
+    """The gradient exists only with respect to x, as in TensorFlow."""
     a, b, x = op.inputs
     log_beta = LGAMMA(a) + LGAMMA(b) - LGAMMA(a + b)
     density = EXP((b - 1.0) * LOG1P(-x) + (a - 1.0) * LOG(x) - log_beta)
@@ -297,8 +312,8 @@ BETAINC = OpDef(
     types={"T": DEVICE_FLOATS},
     doc="""The regularised incomplete beta function I_x(a, b), elementwise.
 
-    a, b > 0, x in [0, 1]: float32 or float64, scalars or all of one shape. z: that shape. Errors: other shapes.
-    Runs on the host.""",
+    a, b > 0, x in [0, 1]: float32 or float64; each is a scalar or has the common shape. z: that shape. Errors: the
+    shapes differ. Runs on the host.""",
     infer=_alike_or_scalars,
     host=_scipy("betainc"),
     grad=_grad_beta,

@@ -1,7 +1,7 @@
 """Elementwise functions of one tensor (white paper, Table 1, element-wise operations).
 
-Host, OpenCL and fused code come from each op's one scalar expression. Invariant: the result has the input's
-shape, and is NaN exactly where the function is not defined.
+Each op has one scalar expression, from which its host code, OpenCL code and fused code are derived. Invariant: the
+result has the input's shape, and is NaN exactly where the function is not defined.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
@@ -42,13 +42,13 @@ def _unary(
     name: str,
     formula: str,
     fn: Callable[[Expr], Expr],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     types: tuple[DType, ...] = FLOATS,
     note: str = "",
     whole: bool = False,
 ) -> OpDef:
-    """`whole`: the gradient says itself where conjugates belong."""
+    """Defines the op. whole: `grad` takes complex conjugates itself, so it is not wrapped by `holomorphic`."""
     tail = f" {note}" if note else ""
     return OpDef(
         name,
@@ -71,7 +71,7 @@ def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> Op
         inputs="x: T",
         outputs="y: bool",
         types={"T": FLOATS},
-        doc=f"""Elementwise: is the element {what}?
+        doc=f"""Tests each element: is it {what}?
 
         x: a float type, any shape. y: bool, the shape of x.""",
         infer=unchanged,
@@ -82,15 +82,18 @@ def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> Op
 
 
 def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False) -> OpDef:
-    """The gradient of a function in terms of its value y: one node, so it fuses and can be merged."""
+    """Defines the op that computes a function's gradient from the function's value y.
+
+    It is one node, so that it can be fused and merged with equal nodes.
+    """
     return OpDef(
         name,
         inputs="y: T, dy: T",
         outputs="z: T",
         types={"T": _SMOOTH},
-        doc=f"""The gradient of {name.removesuffix("Grad")} by its own value: z = {formula}, elementwise.
+        doc=f"""The gradient of {name.removesuffix("Grad")} computed from its value: z = {formula}, elementwise.
 
-        y, dy: a float or complex type, one shape. z: their dtype and shape.""",
+        y, dy: the same float or complex type and the same shape. z: their dtype and shape.""",
         infer=lambda c: merged(c, 0, 1),
         scalar=lambda attrs, y, dy: fn(s.conj(y) if whole else y, dy),
         grad=grad if whole else holomorphic(grad),
@@ -98,7 +101,7 @@ def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: An
 
 
 def _unless_zero(dy: Expr, z: Expr) -> Expr:
-    """z, but 0 where nothing comes back: a masked pole gives no NaN."""
+    """z where dy is not 0, else 0: the gradient at a pole of the function is not NaN if it is masked out."""
     return s.where(s.eq(dy, 0.0), dy, z)
 
 
@@ -268,7 +271,7 @@ def _host_polygamma(call: np.ndarray, a: np.ndarray, x: np.ndarray) -> Any:
 
 
 def _grad_second(op: Operation, value: Tensor, g: Tensor) -> Any:
-    """The gradient by the second input of a function whose first has none."""
+    """The gradient by the second input, of a function that has no derivative by its first input."""
     x, y = op.inputs
     return None, unbroadcast(x, y, None, g * value)[1]
 
@@ -280,7 +283,7 @@ ZETA: OpDef = OpDef(
     types={"T": (float32, float64)},
     doc="""Hurwitz's zeta function, elementwise: z = sum over n >= 0 of (q + n)^-x, for x > 1 and q > 0.
 
-    x, q: float32 or float64, shapes that broadcast together. z: the broadcast shape. Runs on the host.""",
+    x, q: float32 or float64; their shapes must broadcast together. z: the broadcast shape. Runs on the host.""",
     infer=broadcast,
     host=_host_zeta,
     grad=lambda op, g: _grad_second(op, -op.inputs[0] * ZETA(op.inputs[0] + 1.0, op.inputs[1]), g),
@@ -294,7 +297,7 @@ POLYGAMMA: OpDef = OpDef(
     types={"T": (float32, float64)},
     doc="""The a-th derivative of digamma at x, elementwise; a is a whole number >= 0.
 
-    a, x: float32 or float64, shapes that broadcast together. z: the broadcast shape. Runs on the host.""",
+    a, x: float32 or float64; their shapes must broadcast together. z: the broadcast shape. Runs on the host.""",
     infer=broadcast,
     host=_host_polygamma,
     grad=lambda op, g: _grad_second(op, POLYGAMMA(op.inputs[0] + 1.0, op.inputs[1]), g),
@@ -303,7 +306,7 @@ POLYGAMMA: OpDef = OpDef(
 
 
 def absolute(x: Any, name: str | None = None) -> Any:
-    """|x|, elementwise: the dtype of x, for complex numbers that of their parts."""
+    """|x|, elementwise. The result has the dtype of x, or the dtype of the parts for complex numbers."""
     x = graph_of([x]).to_tensor(x)
     return complex_abs(x, name) if x.dtype.is_complex else ABS(x, name=name)
 

@@ -1,6 +1,6 @@
-"""Counting: histograms, different elements with their numbers, differences of lists.
+"""Counting: histograms, distinct elements with their counts, and differences of lists.
 
-Invariant: counts are exact integers; ops whose result's size depends on the data run on the host.
+Invariant: counts are exact integers; ops whose output size depends on the data run on the host.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ BINCOUNT = OpDef(
     inputs="arr: int32, size: int32, weights: T",
     outputs="bins: T",
     types={"T": (int32, int64, float32, float64)},
-    doc="""How often each number occurs: bins[k] = the count, or the sum of the weights, of the elements that are k.
+    doc="""Counts each number: bins[k] is the count, or the sum of the weights, of the elements that equal k.
 
     arr: int32, any shape, not negative; numbers from size on are dropped. size: an int32 scalar. weights: the
-    shape of arr, or empty: then each counts 1. bins: dtype of weights, shape (size,). Errors: a negative number
-    (a device drops one that it computed itself).""",
+    shape of arr, or empty, in which case each element counts 1. bins: dtype of weights, shape (size,). Errors: a
+    negative number (when arr was computed on a device, the device drops it instead).""",
     infer=_bins,
     host=_host_bincount,
     opencl=_bincount_calls,
@@ -99,7 +99,7 @@ BINCOUNT = OpDef(
 
 @record
 class DenseBincountAttrs:
-    """`binary_output`: 1 for a number that occurs, however often."""
+    """`binary_output`: each number that occurs counts as 1, however often it occurs."""
 
     binary_output: bool = False
 
@@ -127,7 +127,7 @@ def _host_dense_bincount(call: HostCall, x: np.ndarray, size: np.ndarray, weight
 
 
 def _expand_dense_bincount(op: Operation, x: Tensor, size: Tensor, weights: Tensor) -> Any:
-    """Rows are counted together, each by numbers of its own; what is too large gets a number beyond all."""
+    """Counts all rows at once: row r uses numbers of its own range, and numbers that are too large fall outside all."""
     if x.shape.ndims not in (1, 2) or x.dtype is int64:
         return None
     if x.shape.ndims == 1:
@@ -148,7 +148,7 @@ DENSE_BINCOUNT = OpDef(
     outputs="output: T",
     types={"Tidx": INDEX, "T": (int32, int64, float32, float64)},
     attrs=DenseBincountAttrs,
-    doc="""How often each number occurs, in a vector or in each row of a matrix: as `Bincount`.
+    doc="""Counts each number in a vector, or in each row of a matrix, as `Bincount` does.
 
     input: integers, not negative; numbers from size on are dropped. size: a scalar. weights: the shape of
     input, or empty. output: dtype of weights, shape (size,) or (rows, size). Errors: a negative number (on the
@@ -194,11 +194,11 @@ HISTOGRAM_FIXED_WIDTH = OpDef(
     inputs="values: T, value_range: T, nbins: int32",
     outputs="out: dtype",
     types={"T": (int32, int64, float32, float64), "dtype": INDEX},
-    doc="""A histogram with bins of one width: how many values lie in each of nbins parts of a range.
+    doc="""A histogram with bins of equal width: the number of values in each of nbins parts of a range.
 
-    values: a number type, any shape; those outside count for the first or last bin. value_range: (2,), of that
-    dtype, rising. nbins: an int32 scalar. out: shape (nbins,). Errors (on the host): a range that does not
-    rise, no bins.""",
+    values: a number type, any shape; values outside the range count in the first or last bin. value_range: (2,), of
+    the same dtype, ascending. nbins: an int32 scalar. out: shape (nbins,). Errors (on the host): the range does not
+    ascend, or there are no bins.""",
     infer=_histogram_shape,
     host=_host_histogram,
     expand=_expand_histogram,
@@ -209,7 +209,7 @@ HISTOGRAM_FIXED_WIDTH = OpDef(
 
 
 def _host_distinct(call: HostCall, x: np.ndarray, axis: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-    """(elements in the order of first occurrence, place of each, how often)."""
+    """Returns (the distinct elements in the order of first occurrence, each element's index there, the counts)."""
     if axis is not None and axis.size > 1:
         raise ShapeError(f"axis must be one number or none, got {axis.tolist()}", call.op)
     if axis is not None and axis.size:
@@ -251,11 +251,11 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
         inputs="x: T" + (", axis: Taxis" if along else ""),
         outputs="y: T, idx: out_idx" + (", count: out_idx" if counted else ""),
         types={"T": ALL, **({"Taxis": INDEX} if along else {}), "out_idx": INDEX},
-        doc=f"""The different {what}, in the order of first occurrence, and the place of each of x's among them.
+        doc=f"""The distinct {what}, in the order of first occurrence, and the index of each of x's among them.
 
         x: any dtype.{more} y: without repetition. idx: integers.{
             " count: how often each of y occurs." if counted else ""
-        } Runs on the host: the size depends on the data.""",
+        } Runs on the host, since the size depends on the data.""",
         infer=lambda c: _distinct_shapes(c, n),
         host=lambda call, *arrays: _host_distinct(call, *arrays)[:n],
         grad=GRADIENT_MISSING,
@@ -281,9 +281,9 @@ LIST_DIFF = OpDef(
     inputs="x: T, y: T",
     outputs="out: T, idx: out_idx",
     types={"T": ALL, "out_idx": INDEX},
-    doc="""The elements of x that are not in y, in their order, and their places in x.
+    doc="""The elements of x that are not in y, in their order, and their positions in x.
 
-    x, y: vectors of one dtype. out: that dtype. idx: integers. Runs on the host: the size depends on the
+    x, y: vectors of the same dtype. out: that dtype. idx: integers. Runs on the host, since the size depends on the
     data.""",
     infer=lambda c: (Shape((None,)), Shape((None,))),
     host=_host_difference,
@@ -294,7 +294,7 @@ LIST_DIFF = OpDef(
 
 
 class UniqueWithCounts(NamedTuple):
-    """The different elements, for each input its place among them, and how often each occurs."""
+    """The distinct elements, the index among them of each input element, and how often each occurs."""
 
     y: Any
     idx: Any
@@ -302,36 +302,40 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """What is left of a list, and where it stood."""
+    """The elements that are left of a list, and their positions in it."""
 
     out: Any
     idx: Any
 
 
-def unique_with_counts(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
-    """The different elements of a vector in the order of first occurrence, each element's place, and the counts."""
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
+    """The distinct elements of a vector in the order of first occurrence, each element's index, and the counts."""
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 
 def setdiff1d(
-    x: TensorLike, y: TensorLike, index_dtype: Any = int32, name: str | None = None, out_idx: Any = None
+    x: TensorLike,
+    y: TensorLike,
+    index_dtype: DTypeLike = int32,
+    name: str | None = None,
+    out_idx: DTypeLike | None = None,
 ) -> ListDiff:
-    """The elements of the vector x that are not in y, and their places."""
+    """The elements of the vector x that are not in y, and their positions in x."""
     return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name))
 
 
 def bincount(
-    arr: Any,
+    arr: TensorLike,
     weights: TensorLike | None = None,
-    minlength: Any = None,
-    maxlength: Any = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
-    """How often each number of `arr` (int32, not negative) occurs, or the sum of its weights.
+    """Counts how often each number of `arr` (int32, not negative) occurs, or sums its weights.
 
-    The result is as long as the largest number says, but between `minlength` and `maxlength`. dtype: of the
-    counts, where there are no weights.
+    The result is a vector whose length is the largest number plus one, at least `minlength` and at most `maxlength`.
+    dtype: the dtype of the counts when there are no weights.
     """
     graph = graph_of((arr, weights))
     with graph.as_default(), graph.name_scope(name or "bincount"):
@@ -348,18 +352,18 @@ def bincount(
 
 
 def histogram_fixed_width(
-    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
+    values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
-    """How many values lie in each of `nbins` parts of `value_range` (low, high); outer ones count at the ends."""
+    """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins."""
     graph = graph_of((values, value_range))
     v = graph.to_tensor(values)
     return HISTOGRAM_FIXED_WIDTH(v, graph.to_tensor(value_range, v.dtype), nbins, dtype=as_dtype(dtype), name=name)
 
 
 def histogram_fixed_width_bins(
-    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
+    values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
-    """The number of the bin that each value falls in: the shape of `values`."""
+    """The number of the bin that each value falls in, as a tensor of the shape of `values`."""
     graph = graph_of((values, value_range))
     with graph.as_default(), graph.name_scope(name or "histogram_bins"):
         v = graph.to_tensor(values)

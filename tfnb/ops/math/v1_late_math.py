@@ -1,17 +1,18 @@
-"""Small ops of later 1.x graphs: buckets, Euclidean norms, conjugate transposes, scaled Bessel functions.
+"""Small ops of late TensorFlow 1.x: buckets, Euclidean norms, conjugate transposes, scaled Bessel functions.
 
-Invariant: each is the composition or SciPy's function that its text says.
+Invariant: each op is the composition of ops, or the function of SciPy, that its documentation names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -29,16 +30,16 @@ __all__ = ["API", "OPS"]
 
 @record
 class BucketAttrs:
-    """`boundaries`: ascending numbers."""
+    """`boundaries`: the limits between the buckets, in ascending order."""
 
     boundaries: tuple[float, ...] = ()
 
 
-def _bucket(attrs: Any, x: Expr) -> Expr:
+def _bucket(attrs: BucketAttrs, x: Expr) -> Expr:
     found = s.const(0, int32)
     for b in attrs.boundaries:
         wide = x if x.dtype.is_floating else s.cast(x, float64)
-        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # never of NaN, which is behind all
+        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # false for NaN, which goes to the last bucket
         found = found + s.where(below, s.const(0, int32), s.const(1, int32))
     return found + s.cast(x, int32) * 0 if not attrs.boundaries else found
 
@@ -110,7 +111,7 @@ CONJUGATE_TRANSPOSE = OpDef(
 )
 
 
-def _bessel(order: int, grad: Any) -> OpDef:
+def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | None) -> OpDef:
     def run(call: HostCall, x: np.ndarray) -> np.ndarray:
         found = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
         return np.asarray(found).astype(x.dtype)
@@ -121,7 +122,7 @@ def _bessel(order: int, grad: Any) -> OpDef:
         "y: T",
         f"""exp(-|x|) I(x), I the modified Bessel function of the first kind of order {order}, elementwise.
 
-        x: float32 or float64, any shape. y: alike. Runs on the host.""",
+        x: float32 or float64, any shape. y: dtype and shape of x. Runs on the host.""",
         types={"T": DEVICE_FLOATS},
         infer=unchanged,
         host=run,
@@ -131,7 +132,7 @@ def _bessel(order: int, grad: Any) -> OpDef:
 
 
 def _grad_i1e(op: Operation, dy: Tensor) -> Any:
-    """I1' = I0 - I1 / x, whose limit at 0 is 1/2."""
+    """The derivative I1' is I0 - I1 / x, whose limit at 0 is 1/2."""
     x = op.x
     slope = BESSEL_I0E(x) - op.y * SIGN(x) - DIV_NO_NAN(op.y, x)
     at_zero = 1.0 - SQUARE(SIGN(x))
@@ -142,8 +143,8 @@ BESSEL_I0E: OpDef = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - SIGN(op.x
 BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
 
 
-def bucketize(input: TensorLike, boundaries: Any, name: str | None = None) -> Any:
-    """The number of the bucket between ascending `boundaries` of each element: int32."""
+def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Any:
+    """The number (int32) of the bucket between the ascending `boundaries` in which each element lies."""
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 
 

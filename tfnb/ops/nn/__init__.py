@@ -1,4 +1,4 @@
-"""Parts of neural networks: activations, losses, normalisation, CTC, and 8-bit inference."""
+"""Building blocks of neural networks: activations, losses, normalisation, CTC, and 8-bit inference."""
 
 FAMILIES = (
     "activations",

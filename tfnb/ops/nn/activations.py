@@ -1,8 +1,8 @@
 """Activation functions and their gradients (white paper, section 2, "neural net building blocks").
 
-Each is one scalar expression of `x`, so host, device and fused code come from the same line; each
-has a Grad op, which keeps only what the derivative needs. Invariant: a Grad op is itself
-differentiable, so second derivatives exist.
+Each function is one scalar expression of `x`, from which host, device and fused code are derived. Each has a Grad op,
+which needs only the values that the derivative depends on. Invariant: a Grad op is itself differentiable, so second
+derivatives exist.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SELU_SCALE_ALPHA = 1.7580993408473768
 
 @record
 class LeakyReluAttrs:
-    """`alpha`: the slope for negative inputs, a 32-bit float as all float attributes are in a GraphDef."""
+    """`alpha`: the slope for negative inputs; as all float attributes of a GraphDef it is a 32-bit float."""
 
     alpha: float = 0.2
 
@@ -65,7 +65,7 @@ RELU_GRAD = OpDef(
     "gradients: T, features: T",
     "backprops: T",
     "The gradient of Relu: `gradients` where `features` > 0, else 0.\n\n"
-    "`features` may be Relu's input or its output; all shapes are equal.",
+    "`features` may be the input or the output of Relu; all shapes are equal.",
     types={"T": REALS},
     infer=_same,
     scalar=lambda a, g, x: s.where(x > 0, g, 0),
@@ -117,7 +117,7 @@ ELU_GRAD: OpDef = OpDef(
     "EluGrad",
     "gradients: T, outputs: T",
     "backprops: T",
-    "The gradient of Elu, from its outputs: gradients * (outputs + 1) where `outputs` < 0, else `gradients`.",
+    "The gradient of Elu computed from its outputs: gradients * (outputs + 1) where `outputs` < 0, else `gradients`.",
     types={"T": FLOATS},
     infer=_same,
     scalar=lambda a, g, y: s.where(y < 0, g * (y + 1), g),
@@ -143,8 +143,8 @@ SELU = OpDef(
     "features: T",
     "activations: T",
     "scale * alpha * (exp(features) - 1) where `features` < 0, else scale * features.\n\n"
-    "scale = 1.0507009873554805 and alpha = 1.6732632423543772 keep mean 0 and variance 1 fixed"
-    " (self-normalising networks).",
+    "With scale = 1.0507009873554805 and alpha = 1.6732632423543772, mean 0 and variance 1 are preserved from layer"
+    " to layer (self-normalising networks).",
     types={"T": FLOATS},
     infer=unchanged,
     scalar=_selu,
@@ -156,7 +156,7 @@ SELU_GRAD: OpDef = OpDef(
     "SeluGrad",
     "gradients: T, outputs: T",
     "backprops: T",
-    "The gradient of Selu, from its outputs.",
+    "The gradient of Selu computed from its outputs.",
     types={"T": FLOATS},
     infer=_same,
     scalar=_selu_grad,
@@ -178,7 +178,7 @@ SOFTPLUS = OpDef(
     "Softplus",
     "features: T",
     "activations: T",
-    "log(1 + exp(features)), elementwise, without overflow for large inputs.",
+    "log(1 + exp(features)), elementwise, computed without overflow for large inputs.",
     types={"T": FLOATS},
     infer=unchanged,
     scalar=_softplus,
@@ -204,7 +204,7 @@ def _softsign_grad(a: Tensor, g: Expr, x: Expr) -> Expr:
 
 
 def _softsign_grad_grad(op: Operation, g: Tensor) -> Any:
-    """d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; `size` is without the factor -2 sign(x)."""
+    """d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; the variable `size` lacks the factor -2 sign(x)."""
     dy, x = op.inputs
     both = SOFTSIGN_GRAD(g, x)
     size = SOFTSIGN_GRAD(both * dy, x) * (abs(x) + 1.0)
@@ -238,7 +238,7 @@ LEAKY_RELU = OpDef(
     "LeakyRelu",
     "features: T",
     "activations: T",
-    "`features` where they are > 0, else alpha * features.",
+    "`features` where `features` > 0, else alpha * features.",
     types={"T": FLOATS},
     attrs=LeakyReluAttrs,
     infer=unchanged,

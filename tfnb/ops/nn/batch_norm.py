@@ -1,7 +1,7 @@
-"""Batch normalisation of images as one op, as TensorFlow 1.x writes it (white paper, Table 1).
+"""Batch normalisation of images as one op, in the three versions of TensorFlow 1.x (white paper, Table 1).
 
-The op is a composition for devices. Version 2 keeps the statistics of 16-bit images in 32 bits, version 3 has one more
-output. Invariant: the moments in outputs 3 and 4 are those that `y` was normalised with."""
+On devices the op is a composition of other ops. Version 2 keeps the statistics of 16-bit images in 32 bits, version 3
+has an additional output. Invariant: outputs 3 and 4 are the moments with which `y` was normalised."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ __all__ = ["API", "FUSED_BATCH_NORM", "FUSED_BATCH_NORM_V3", "OPS"]
 
 @record
 class BatchNormAttrs:
-    """`epsilon`: added to the variance; `is_training`: normalise with the batch's own moments.
+    """`epsilon`: added to the variance; `is_training`: normalise with the moments of the batch.
 
-    `exponential_avg_factor`: what share of the batch's moments goes into outputs 1 and 2; the rest is what
-    came in.
+    `exponential_avg_factor`: the weight of the batch's moments in outputs 1 and 2; the input moments have the
+    remaining weight.
     """
 
     epsilon: float = 0.0001
@@ -57,7 +57,7 @@ class BatchNormAttrs:
 
     @property
     def moving(self) -> bool:
-        """Are old moments mixed with the batch's?"""
+        """True if outputs 1 and 2 combine the input moments with those of the batch."""
         return self.is_training and self.exponential_avg_factor != 1.0
 
 
@@ -84,7 +84,9 @@ def _infer_v3(c: Infer) -> tuple[Shape, ...]:
     return (*_infer(c), Shape((0,)))
 
 
-def _host(call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: Any, variance: Any) -> Any:
+def _host(
+    call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: np.ndarray, variance: np.ndarray
+) -> Any:
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     like = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
@@ -114,8 +116,8 @@ def _flat(a: BatchNormAttrs, moments: Any) -> Any:
     return SQUEEZE(moments, squeeze_dims=tuple(int(i) for i in channel_axes(a)))
 
 
-def _bessel(x: Any, channels: Any) -> Any:
-    """n / (n - 1), which makes the batch's variance an unbiased estimate."""
+def _bessel(x: Tensor, channels: Tensor) -> Any:
+    """The factor n / (n - 1), which makes the variance of the batch an unbiased estimate."""
     n = pixel_count(x, channels)
     return n / max(n - 1.0, 1.0) if isinstance(n, float) else n / MAXIMUM(n - 1.0, 1.0)
 
@@ -149,12 +151,12 @@ def _sum_of(*parts: Any) -> Any:
     return found
 
 
-def _scaled(factor: float, g: Any) -> Any:
+def _scaled(factor: float, g: Tensor) -> Any:
     return g if g is None or factor == 1.0 else factor * g
 
 
 def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
-    """FusedBatchNormGrad of the op's version."""
+    """Applies the FusedBatchNormGrad op of the same version."""
     x, scale, _, mean, variance = op.inputs
     if op.attrs.is_training:
         mean, variance = op.outputs[3], op.outputs[4]
@@ -170,7 +172,7 @@ def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
 def _grad(
     op: Operation, dy: Tensor, dshown: Tensor, dunbiased: Tensor, dmean: Tensor, dvariance: Tensor, *_: Tensor
 ) -> Any:
-    """Through `y` by FusedBatchNormGrad, and through the moments, which are functions of x in training."""
+    """The gradient through `y` by FusedBatchNormGrad, plus that through the moments, which depend on x in training."""
     a = op.attrs
     x, scale, _offset, _mean, given_variance = op.inputs
     dx, dscale, doffset = (None, None, None) if dy is None else _back(op, dy)
@@ -189,7 +191,7 @@ def _grad(
 
 
 def _through_moments(op: Operation, dmean: Tensor, dvariance: Tensor) -> Any:
-    """What x gets from gradients of the batch's mean and variance."""
+    """The gradient with respect to x that follows from the gradients of the batch's mean and variance."""
     a, x, scale = op.attrs, op.inputs[0], op.inputs[1]
     if dmean is None and dvariance is None:
         return None
@@ -206,10 +208,11 @@ def _through_moments(op: Operation, dmean: Tensor, dvariance: Tensor) -> Any:
 _DOC = """(x - mean) / sqrt(variance + epsilon) * scale + offset, per channel of images.
 
     x: shape (batch, height, width, channels), or channels second for "NCHW". scale, offset: shape (channels,).
-    mean, variance: the same for `is_training=False`; in training they are not read (empty vectors will do), unless
-    `exponential_avg_factor` is not 1, and the batch's own moments serve. y: shape of x. batch_mean, batch_variance:
-    the moments, the variance times n / (n - 1) for the n pixels of a channel in training. reserve_space_1,
-    reserve_space_2: the moments that y was normalised with. Errors: another rank, vectors of another length."""
+    mean, variance: shape (channels,), used for `is_training=False`. In training the moments of the batch are used
+    instead; mean and variance are then ignored and may be empty, unless `exponential_avg_factor` is not 1. y: shape of
+    x. batch_mean, batch_variance: the moments; in training the variance is multiplied by n / (n - 1) for n pixels per
+    channel. reserve_space_1, reserve_space_2: the moments with which y was normalised. Errors: x has another rank, or
+    a vector another length."""
 
 _OUTPUTS = "batch_mean: %s, batch_variance: %s, reserve_space_1: %s, reserve_space_2: %s"
 
@@ -231,7 +234,7 @@ FUSED_BATCH_NORM_V2 = OpDef(
     "FusedBatchNormV2",
     "x: T, scale: U, offset: U, mean: U, variance: U",
     "y: T, " + _OUTPUTS.replace("%s", "U"),
-    "FusedBatchNorm with statistics in 32 bits for images of 16.\n\n    " + _DOC,
+    "FusedBatchNorm of 16-bit images with statistics in 32 bits.\n\n    " + _DOC,
     types=MIXED,
     attrs=BatchNormAttrs,
     infer=_infer,
@@ -244,7 +247,7 @@ FUSED_BATCH_NORM_V3 = OpDef(
     "FusedBatchNormV3",
     "x: T, scale: U, offset: U, mean: U, variance: U",
     "y: T, " + _OUTPUTS.replace("%s", "U") + ", reserve_space_3: U",
-    "FusedBatchNormV2 with one more output, an empty vector that its gradient takes.\n\n    " + _DOC,
+    "FusedBatchNormV2 with an additional output, an empty vector that its gradient op takes.\n\n    " + _DOC,
     types=MIXED,
     attrs=BatchNormAttrs,
     infer=_infer_v3,
@@ -256,7 +259,7 @@ FUSED_BATCH_NORM_V3 = OpDef(
 
 @record
 class GlobalNormAttrs:
-    """`variance_epsilon`: added to the variance; `scale_after_normalization`: does gamma count?"""
+    """`variance_epsilon`: added to the variance; `scale_after_normalization`: multiply by gamma."""
 
     variance_epsilon: float = 0.001
     scale_after_normalization: bool = True
@@ -301,10 +304,10 @@ BATCH_NORM_WITH_GLOBAL_NORMALIZATION = OpDef(
     "BatchNormWithGlobalNormalization",
     "t: T, m: T, v: T, beta: T, gamma: T",
     "result: T",
-    """(t - m) / sqrt(v + variance_epsilon) * gamma + beta, per channel of images: TensorFlow 0.6's op.
+    """(t - m) / sqrt(v + variance_epsilon) * gamma + beta, per channel of images: the op of TensorFlow 0.6.
 
-    t: shape (batch, height, width, channels). m, v, beta, gamma: shape (channels,); gamma counts only if
-    `scale_after_normalization`. result: shape of t. Errors: another rank, vectors of another length.""",
+    t: shape (batch, height, width, channels). m, v, beta, gamma: shape (channels,); gamma is used only if
+    `scale_after_normalization`. result: shape of t. Errors: t has another rank, or a vector another length.""",
     types={"T": DEVICE_FLOATS},
     attrs=GlobalNormAttrs,
     infer=_infer_global,
@@ -326,11 +329,11 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Any, Any, Any]:
-    """Batch normalisation of images; gives the normalised images, the batch's mean and its unbiased variance.
+    """Batch normalisation of images. Returns the normalised images, the batch's mean and its unbiased variance.
 
     x: (batch, height, width, channels), or channels second for "NCHW". scale, offset: (channels,). mean,
-    variance: needed, and then used, only for `is_training=False`. Raises `InvalidArgumentError` when they are
-    missing there."""
+    variance: required, and used, only for `is_training=False`. Raises `InvalidArgumentError` when they are missing in
+    this case."""
     if not is_training and (mean is None or variance is None):
         raise InvalidArgumentError("fused_batch_norm needs mean and variance when it is not training")
     with scope(name, "FusedBatchNorm", x, scale, offset):

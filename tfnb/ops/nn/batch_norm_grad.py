@@ -1,6 +1,6 @@
-"""The gradient of batch normalisation as one op, with a gradient of its own (white paper, section 4.1).
+"""The gradient of batch normalisation as one op that has a gradient itself (white paper, section 4.1).
 
-Its mean and variance are inputs like others: what depends on them flows on to where they were computed, so
+Its mean and variance are ordinary inputs and receive gradients, which continue to the ops that computed them, so
 derivatives of any order are exact. Invariant: the arithmetic is in the dtype of `scale`, also for 16-bit images.
 """
 
@@ -36,13 +36,13 @@ __all__ = [
     "pixel_count",
 ]
 
-# what versions 2 and 3 take: images of up to 32 bits, statistics in 32
+# versions 2 and 3 take images of up to 32 bits, and statistics in 32 bits
 MIXED = {"T": (float32, float16, bfloat16), "U": (float32,)}
 
 
 @record
 class BatchNormGradAttrs:
-    """`epsilon`: added to the variance; `is_training`: the moments are the batch's own."""
+    """`epsilon`: added to the variance; `is_training`: the moments are those of the batch itself."""
 
     epsilon: float = 0.0001
     data_format: str = "NHWC"
@@ -54,17 +54,17 @@ class BatchNormGradAttrs:
 
 
 def channel_axes(a: Any) -> np.ndarray:
-    """The axes that a channel's pixels lie along."""
+    """The axes over which the pixels of one channel extend."""
     return np.asarray([0, 2, 3] if a.data_format == "NCHW" else [0, 1, 2], np.int32)
 
 
-def like_channels(a: Any, vector: Any) -> Any:
-    """A vector of channels, shaped so that it broadcasts against the images."""
+def like_channels(a: Any, vector: Tensor) -> Any:
+    """A vector with one element per channel, reshaped so that it broadcasts to the images."""
     return RESHAPE(vector, np.asarray([-1, 1, 1], np.int32)) if a.data_format == "NCHW" else vector
 
 
-def pixel_count(x: Any, channels: Any) -> Any:
-    """How many pixels a channel has: a number when it is known, else a scalar tensor."""
+def pixel_count(x: Tensor, channels: Tensor) -> Any:
+    """The number of pixels per channel: an int when it is known statically, else a scalar tensor."""
     pixels, n = size_of(x), size_of(channels)
     if isinstance(pixels, int) and isinstance(n, int):
         return float(max(pixels // max(n, 1), 1))
@@ -84,7 +84,15 @@ def _infer(c: Infer) -> tuple[Shape, ...]:
     return Shape(tuple(dims)), channels, channels, scalar, scalar
 
 
-def _host(call: HostCall, dy: np.ndarray, x: np.ndarray, scale: np.ndarray, mean: Any, variance: Any, *_: Any) -> Any:
+def _host(
+    call: HostCall,
+    dy: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    *_: np.ndarray,
+) -> Any:
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     shape = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
@@ -102,7 +110,7 @@ def _host(call: HostCall, dy: np.ndarray, x: np.ndarray, scale: np.ndarray, mean
 
 
 def _unit(op: Operation) -> tuple[Any, Any]:
-    """The normalised images and 1 / the standard deviation."""
+    """The normalised images, and 1 / the standard deviation."""
     _, x, scale, mean, variance = op.inputs[:5]
     inv = RSQRT(variance + op.attrs.epsilon)
     away = cast_to(x, scale.dtype) - like_channels(op.attrs, mean)
@@ -132,7 +140,7 @@ def _sum_of(*parts: Any) -> Any:
 
 
 def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:
-    """For F = <gx, dx> + <gs, dscale> + <go, doffset>, with unit = (x - mean) * inv standing for itself."""
+    """The gradient of F = <gx, dx> + <gs, dscale> + <go, doffset>, where `unit` stands for (x - mean) * inv."""
     a, axes = op.attrs, channel_axes(op.attrs)
     dy, x, scale, _mean, _variance, *rest = op.inputs
     unit, inv = _unit(op)
@@ -169,12 +177,12 @@ def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:
 
 _DOC = """The gradient of %s from the gradient of its first output.
 
-    With inv = 1 / sqrt(variance + epsilon), unit = (x - mean) * inv and means over the pixels of a channel, in training
-    x_backprop = scale * inv * (y_backprop - mean(y_backprop) - unit * mean(y_backprop * unit)), else scale * inv *
+    With inv = 1 / sqrt(variance + epsilon), unit = (x - mean) * inv and means over the pixels of a channel: in training
+    x_backprop = scale * inv * (y_backprop - mean(y_backprop) - unit * mean(y_backprop * unit)), otherwise scale * inv *
     y_backprop; scale_backprop = sum(y_backprop * unit); offset_backprop = sum(y_backprop). y_backprop, x: shape (batch,
     height, width, channels), or channels second for "NCHW". scale: shape (channels,). reserve_space_1, reserve_space_2:
-    the mean and variance that y was normalised with. The last two outputs are 0. Errors: another rank, vectors of
-    another length."""
+    the mean and variance with which y was normalised. The last two outputs are 0. Errors: x has another rank, or a
+    vector another length."""
 
 
 def _gradient(name: str, of: str, inputs: str, outputs: str, types: dict[str, Any]) -> OpDef:

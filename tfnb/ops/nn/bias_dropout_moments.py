@@ -1,6 +1,6 @@
-"""Small pieces of networks: bias, dropout, moments, normalisation, local response (white paper, Table 1).
+"""Small parts of networks: bias, dropout, moments and normalisation (white paper, Table 1).
 
-Invariant: everything but `BiasAdd` and `LRN` is written with other ops, so gradients and fusion come for free.
+Invariant: every function except `bias_add` is composed of other ops, which provide its gradient and its fusion.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["API", "BIAS_ADD", "BIAS_ADD_GRAD", "OPS", "dropout", "moments"]
 
 @record
 class FormatAttrs:
-    """`data_format`: the channels are the last dimension ("NHWC") or the second ("NCHW")."""
+    """`data_format`: the channels are the last dimension ("NHWC") or the second one ("NCHW")."""
 
     data_format: str = "NHWC"
 
@@ -65,7 +65,7 @@ def _infer_bias_add(c: Infer) -> Shape:
 
 
 def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Any:
-    """The bias, shaped so that it broadcasts against a value of that rank."""
+    """The bias, reshaped so that it broadcasts to a value of the given rank."""
     axis = _channel_axis(a, rank)
     return bias if axis == rank - 1 else RESHAPE(bias, np.asarray([-1] + [1] * (rank - 1 - axis), np.int32))
 
@@ -108,7 +108,7 @@ BIAS_ADD = OpDef(
     "output: T",
     """Adds a vector to the channels of a tensor.
 
-    value: a number type, rank at least 2. bias: a vector as long as value's last dimension, or its second for
+    value: a number type, rank at least 2. bias: a vector as long as the last dimension of value, or its second one for
     `data_format="NCHW"`. output: dtype and shape of value. Errors: the sizes differ.""",
     types={"T": NUMBERS},
     attrs=FormatAttrs,
@@ -122,9 +122,9 @@ BIAS_ADD_GRAD: OpDef = OpDef(
     "BiasAddGrad",
     "out_backprop: T",
     "output: T",
-    """The gradient of BiasAdd for the bias: the sum over all dimensions but the channels.
+    """The gradient of BiasAdd with respect to the bias: the sum over all dimensions except the channels.
 
-    out_backprop: a number type, rank at least 2. output: a vector of the size of the channels.""",
+    out_backprop: a number type, rank at least 2. output: a vector with one element per channel.""",
     types={"T": NUMBERS},
     attrs=FormatAttrs,
     infer=_infer_bias_grad,
@@ -135,7 +135,7 @@ BIAS_ADD_GRAD: OpDef = OpDef(
 
 
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
-    """Adds the vector `bias` to the channels of `value`: the last dimension, or the second for "NCHW".
+    """Adds the vector `bias` to the channels of `value`, its last dimension, or its second one for "NCHW".
 
     value: a number type, rank at least 2. Raises `ShapeError` when the sizes differ.
     """
@@ -144,27 +144,27 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     return BIAS_ADD(value, bias, data_format=data_format or "NHWC", name=name)
 
 
-def xw_plus_b(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
     """matmul(x, weights) + biases for x: (batch, in), weights: (in, out), biases: (out,)."""
     with scope(name, "xw_plus_b", x, weights, biases):
         return BIAS_ADD(MAT_MUL(x, weights), biases)
 
 
-def relu_layer(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
-    """max(matmul(x, weights) + biases, 0); shapes as `xw_plus_b`'s."""
+def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
+    """max(matmul(x, weights) + biases, 0), for arguments as those of `xw_plus_b`."""
     with scope(name, "relu_layer", x, weights, biases):
         return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
-    """relu(features) and relu(-features), joined along `axis`, which becomes twice as long."""
+    """Joins relu(features) and relu(-features) along `axis`, whose size doubles."""
     with scope(name, "CRelu", features):
         x = graph_of((features,)).to_tensor(features)
         return RELU(concat([x, -x], axis))
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
-    """The share of the elements of `value` that are zero: a float32 scalar, NaN for no elements."""
+    """The fraction of the elements of `value` that are zero: a float32 scalar, NaN when there are no elements."""
     with scope(name, "zero_fraction", value):
         x = graph_of((value,)).to_tensor(value)
         zeros = cast_to(EQUAL(x, x.dtype.np.type(0)), float32)
@@ -172,19 +172,18 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
 
 
 def dropout(
-    x: Any,
+    x: TensorLike,
     keep_prob: Any = None,
-    noise_shape: Any = None,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
     name: str | None = None,
     rate: Any = None,
 ) -> Any:
-    """Keeps each element with probability `keep_prob` (1 - `rate`), divided by it, and makes the others zero.
+    """Keeps each element with probability `keep_prob` = 1 - `rate` and divides it by `keep_prob`; others become zero.
 
-    x: a float type, any shape. keep_prob: a number in (0, 1] or a scalar tensor. noise_shape: elements that share an
-    entry
-    of it (where it is 1) are kept or dropped together. Raises `InvalidArgumentError` for a probability outside
-    (0, 1], or when neither or both of keep_prob and rate are given.
+    x: a float type, any shape. keep_prob: a number in (0, 1] or a scalar tensor. noise_shape: a shape that broadcasts
+    to x; the elements along a dimension of size 1 are kept or dropped together. Raises `InvalidArgumentError` for a
+    probability outside (0, 1], or when neither or both of keep_prob and rate are given.
     """
     if (keep_prob is None) == (rate is None):
         raise InvalidArgumentError("dropout takes one of keep_prob and rate")
@@ -207,8 +206,8 @@ def dropout(
         return found
 
 
-def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
-    """The shape of the noise; None in a list stands for `value`'s dimension."""
+def _noise_shape(value: Tensor, noise_shape: TensorLike | None) -> Any:
+    """The shape of the noise; None in a list means the dimension of `value`."""
     if not isinstance(noise_shape, (list, tuple)) or value.shape.dims is None or len(noise_shape) != value.shape.ndims:
         return noise_shape
     return [
@@ -220,16 +219,16 @@ def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
 def moments(
     x: TensorLike,
     axes: TensorLike,
-    shift: Any = None,
+    shift: TensorLike | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """Mean and variance of `x` along `axes`, in the dtype of x.
+    """The mean and variance of `x` along `axes`, in the dtype of x.
 
-    x: a float type. axes: a list of integers. `keepdims` (0.x: `keep_dims`): reduced axes stay with size 1. `shift` is
-    taken for TensorFlow's sake; the mean is always subtracted before squaring. Raises `InvalidArgumentError` for an
-    axis out of range.
+    x: a float type. axes: a list of integers. `keepdims` (0.x: `keep_dims`): keep reduced axes with size 1. `shift` is
+    accepted for compatibility with TensorFlow; the mean is always subtracted before squaring. Raises
+    `InvalidArgumentError` for an axis out of range.
     """
     if isinstance(shift, str):  # 0.6: (x, axes, name)
         name = shift
@@ -253,10 +252,10 @@ def batch_normalization(
     variance: Any,
     offset: Any,
     scale: Any,
-    variance_epsilon: Any,
+    variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Any:
-    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset, broadcasting.
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset, with broadcasting.
 
     offset and scale may be None. The result has the dtype and shape of `x`.
     """
@@ -269,21 +268,21 @@ def batch_normalization(
 
 
 def batch_norm_with_global_normalization(
-    t: Any = None,
-    m: Any = None,
-    v: Any = None,
+    t: TensorLike | None = None,
+    m: TensorLike | None = None,
+    v: TensorLike | None = None,
     beta: Any = None,
-    gamma: Any = None,
+    gamma: TensorLike | None = None,
     variance_epsilon: Any = None,
     scale_after_normalization: bool = True,
     name: str | None = None,
-    input: Any = None,
-    mean: Any = None,
-    variance: Any = None,
+    input: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
 ) -> Any:
-    """Batch normalisation as TensorFlow 0.6 spelled it: `batch_normalization(t, m, v, beta, gamma, variance_epsilon)`.
+    """Batch normalisation as in TensorFlow 0.6: `batch_normalization(t, m, v, beta, gamma, variance_epsilon)`.
 
-    `gamma` counts only if `scale_after_normalization`.
+    `gamma` is used only if `scale_after_normalization`.
     """
     x, centre, spread = (
         input if t is None else t,
@@ -301,7 +300,7 @@ def l2_normalize(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:
-    """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), an integer or a list of them."""
+    """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), which is an integer or a list of integers."""
     along = dim if axis is None else axis
     if along is None:
         raise InvalidArgumentError("l2_normalize needs an axis")

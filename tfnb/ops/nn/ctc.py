@@ -1,7 +1,8 @@
-"""Connectionist temporal classification: the loss of label sequences that are not aligned with their frames.
+"""Connectionist temporal classification (CTC): the loss of label sequences without alignment to their frames.
 
-The probability of a sequence is the sum over all alignments, by dynamic programming over the labels with blanks between
-them, in logarithms. Invariant: forward and backward probabilities of a frame multiply to those of the whole sequence.
+The probability of a sequence is the sum over all alignments. It is computed in logarithms, by dynamic programming over
+the labels with blanks between them. Invariant: at each frame, the sum over states of forward times backward probability
+is the probability of the whole sequence.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from tfnb.types import DEVICE_FLOATS, Shape, int32
 
 __all__ = ["API", "CTC_LOSS", "OPS", "log_softmax_frames"]
 
-LOWEST = -1e300  # stands for log 0 where infinities would make NaN
+LOWEST = -1e300  # represents log 0, since infinities would lead to NaN
 
 
 @record
 class CTCLossAttrs:
-    """`preprocess_collapse_repeated`: labels that repeat count once; `ctc_merge_repeated`: frames that repeat a label
+    """`preprocess_collapse_repeated`: repeated labels count once; `ctc_merge_repeated`: frames that repeat a label
     are one label; `ignore_longer_outputs_than_inputs`: a sequence with too few frames has loss 0."""
 
     preprocess_collapse_repeated: bool = False
@@ -53,7 +54,7 @@ def _infer(c: Infer) -> tuple[Shape, Shape]:
 
 
 def log_softmax_frames(x: np.ndarray) -> np.ndarray:
-    """log softmax over the classes, in float64; classes without a chance have a very low one."""
+    """The log softmax over the classes, in float64; a class of probability 0 gets a very low finite number."""
     wide = np.maximum(x.astype(np.float64), LOWEST)
     shifted = wide - wide.max(axis=-1, keepdims=True, initial=LOWEST)
     total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
@@ -65,7 +66,7 @@ def _bad(call: HostCall, message: str) -> InvalidArgumentError:
 
 
 def check_lengths(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> None:
-    """Raises `InvalidArgumentError` unless there is a length in [0, frames] for each sequence."""
+    """Raises `InvalidArgumentError` unless each sequence has a length in [0, frames]."""
     if lengths.shape != (x.shape[1],):
         raise _bad(call, f"{x.shape[1]} sequences, but sequence_length has shape {lengths.shape}")
     wrong = (lengths < 0) | (lengths > x.shape[0])
@@ -75,7 +76,7 @@ def check_lengths(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> None:
 
 
 def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int, classes: int) -> list[np.ndarray]:
-    """The label sequence of each batch entry. Raises `InvalidArgumentError` for malformed ones."""
+    """The label sequence of each batch entry. Raises `InvalidArgumentError` for malformed sequences."""
     if indices.shape != (values.size, 2):
         raise _bad(call, f"{values.size} labels, but labels_indices has shape {indices.shape}")
     rows = indices[:, 0]
@@ -103,7 +104,7 @@ def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int,
 
 
 def _log_sum(*parts: np.ndarray) -> np.ndarray:
-    """log of the sum of exp(parts)."""
+    """The logarithm of the sum of exp(parts), without overflow."""
     most = np.maximum.reduce(parts)
     total = np.exp(parts[0] - most)
     for p in parts[1:]:
@@ -112,7 +113,7 @@ def _log_sum(*parts: np.ndarray) -> np.ndarray:
 
 
 def _shifted(a: np.ndarray, by: int) -> np.ndarray:
-    """Columns moved by `by`; what comes in from outside has no chance."""
+    """The columns shifted by `by`; the columns that enter have probability 0."""
     out = np.full_like(a, LOWEST)
     if by > 0:
         out[:, by:] = a[:, :-by]
@@ -123,10 +124,10 @@ def _shifted(a: np.ndarray, by: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Lattice:
-    """States of all sequences: blank, label, blank, label, ..., blank; padded to the longest.
+    """The states of all sequences: blank, label, blank, label, ..., blank; padded to the longest sequence.
 
-    labels: (batch, states). ends: the last state's number. stay, skip: log 0 or log 1 of repeating a state, and of
-    coming from two states before. lengths: frames.
+    labels: (batch, states). ends: the number of the last state. stay, skip: log 0 or log 1, for whether a state may be
+    repeated, and reached from two states before. lengths: the numbers of frames.
     """
 
     labels: np.ndarray
@@ -151,13 +152,13 @@ class _Lattice:
         return _Lattice(found, ends, stay, skip, lengths)
 
     def emitted(self, log_y: np.ndarray) -> np.ndarray:
-        """The frames' log probability of each state: (frames, batch, states); none past a sequence's end."""
+        """The log probability of each state in each frame: (frames, batch, states); log 0 past a sequence's end."""
         found = np.take_along_axis(log_y, self.labels[None], axis=2)
         past = np.arange(self.labels.shape[1]) > self.ends[:, None]
         return np.where(past[None], LOWEST, found)
 
     def forward(self, emitted: np.ndarray) -> np.ndarray:
-        """Log probabilities of the frames up to and with t that end in a state."""
+        """The log probabilities that the frames up to and including t end in each state."""
         alpha = np.full(emitted.shape, LOWEST)
         if len(alpha):
             alpha[0, :, :2] = emitted[0, :, :2]
@@ -168,7 +169,7 @@ class _Lattice:
         return alpha
 
     def backward(self, emitted: np.ndarray) -> np.ndarray:
-        """Log probabilities of the frames after t from a state."""
+        """The log probabilities of the frames after t, given the state in frame t."""
         beta = np.full(emitted.shape, LOWEST)
         number = np.arange(self.labels.shape[1])
         last = np.where((number == self.ends[:, None]) | (number == self.ends[:, None] - 1), 0.0, LOWEST)
@@ -227,12 +228,12 @@ CTC_LOSS = OpDef(
     "loss: T, gradient: T",
     """-log of the probability of label sequences, summed over their alignments with frames, and its gradient.
 
-    inputs: shape (frames, batch, classes), scores that a softmax makes probabilities of; the last class is the blank.
-    labels_indices (n, 2), labels_values (n,): a sparse matrix with a row of labels for each sequence. sequence_length:
-    (batch,), how many frames count. loss: (batch,), infinite where no alignment exists. gradient: shape of inputs. Runs
-    on the host, since malformed labels must be reported. Errors: a sequence without labels, negative ones, more labels
-    than frames (unless `ignore_longer_outputs_than_inputs`, which makes the loss 0), lengths outside [0, frames].
-    There is no second derivative.""",
+    inputs: shape (frames, batch, classes), scores to which softmax is applied; the last class is the blank.
+    labels_indices (n, 2), labels_values (n,): a sparse matrix with one row of labels per sequence. sequence_length:
+    (batch,), the numbers of frames to use. loss: (batch,), infinite where no alignment exists. gradient: shape of
+    inputs. Runs on the host, since malformed labels must be reported. Errors: a sequence has no labels, a negative
+    label or more labels than frames (unless `ignore_longer_outputs_than_inputs`, which makes the loss 0), or a length
+    is outside [0, frames]. There is no second derivative.""",
     types={"T": DEVICE_FLOATS},
     attrs=CTCLossAttrs,
     infer=_infer,
@@ -254,9 +255,10 @@ def ctc_loss(
 ) -> Any:
     """The loss of connectionist temporal classification: a vector with one number per sequence; see the op CTCLoss.
 
-    labels: a `SparseTensor` of int32, a row of labels per sequence. inputs (`logits`): (frames, batch, classes) scores,
-    or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. TensorFlow 0.x had `inputs` first,
-    which is understood. Raises `InvalidArgumentError` when an argument is missing or labels are not sparse.
+    labels: a `SparseTensor` of int32, one row of labels per sequence. inputs (`logits`): (frames, batch, classes)
+    scores, or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. The argument order of
+    TensorFlow 0.x, with `inputs` first, is recognised. Raises `InvalidArgumentError` when an argument is missing or
+    the labels are not sparse.
     """
     scores = logits if inputs is None else inputs
     if not isinstance(labels, SparseTensor) and isinstance(scores, SparseTensor):

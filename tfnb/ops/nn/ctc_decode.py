@@ -1,7 +1,7 @@
-"""Label sequences from frames of class scores: the best class of each frame, or a beam of the best sequences.
+"""Decoding of class scores of frames into label sequences: by the best class of each frame, or by beam search.
 
-Decoded sequences are sparse matrices of int64, a row per sequence. Invariant: the last class is the blank, which
-separates labels and is never put out.
+Decoded sequences are sparse matrices of int64 with one row per sequence. Invariant: the last class is the blank, which
+separates labels and does not appear in the output.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class GreedyAttrs:
-    """`merge_repeated`: frames that repeat a class are one label; `blank_index`: the blank, negative from the end."""
+    """`merge_repeated`: frames that repeat a class are one label; `blank_index`: may count from the end if negative."""
 
     merge_repeated: bool = False
     blank_index: int = -1
@@ -34,9 +34,9 @@ class GreedyAttrs:
 
 @record
 class BeamAttrs:
-    """`beam_width`: sequences kept from frame to frame; `top_paths`: how many of them are put out.
+    """`beam_width`: the number of sequences kept from frame to frame; `top_paths`: how many of them are returned.
 
-    `merge_repeated`: labels that repeat in the output count once.
+    `merge_repeated`: repeated labels in the output count once.
     """
 
     beam_width: int = 100
@@ -58,7 +58,7 @@ def _infer(c: Infer, paths: int) -> tuple[Shape, ...]:
 
 
 def _sparse(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Indices, values and shape of the matrix with these rows."""
+    """The indices, values and shape of the sparse matrix with these rows."""
     pairs = [(b, i) for b, row in enumerate(rows) for i in range(len(row))]
     indices = np.asarray(pairs, np.int64).reshape(-1, 2)
     values = np.asarray([v for row in rows for v in row], np.int64)
@@ -88,9 +88,9 @@ def _host_greedy(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np
 
 @dataclass
 class _Beam:
-    """Label sequences as leaves of a tree, best first, and their log probabilities ending in blank and in a label.
+    """Label sequences as leaves of a tree, best first, with their log probabilities of ending in blank and in a label.
 
-    parents, labels: of each node of the tree (node 0 is the empty sequence); nodes: a leaf's node.
+    parents, labels: those of each node of the tree (node 0 is the empty sequence); nodes: the node of each leaf.
     """
 
     parents: list[int] = field(default_factory=lambda: [-1])
@@ -101,7 +101,7 @@ class _Beam:
     label: np.ndarray = field(default_factory=lambda: np.full(1, LOWEST))
 
     def step(self, log_y: np.ndarray, width: int) -> None:
-        """Takes in one frame's log probabilities; the last class is the blank."""
+        """Extends the sequences by one frame, given its log probabilities; the last class is the blank."""
         total = np.logaddexp(self.blank, self.label)
         last = np.array([self.labels[n] for n in self.nodes])
         places = {int(n): i for i, n in enumerate(self.nodes)}
@@ -111,7 +111,7 @@ class _Beam:
         stay_blank = total + log_y[-1]
         stay_label = np.full_like(total, LOWEST)
         stay_label[again] = self.label[again] + log_y[last[again]]
-        for i in again:  # a leaf whose parent is one too is also reached from there
+        for i in again:  # a leaf whose parent is also a leaf can be reached from this parent as well
             parent = places.get(self.parents[int(self.nodes[i])])
             if parent is not None:
                 stay_label[i] = np.logaddexp(stay_label[i], grown[parent, last[i]])
@@ -137,7 +137,7 @@ class _Beam:
         return self.children[key]
 
     def paths(self, count: int, merge: bool) -> tuple[list[list[int]], np.ndarray]:
-        """The `count` best sequences and their log probabilities."""
+        """The `count` best sequences, and their log probabilities."""
         total = np.logaddexp(self.blank, self.label)
         best = np.argsort(-total, kind="stable")[:count]
         return [self._path(int(self.nodes[i]), merge) for i in best], total[best]
@@ -180,11 +180,12 @@ CTC_GREEDY_DECODER = OpDef(
     "CTCGreedyDecoder",
     "inputs: T, sequence_length: int32",
     "decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T",
-    """The sequences of each frame's best class, without blanks and, with `merge_repeated`, without repetitions.
+    """The sequence of the best class of each frame, without blanks and, with `merge_repeated`, without repetitions.
 
     inputs: shape (frames, batch, classes). sequence_length: (batch,). decoded_indices (n, 2), decoded_values (n,),
-    decoded_shape (2,): a sparse matrix with a row per sequence. log_probability: (batch, 1), minus the sum of the best
-    scores. Runs on the host: the output's size depends on the data. Errors: lengths outside [0, frames].""",
+    decoded_shape (2,): a sparse matrix with one row per sequence. log_probability: (batch, 1), minus the sum of the
+    best scores. Runs on the host, since the output's size depends on the data. Errors: a length is outside [0,
+    frames].""",
     types={"T": DEVICE_FLOATS},
     attrs=GreedyAttrs,
     infer=lambda c: _infer(c, 1),
@@ -198,12 +199,13 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
     "inputs: T, sequence_length: int32",
     "decoded_indices: top_paths*int64, decoded_values: top_paths*int64, decoded_shape: top_paths*int64, "
     "log_probability: T",
-    """The `top_paths` most probable label sequences that a beam of `beam_width` finds, each summed over its alignments.
+    """The `top_paths` most probable label sequences found by a beam search of width `beam_width`.
 
-    inputs: shape (frames, batch, classes), scores that a softmax makes probabilities of; the last class is the blank.
-    sequence_length: (batch,). decoded_indices (n, 2), decoded_values (n,), decoded_shape (2,): sparse matrices with a
-    row per sequence, best path first. log_probability: (batch, top_paths). Runs on the host: the output's size depends
-    on the data. Errors: lengths outside [0, frames], fewer sequences found than wanted.""",
+    The probability of a sequence is summed over its alignments. inputs: shape (frames, batch, classes), scores to which
+    softmax is applied; the last class is the blank. sequence_length: (batch,). decoded_indices (n, 2), decoded_values
+    (n,), decoded_shape (2,): sparse matrices with one row per sequence, best path first. log_probability: (batch,
+    top_paths). Runs on the host, since the output's size depends on the data. Errors: a length is outside [0, frames],
+    or fewer than `top_paths` sequences are found.""",
     types={"T": DEVICE_FLOATS},
     attrs=BeamAttrs,
     infer=lambda c: _infer(c, c.attrs.top_paths),
@@ -213,25 +215,25 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
 )
 
 
-def _given(inputs: Any, sequence_length: Any) -> tuple[Any, Any]:
+def _inputs(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     graph = graph_of((inputs, sequence_length))
     given = None if hasattr(sequence_length, "dtype") else int32
     return graph.to_tensor(inputs), graph.to_tensor(sequence_length, given)
 
 
 def ctc_greedy_decoder(
-    inputs: Any,
-    sequence_length: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     merge_repeated: bool = True,
     blank_index: int | None = None,
     name: str | None = None,
 ) -> tuple[list[SparseTensor], Any]:
-    """([a `SparseTensor` of the decoded labels], minus the sum of the best scores (batch, 1)); see CTCGreedyDecoder.
+    """Returns ([a `SparseTensor` of the decoded labels], minus the sum of the best scores, of shape (batch, 1)).
 
-    inputs: (frames, batch, classes). sequence_length: (batch,) int32.
+    inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCGreedyDecoder.
     """
     found = CTC_GREEDY_DECODER(
-        *_given(inputs, sequence_length),
+        *_inputs(inputs, sequence_length),
         merge_repeated=merge_repeated,
         blank_index=-1 if blank_index is None else blank_index,
         name=name,
@@ -240,20 +242,20 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any,
-    sequence_length: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     beam_width: int = 100,
     top_paths: int = 1,
     merge_repeated: bool = True,
     name: str | None = None,
 ) -> tuple[list[SparseTensor], Any]:
-    """([a `SparseTensor` for each of the best paths], their log probabilities (batch, top_paths)).
+    """Returns ([a `SparseTensor` for each of the best paths], their log probabilities, of shape (batch, top_paths)).
 
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCBeamSearchDecoder. Raises
-    `InvalidArgumentError` for more paths than the beam is wide.
+    `InvalidArgumentError` when top_paths exceeds beam_width.
     """
     found = CTC_BEAM_SEARCH_DECODER(
-        *_given(inputs, sequence_length),
+        *_inputs(inputs, sequence_length),
         beam_width=beam_width,
         top_paths=top_paths,
         merge_repeated=merge_repeated,
@@ -266,7 +268,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Any]:
-    """`ctc_beam_search_decoder` that keeps repeated labels."""
+    """As `ctc_beam_search_decoder` without merging repeated labels."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 

@@ -1,7 +1,8 @@
-"""Training with the rounding of 8-bit inference: fake quantisation.
+"""Fake quantisation: training with the rounding errors of 8-bit inference.
 
-Values are clipped to a range and rounded to its 2**num_bits steps, but stay floats; gradients pass where nothing was
-clipped. The range is nudged so that zero is a step. Invariant: host, device and gradient use one nudging.
+Values are clipped to a range and rounded to one of its 2**num_bits steps, but remain floats; gradients pass where
+values were not clipped. The range is shifted slightly ("nudged") so that zero is a step. Invariant: host, device and
+gradient compute the nudged range by the same function.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class VarsAttrs:
-    """`num_bits`: 2 to 16, there are 2**num_bits steps; `narrow_range`: the lowest is not used."""
+    """`num_bits`: 2 to 16, for 2**num_bits steps; `narrow_range`: the lowest step is not used."""
 
     num_bits: int = 8
     narrow_range: bool = False
@@ -57,19 +58,19 @@ class ArgsAttrs:
 
 
 class _Arrays:
-    """What nudging needs, on NumPy arrays."""
+    """The functions that `_nudged` needs, on NumPy arrays."""
 
     floor, maximum, minimum = np.floor, np.maximum, np.minimum
 
 
 class _Tensors:
-    """What nudging needs, in the graph."""
+    """The functions that `_nudged` needs, as ops of the graph."""
 
     floor, maximum, minimum = FLOOR, MAXIMUM, MINIMUM
 
 
 def _nudged(low: Any, high: Any, attrs: Any, m: Any) -> tuple[Any, Any, Any]:
-    """(lowest value, highest value, step) of the range moved so that zero is a step."""
+    """(lowest value, highest value, step) of the range after it is shifted so that zero is a step."""
     first, last = float(attrs.narrow_range), float(2**attrs.num_bits - 1)
     step = (high - low) / (last - first)
     zero = m.minimum(m.maximum(m.floor(low / step * -1.0 + (first + 0.5)), first), last)
@@ -118,7 +119,7 @@ FAKE_QUANT_ARGS = OpDef(
     "FakeQuantWithMinMaxArgs",
     "inputs: float32",
     "outputs: float32",
-    f"Values clipped to a fixed range and rounded to its steps.\n\n{_DOC}",
+    f"Clips values to a fixed range and rounds them to its steps.\n\n{_DOC}",
     attrs=ArgsAttrs,
     infer=unchanged,
     scalar=_scalar_args,
@@ -131,7 +132,7 @@ ARGS_GRADIENT = OpDef(
     "gradients: float32, inputs: float32",
     "backprops: float32",
     "The gradient of FakeQuantWithMinMaxArgs: `gradients` where `inputs` are inside the range, else 0.\n\n"
-    "All have one shape.",
+    "All inputs and the output have the same shape.",
     attrs=ArgsAttrs,
     infer=lambda c: merged(c, 0, 1),
     scalar=_scalar_args_gradient,
@@ -202,7 +203,7 @@ def _expand_gradient(vector: bool) -> Any:
 
 
 def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
-    """The op and its gradient, with a range for all or one for each channel."""
+    """The op and its gradient, with one range for all values or one range per channel."""
     ranges = "a vector, one for each last dimension" if vector else "a scalar"
 
     def grad(op: Operation, dy: Tensor) -> Any:
@@ -214,10 +215,10 @@ def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
         f"{name}Gradient",
         "gradients: float32, inputs: float32, min: float32, max: float32",
         "backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32",
-        f"""The gradient of {name}: `gradients` pass where `inputs` are inside the range; those below it are summed for
-    min, those above for max.
+        f"""The gradient of {name}: `gradients` pass where `inputs` are inside the range. Those of inputs below the
+    range are summed for min, those of inputs above it for max.
 
-    gradients, inputs: one shape. min, max: {ranges}. Outputs: the shapes of inputs, min and max.""",
+    gradients, inputs: the same shape. min, max: {ranges}. Outputs: the shapes of inputs, min and max.""",
         attrs=VarsAttrs,
         infer=_infer_gradient(vector),
         host=_host_gradient(vector),
@@ -229,7 +230,7 @@ def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
         name,
         "inputs: float32, min: float32, max: float32",
         "outputs: float32",
-        f"""Values clipped to a range and rounded to its steps; the range can be learned.
+        f"""Clips values to a range and rounds them to its steps; the range is an input that can be trained.
 
     min, max: {ranges}. {_DOC}""",
         attrs=VarsAttrs,

@@ -1,9 +1,8 @@
-"""Softmax over any axis and the losses of classification, under their names in both TensorFlow generations.
+"""Softmax over any axis, and the losses of classification, with the arguments of TensorFlow 0.x and 1.x.
 
-In 0.x the arguments of a cross entropy were `(logits, labels)` by position (`targets` for labels); 1.x wants them by
-keyword
-and forbids positions. Both are served: positions mean 0.x's order. Invariant: a loss has the shape of its labels
-without the axis of the classes.
+In 0.x the positional arguments of a cross entropy were `(logits, labels)`, with labels also called `targets`; 1.x
+accepts keywords only. Both are supported: positional arguments have the order of 0.x. Invariant: a loss has the shape
+of its labels without the axis of the classes.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ __all__ = ["API", "scope"]
 
 
 def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManager[Any]:
-    """The name scope of a function that makes several ops."""
+    """The name scope of a function that adds several ops, in the graph of `inputs`."""
     return graph_of(inputs).name_scope(name or default)
 
 
-def _tensor(value: Any, *others: Any) -> Any:
+def _tensor(value: TensorLike, *others: Any) -> Any:
     return graph_of((value, *others)).to_tensor(value)
 
 
 def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
-    """`x` with `axis` moved to the end, and the permutation that undoes it (its own inverse), or None."""
+    """`x` with `axis` moved to the end, and the permutation that does this (its own inverse), or None if not needed."""
     rank = x.shape.ndims
     if rank == 0 or (rank is None and axis == -1):
         return x, None
@@ -59,12 +58,12 @@ def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
     return TRANSPOSE(x, np.asarray(order, np.int32)), order
 
 
-def _axis(axis: Any, dim: Any) -> int:
+def _axis(axis: int | None, dim: int | None) -> int:
     chosen = dim if axis is None else axis
     return -1 if chosen is None else int(chosen)
 
 
-def _over_axis(op: OpDef, logits: Any, axis: Any, name: str | None, dim: Any) -> Any:
+def _over_axis(op: OpDef, logits: TensorLike, axis: int | str | None, name: str | None, dim: int | None) -> Any:
     if isinstance(axis, str):  # 0.x: (logits, name)
         axis, name = None, axis
     x, order = _last(_tensor(logits), _axis(axis, dim), op.name)
@@ -73,22 +72,24 @@ def _over_axis(op: OpDef, logits: Any, axis: Any, name: str | None, dim: Any) ->
     return TRANSPOSE(op(x), np.asarray(order, np.int32), name=name or op.name)
 
 
-def softmax(logits: TensorLike, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`; the last by default).
+def softmax(logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None) -> Any:
+    """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`), by default the last axis.
 
-    logits: a float type, any shape of rank >= 1. Gives the same dtype and shape. Raises `InvalidArgumentError` for an
-    axis out of range.
+    logits: a float type, any shape of rank >= 1. The result has their dtype and shape. Raises `InvalidArgumentError`
+    for an axis out of range.
     """
     return _over_axis(SOFTMAX, logits, axis, name, dim)
 
 
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """logits - log(sum(exp(logits))) along `axis` (0.x: `dim`; the last by default); arguments as `softmax`'s."""
+def log_softmax(
+    logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None
+) -> Any:
+    """logits - log(sum(exp(logits))) along `axis` (0.x: `dim`); the arguments are those of `softmax`."""
     return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
 
 
 def _as_rows(x: Tensor) -> Any:
-    """A matrix of the rows along the last axis."""
+    """Reshapes x to a matrix whose rows lie along the last axis of x."""
     if x.shape.ndims == 2:
         return x
     width = None if x.shape.dims is None else x.shape.dims[-1]
@@ -100,14 +101,21 @@ def _as_rows(x: Tensor) -> Any:
     return RESHAPE(x, x.graph.to_tensor([-1, shape_of(x)[-1]]))
 
 
-def _both(logits: Any, labels: Any, what: str) -> tuple[Any, Any]:
+def _both(logits: TensorLike | None, labels: TensorLike | None, what: str) -> tuple[Any, Any]:
     if logits is None or labels is None:
         raise InvalidArgumentError(f"{what} needs both logits and labels")
     graph = graph_of((logits, labels))
     return graph.to_tensor(logits), graph.to_tensor(labels)
 
 
-def _cross_entropy(logits: Any, labels: Any, dim: Any, axis: Any, name: str | None, stop: bool) -> Any:
+def _cross_entropy(
+    logits: TensorLike | None,
+    labels: TensorLike | None,
+    dim: int | str | None,
+    axis: int | None,
+    name: str | None,
+    stop: bool,
+) -> Any:
     if isinstance(dim, str):  # 0.x: (logits, labels, name)
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
@@ -124,37 +132,40 @@ def _cross_entropy(logits: Any, labels: Any, dim: Any, axis: Any, name: str | No
 
 
 def softmax_cross_entropy_with_logits(
-    logits: Any = None,
-    labels: Any = None,
-    dim: Any = None,
+    logits: TensorLike | None = None,
+    labels: TensorLike | None = None,
+    dim: int | str | None = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: int | None = None,
 ) -> Any:
-    """-sum(labels * log_softmax(logits)) along one axis; the labels count as constants for gradients.
+    """-sum(labels * log_softmax(logits)) along one axis; the labels are constants with respect to gradients.
 
-    logits: a float type. labels: the same shape, probabilities along `dim` (`axis`; the last by default), cast to the
-    dtype of logits. By position logits come first, as in TensorFlow 0.x. Gives their shape without that axis. Raises
-    `ShapeError` when the shapes differ.
+    logits: a float type. labels: the same shape, probabilities along `dim` (also `axis`; by default the last axis),
+    cast to the dtype of logits. Positional arguments begin with the logits, as in TensorFlow 0.x. The result has their
+    shape without that axis. Raises `ShapeError` when the shapes differ.
     """
     return _cross_entropy(logits, labels, dim, axis, name, True)
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any = None,
-    logits: Any = None,
-    axis: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    axis: int | None = None,
     name: str | None = None,
-    dim: Any = None,
+    dim: int | None = None,
 ) -> Any:
-    """As `softmax_cross_entropy_with_logits`, with the labels first and gradients into the labels too."""
+    """As `softmax_cross_entropy_with_logits`, with labels as the first argument and gradients for the labels too."""
     return _cross_entropy(logits, labels, dim, axis, name, False)
 
 
-def sparse_softmax_cross_entropy_with_logits(logits: Any = None, labels: Any = None, name: str | None = None) -> Any:
-    """-log_softmax(logits)[label] along the last axis, for labels that name one class each.
+def sparse_softmax_cross_entropy_with_logits(
+    logits: TensorLike | None = None, labels: TensorLike | None = None, name: str | None = None
+) -> Any:
+    """-log_softmax(logits)[label] along the last axis, for labels that are class numbers.
 
-    logits: a float type, shape (..., classes). labels: int32 or int64, shape (...), in [0, classes). By position logits
-    come first, as in TensorFlow 0.x. Gives the shape of labels. Raises `ShapeError` when the shapes do not fit.
+    logits: a float type, shape (..., classes). labels: int32 or int64, shape (...), in [0, classes). Positional
+    arguments begin with the logits, as in TensorFlow 0.x. The result has the shape of labels. Raises `ShapeError` when
+    the shapes do not match.
     """
     with scope(name, "sparse_softmax_cross_entropy_with_logits", logits, labels):
         x, at = _both(logits, labels, "sparse_softmax_cross_entropy_with_logits")
@@ -170,13 +181,15 @@ def sparse_softmax_cross_entropy_with_logits(logits: Any = None, labels: Any = N
 
 
 def sigmoid_cross_entropy_with_logits(
-    logits: Any = None, labels: Any = None, name: str | None = None, targets: Any = None
+    logits: TensorLike | None = None,
+    labels: TensorLike | None = None,
+    name: str | None = None,
+    targets: TensorLike | None = None,
 ) -> Any:
     """-labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise and without overflow.
 
-    logits, labels (0.x: `targets`): one float type, one shape, which the result has. By position logits come first,
-    as in
-    TensorFlow 0.x. Raises `ShapeError` when the shapes differ.
+    logits, labels (0.x: `targets`): the same float type and shape, which the result has too. Positional arguments begin
+    with the logits, as in TensorFlow 0.x. Raises `ShapeError` when the shapes differ.
     """
     with scope(name, "logistic_loss", logits, labels, targets):
         x, z = _both(logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits")
@@ -185,17 +198,17 @@ def sigmoid_cross_entropy_with_logits(
 
 
 def weighted_cross_entropy_with_logits(
-    targets: Any = None,
-    logits: Any = None,
+    targets: TensorLike | None = None,
+    logits: TensorLike | None = None,
     pos_weight: Any = None,
     name: str | None = None,
-    labels: Any = None,
+    labels: TensorLike | None = None,
 ) -> Any:
-    """`sigmoid_cross_entropy_with_logits` with the positive examples weighted by `pos_weight`.
+    """`sigmoid_cross_entropy_with_logits` in which positive examples have the weight `pos_weight`.
 
-    (1 - z) * x + (1 + (pos_weight - 1) * z) * log(1 + exp(-x)) for x = logits, z = targets (`labels`). By position the
-    targets come first, as in TensorFlow 1.x (0.x had them second: give both by keyword). Raises `ShapeError` when
-    the shapes differ.
+    (1 - z) * x + (1 + (pos_weight - 1) * z) * log(1 + exp(-x)) for x = logits, z = targets (`labels`). Positional
+    arguments begin with the targets, as in TensorFlow 1.x; in 0.x they came second, so pass both by keyword. Raises
+    `ShapeError` when the shapes differ.
     """
     if pos_weight is None:
         raise InvalidArgumentError("weighted_cross_entropy_with_logits needs pos_weight")
@@ -205,10 +218,12 @@ def weighted_cross_entropy_with_logits(
         return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
 
 
-def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Any:
+def log_poisson_loss(
+    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
     """exp(log_input) - log_input * targets: the loss of a Poisson distribution with mean exp(log_input), elementwise.
 
-    targets, log_input: one float type, one shape. `compute_full_loss` adds Stirling's approximation of
+    targets, log_input: the same float type and shape. `compute_full_loss` adds Stirling's approximation of
     log(targets!) where targets > 1. Raises `ShapeError` when the shapes differ.
     """
     with scope(name, "log_poisson_loss", targets, log_input):

@@ -1,6 +1,6 @@
-"""Local response normalisation, and the sum over neighbouring channels that it is made of.
+"""Local response normalisation, and the sum over neighbouring channels on which it is based.
 
-Invariant: a channel's neighbours beyond the first and the last count as zeros.
+Invariant: neighbours before the first channel and after the last one count as zeros.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tfnb.types import DEVICE_FLOATS, FLOATS, Shape, float32
 
 __all__ = ["LRN", "LRN_GRAD", "OPS", "WINDOW_SUM"]
 
-_LONGEST_ROW = 4096 - 32  # that the kernel holds in local memory
+_LONGEST_ROW = 4096 - 32  # the longest row that the kernel holds in local memory
 
 
 @record
 class WindowAttrs:
-    """`radius`: how many neighbours on each side count."""
+    """`radius`: the number of neighbours on each side."""
 
     radius: int = 5
 
 
 @record
 class LrnAttrs:
-    """`depth_radius`: how many channels on each side count; `bias`, `alpha`, `beta`: the formula's numbers."""
+    """`depth_radius`: the number of channels on each side; `bias`, `alpha`, `beta`: the parameters of the formula."""
 
     depth_radius: int = 5
     bias: float = 1.0
@@ -77,7 +77,7 @@ WINDOW_SUM: OpDef = OpDef(
     "y: T",
     """The sum of each element and its `radius` neighbours on both sides along the last dimension.
 
-    Part of LRN as devices compute it. x: float32 or float64, rank at least 1. y: the same dtype and shape.""",
+    Devices compute LRN by means of this op. x: float32 or float64, rank at least 1. y: the same dtype and shape.""",
     types={"T": DEVICE_FLOATS},
     attrs=WindowAttrs,
     infer=unchanged,
@@ -95,7 +95,7 @@ def _infer_lrn(c: Infer) -> Shape:
 
 
 def _near(v: Tensor, a: LrnAttrs) -> Any:
-    """The sum over a channel and its neighbours."""
+    """For each channel, the sum over the channel and its neighbours."""
     wide = v if v.dtype in DEVICE_FLOATS else cast_to(v, float32)
     return cast_to(WINDOW_SUM(wide, radius=a.depth_radius), v.dtype)
 
@@ -105,7 +105,7 @@ def _norm(a: LrnAttrs, x: Tensor) -> Any:
 
 
 def _power(norm: Any, beta: float) -> Any:
-    """norm ** -beta; by roots and divisions for the exponents that networks use, which cost less than a power."""
+    """norm ** -beta; for common exponents by roots and divisions, which are faster than a power."""
     whole = int(beta) if beta > 0 else 0
     if whole > 2 or beta - whole not in (0.5, 0.75):
         return norm**-beta
@@ -142,7 +142,7 @@ def _grad_lrn(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_lrn_grad(op: Operation, g: Tensor) -> Any:
-    """The derivative of LRNGrad by its parts: dy is linear in it; x by the product rule."""
+    """The gradients of LRNGrad: it is linear in dy; for x the product rule applies."""
     a = op.attrs
     dy, x, _ = op.inputs
     norm = _norm(a, x)
@@ -167,8 +167,7 @@ LRN: OpDef = OpDef(
     """Local response normalisation across channels.
 
     output = input / (bias + alpha * sum of input^2 over the channels at most depth_radius away)^beta. input: a float
-    type,
-    shape (batch, height, width, channels). output: the same dtype and shape. Errors: the rank is not 4.""",
+    type, shape (batch, height, width, channels). output: the same dtype and shape. Errors: the rank is not 4.""",
     types={"T": FLOATS},
     attrs=LrnAttrs,
     infer=_infer_lrn,
@@ -182,7 +181,7 @@ LRN_GRAD: OpDef = OpDef(
     "LRNGrad",
     "input_grads: T, input_image: T, output_image: T",
     "output: T",
-    """The gradient of LRN, from the output's gradient, the input and the output; all of one shape.""",
+    """The gradient of LRN, from the gradient of its output, its input and its output; all have the same shape.""",
     types={"T": FLOATS},
     attrs=LrnAttrs,
     infer=_infer_lrn,

@@ -1,8 +1,8 @@
-"""Floats as small integers with a range, back again, and from one range to another (OSDI'16, section 5).
+"""Conversion of floats to small integers with a range, back to floats, and between ranges (OSDI'16, section 5).
 
-A quantised tensor is three: integers, and the floats that its lowest and highest integer stand for; what is computed
-with them is in `quantized_nn.py`. Invariant: the arithmetic is TensorFlow's, whose steps a trained graph depends on;
-all run on the host.
+A quantised tensor consists of three: the integers, and the floats that the lowest and the highest integer represent.
+The ops that compute with them are in `quantized_nn.py`. Invariant: the arithmetic is exactly TensorFlow's, since a
+trained graph depends on its rounding steps; all ops run on the host.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.types import (
     QUANTIZED,
     DType,
+    DTypeLike,
     Shape,
     float32,
     qint32,
@@ -45,8 +46,9 @@ _MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
 
 @record
 class QuantizeAttrs:
-    """`mode`: MIN_COMBINED, MIN_FIRST or SCALED (around zero); `round_mode`: of SCALED; `narrow_range`: the lowest
-    integer is not used; `axis`: -1, one range for all; `ensure_minimum_range`: how wide the range is at least."""
+    """`mode`: MIN_COMBINED, MIN_FIRST or SCALED (symmetric around zero); `round_mode`: the rounding of SCALED;
+    `narrow_range`: the lowest integer is not used; `axis`: -1, one range for the whole tensor; `ensure_minimum_range`:
+    the least width of the range."""
 
     mode: str = "MIN_COMBINED"
     round_mode: str = "HALF_AWAY_FROM_ZERO"
@@ -64,7 +66,7 @@ class QuantizeAttrs:
 
 @record
 class DequantizeAttrs:
-    """`mode`, `narrow_range`, `axis`: as the values were quantised."""
+    """`mode`, `narrow_range`, `axis`: those with which the values were quantised."""
 
     mode: str = "MIN_COMBINED"
     narrow_range: bool = False
@@ -82,30 +84,32 @@ def _check(mode: str, axis: int) -> None:
 
 
 def limits(dtype: DType) -> tuple[int, int]:
+    """The smallest and the largest integer of a quantised dtype."""
     info = np.iinfo(dtype.np)
     return int(info.min), int(info.max)
 
 
 def _away(x: np.ndarray) -> np.ndarray:
-    """Rounded, halves away from zero."""
+    """x rounded to the nearest integer, halves away from zero."""
     return np.asarray(np.sign(x) * np.floor(np.abs(x) + 0.5))
 
 
 def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
-    """(integers per unit, lowest integer), with a step more than the range has, as TensorFlow's `MIN_FIRST`."""
+    """(integers per unit, lowest integer), for one step more than the range has, as in TensorFlow's `MIN_FIRST`."""
     least, most = limits(dtype)
     steps = most - least + 1
     width = (float(high) - float(low)) * (steps / (steps - 1))
     return steps / width if width else 0.0, least
 
 
-def unclamped(x: TensorLike, low: float, high: float, dtype: DType) -> np.ndarray:
+def unclamped(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
+    """Quantises floats as `from_float`, without clipping to the range."""
     scale, least = _scale(low, high, dtype)
     return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + least)
 
 
 def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
-    """Floats as integers of `dtype` that stand for the range [low, high], clipped to it."""
+    """Quantises floats: clips them to [low, high] and maps that range to the integers of `dtype`."""
     if low == high:
         return np.zeros(np.shape(x), dtype.np)
     found = np.clip(unclamped(x, low, high, dtype), *limits(dtype))
@@ -113,16 +117,17 @@ def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
 
 
 def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
-    """What integers that stand for [low, high] mean, float64."""
+    """Dequantises integers that represent the range [low, high], to float64."""
     if low == high:
         return np.full(np.shape(x), low)
     scale, least = _scale(low, high, dtype)
-    step = float(np.float32(1 / scale))  # TensorFlow rounds the range's start by a float32 step
+    step = float(np.float32(1 / scale))  # TensorFlow rounds the start of the range by a step in float32
     start = float(_away(np.asarray(low / step))) * step
     return np.asarray(start + (np.asarray(x, np.float64) - least) / scale)
 
 
 def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+    """The range as two floats. Raises `InvalidArgumentError` unless both are finite scalars and low <= high."""
     if low.size != 1 or high.size != 1:
         raise InvalidArgumentError(
             f"{call.op.type}: a range is two scalars, got shapes {low.shape} and {high.shape}",
@@ -135,6 +140,7 @@ def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, 
 
 
 def scalars(*numbers: float) -> list[np.ndarray]:
+    """The numbers as float32 scalars, the form of range outputs."""
     return [np.asarray(n, np.float32) for n in numbers]
 
 
@@ -165,12 +171,14 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
 
 
 def with_range(c: Infer) -> tuple[Shape, Shape, Shape]:
+    """The static output shapes of an op with the shape of input 0 and a range."""
     return c.shapes[0], scalar, scalar
 
 
 def quantized_op(
     name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], infer: Callable[[Infer], Any], **more: Any
 ) -> OpDef:
+    """Defines an op that runs on the host and whose gradient is not implemented."""
     return OpDef(
         name,
         inputs,
@@ -187,9 +195,9 @@ QUANTIZE_V2 = quantized_op(
     "QuantizeV2",
     "input: float32, min_range: float32, max_range: float32",
     "output: T, output_min: float32, output_max: float32",
-    "Floats as integers that stand for a range.\n\ninput: float32, any shape. min_range, max_range: scalars; values "
-    "outside are clipped, and zero is always inside. output: input's shape; output_min, output_max: the range taken. "
-    "Errors: no range.",
+    "Quantises floats to integers that represent a range.\n\ninput: float32, any shape. min_range, max_range: scalars; "
+    "values outside are clipped, and the range is extended to include zero. output: input's shape; output_min, "
+    "output_max: the range that was used. Errors: the range is empty.",
     _host_quantize,
     with_range,
     types={"T": QUANTIZED},
@@ -219,8 +227,8 @@ DEQUANTIZE = quantized_op(
     "Dequantize",
     "input: T, min_range: float32, max_range: float32",
     "output: dtype",
-    "What quantised integers stand for.\n\ninput: any shape. min_range, max_range: scalars, its range. "
-    "output: float32, input's shape. Errors: no range.",
+    "Dequantises integers to floats.\n\ninput: any shape. min_range, max_range: scalars, the range of input. "
+    "output: float32, input's shape. Errors: the range is empty.",
     _host_dequantize,
     lambda c: c.shapes[0],
     types={"T": QUANTIZED, "dtype": (float32,)},
@@ -230,13 +238,13 @@ DEQUANTIZE = quantized_op(
 
 
 def level(low: float, high: float, dtype: DType) -> float:
-    """What one step of the integers stands for."""
+    """The difference between the floats that two consecutive integers represent."""
     least, most = limits(dtype)
     return (high - low) / (most - least)
 
 
 def _used(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """The range of the values that are there, zero included."""
+    """The range of the values that occur, extended to include zero."""
     dtype, own = call.types["Tinput"], range_of(call, low, high)
     if not x.size:
         return 0.0, 0.0
@@ -254,8 +262,8 @@ def _requantized(
 
 
 def _fixed_point(x: np.ndarray, own: tuple[float, float], low: float, high: float) -> np.ndarray:
-    """32 to 8 bits in integer arithmetic with 16 bits of fraction, as TensorFlow does."""
-    f = np.float32  # in the precision that TensorFlow has the constants in
+    """Converts 32 to 8 bits in integer arithmetic with 16 fractional bits, as TensorFlow does."""
+    f = np.float32  # the precision of the constants in TensorFlow
     first, last = f(own[0]), f(own[1])
     width, span = float(last - first), float(f(high) - f(low))
     factor = int(255.0 * (1 << 16) * width / span)
@@ -278,8 +286,8 @@ REQUANTIZE = quantized_op(
     "input: Tinput, input_min: float32, input_max: float32, requested_output_min: float32,"
     " requested_output_max: float32",
     "output: out_type, output_min: float32, output_max: float32",
-    "Quantised values in another dtype and range.\n\ninput: any shape, with its range. output: the same shape, of "
-    "`out_type`, in the requested range. Errors: no range, or one above 0.",
+    "Converts quantised values to another dtype and range.\n\ninput: any shape, with its range. output: that shape, "
+    "of `out_type`, in the requested range. Errors: a range is empty, or the requested one is above 0.",
     _host_requantize,
     with_range,
     types={"Tinput": QUANTIZED, "out_type": QUANTIZED},
@@ -289,7 +297,7 @@ REQUANTIZATION_RANGE = quantized_op(
     "RequantizationRange",
     "input: Tinput, input_min: float32, input_max: float32",
     "output_min: float32, output_max: float32",
-    "The range of the values that are there, zero included.\n\ninput: any shape, with its range. Outputs: scalars.",
+    "The range of the values that occur, zero included.\n\ninput: any shape, with its range. Outputs: scalars.",
     lambda call, *inputs: tuple(scalars(*_used(call, *inputs))),
     lambda c: (scalar, scalar),
     types={"Tinput": QUANTIZED},
@@ -306,8 +314,8 @@ QUANTIZE_DOWN = quantized_op(
     "QuantizeDownAndShrinkRange",
     "input: Tinput, input_min: float32, input_max: float32",
     "output: out_type, output_min: float32, output_max: float32",
-    "Quantised values in a smaller dtype, in the range of those that are there.\n\ninput: any shape, with its range. "
-    "output: the same shape, of `out_type`.",
+    "Converts quantised values to a smaller dtype, in the range of the values that occur.\n\ninput: any shape, with its"
+    " range. output: the same shape, of `out_type`.",
     _host_shrink,
     with_range,
     types={"Tinput": QUANTIZED, "out_type": QUANTIZED},
@@ -316,16 +324,16 @@ QUANTIZE_DOWN = quantized_op(
 
 def quantize_v2(
     input: TensorLike,
-    min_range: Any,
-    max_range: Any,
-    T: Any,
+    min_range: TensorLike,
+    max_range: TensorLike,
+    T: DTypeLike,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     narrow_range: bool = False,
     ensure_minimum_range: float = 0.01,
 ) -> list[Any]:
-    """[output, output_min, output_max]: floats as integers of the dtype `T` that stand for a range; see QuantizeV2."""
+    """Quantises floats to integers of dtype `T`. Returns [output, output_min, output_max]; see the op QuantizeV2."""
     how = {"round_mode": round_mode, "narrow_range": narrow_range}
     minimum = {"ensure_minimum_range": ensure_minimum_range}
     made = QUANTIZE_V2(input, min_range, max_range, T=T, mode=mode, name=name, **how, **minimum)
@@ -334,13 +342,13 @@ def quantize_v2(
 
 def dequantize(
     input: TensorLike,
-    min_range: Any,
-    max_range: Any,
+    min_range: TensorLike,
+    max_range: TensorLike,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:
-    """What quantised integers stand for, float32."""
+    """Dequantises integers to float32; see the op Dequantize."""
     how = {"mode": mode, "narrow_range": narrow_range}
     return DEQUANTIZE(input, min_range, max_range, dtype=float32, name=name, **how)
 

@@ -1,7 +1,6 @@
 """Eight-bit inference: products, convolution, pooling and activations of quantised tensors (OSDI'16, section 5).
 
-Invariant: sums of products are exact in 32-bit integers, as TensorFlow's are, and wrap as those do; all run on the
-host.
+Invariant: as in TensorFlow, sums of products are exact in 32-bit integers and wrap around; all ops run on the host.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class PoolAttrs:
 
 
 def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
-    """(the integers that are zero of both operands, the range of their products' sums)."""
+    """(the integers that represent zero in the two operands, the range of the sums of their products)."""
     (one, two), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
     a, b = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
     step = level(*a, one) * level(*b, two)
@@ -76,7 +75,7 @@ def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray, *ranges: np.ndarr
     y = b.T if attrs.transpose_b else b
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
         raise InvalidArgumentError(f"QuantizedMatMul: shapes {a.shape} and {b.shape} cannot be multiplied", call.op)
-    # float64 holds sums of 8-bit products exactly, and is what BLAS is fast at
+    # float64 represents sums of 8-bit products exactly, and BLAS is fast for it
     total = (x.astype(np.float64) - zero_a) @ (y.astype(np.float64) - zero_b)
     return _wrapped(total, call.types["Toutput"]), *found
 
@@ -98,8 +97,8 @@ QUANTIZED_MAT_MUL = quantized_op(
     "QuantizedMatMul",
     "a: T1, b: T2, min_a: float32, max_a: float32, min_b: float32, max_b: float32",
     "out: Toutput, min_out: float32, max_out: float32",
-    "The product of quantised matrices, in 32-bit integers.\n\na: (m, k), b: (k, n), or their transposes; with a range "
-    "each. out: (m, n) and its range. Errors: shapes that do not fit, no range.",
+    "The product of quantised matrices, in 32-bit integers.\n\na: (m, k), b: (k, n), or their transposes; each has a "
+    "range. out: (m, n) and its range. Errors: the shapes do not match, or a range is empty.",
     _host_matmul,
     _matmul_shape,
     types={"T1": QUANTIZED, "T2": QUANTIZED, "Toutput": (qint32,), "Tactivation": QUANTIZED},
@@ -138,9 +137,9 @@ QUANTIZED_CONV2D = quantized_op(
     "QuantizedConv2D",
     "input: Tinput, filter: Tfilter, min_input: float32, max_input: float32, min_filter: float32, max_filter: float32",
     "output: out_type, min_output: float32, max_output: float32",
-    "The convolution of quantised images, in 32-bit integers; what is outside is zero.\n\n"
+    "The convolution of quantised images, in 32-bit integers; the padding is zero.\n\n"
     "input: (n, height, width, in). filter: (rows, columns, in, out). "
-    "output: (n, rows, columns, out) and its range. Errors: no range.",
+    "output: (n, rows, columns, out) and its range. Errors: a range is empty.",
     _host_conv,
     _ranked_first(4),
     types={"Tinput": QUANTIZED, "Tfilter": QUANTIZED, "out_type": (qint32,)},
@@ -166,7 +165,7 @@ def _relu(name: str, top: float | None, doc: str) -> OpDef:
         name,
         "features: Tinput, min_features: float32, max_features: float32",
         "activations: out_type, min_activations: float32, max_activations: float32",
-        f"{doc} of quantised values.\n\nfeatures: any shape, with its range. activations: alike, in the same range.",
+        f"{doc} of quantised values.\n\nfeatures: any shape, with its range. activations: the same shape and range.",
         _clipped(top),
         with_range,
         types={"Tinput": (quint8, qint32), "out_type": (quint8, qint32)},
@@ -195,8 +194,8 @@ QUANTIZED_BIAS_ADD = quantized_op(
     "QuantizedBiasAdd",
     "input: T1, bias: T2, min_input: float32, max_input: float32, min_bias: float32, max_bias: float32",
     "output: out_type, min_out: float32, max_out: float32",
-    "A vector added to the last dimension of quantised values.\n\ninput: any shape, bias: a vector, with a range each. "
-    "output: input's shape in 32 bits, in a range wide enough for sums. Errors: the sizes differ.",
+    "Adds a vector to the last dimension of quantised values.\n\ninput: any shape. bias: a vector. Each has a range. "
+    "output: input's shape in 32 bits, in a range wide enough for the sums. Errors: the sizes differ.",
     _host_bias,
     with_range,
     types={"T1": (quint8,), "T2": (quint8,), "out_type": (qint32,)},
@@ -213,7 +212,7 @@ QUANTIZED_MAX_POOL = quantized_op(
     "QuantizedMaxPool",
     "input: T, min_input: float32, max_input: float32",
     "output: T, min_output: float32, max_output: float32",
-    "The greatest value of each window of quantised images.\n\ninput: (n, height, width, channels), with its range. "
+    "The largest value of each window of quantised images.\n\ninput: (n, height, width, channels), with its range. "
     "output: (n, rows, columns, channels), in the same range.",
     _host_pool,
     _ranked_first(4),
@@ -245,8 +244,8 @@ QUANTIZED_RESHAPE = quantized_op(
     "QuantizedReshape",
     "tensor: T, shape: Tshape, input_min: float32, input_max: float32",
     "output: T, output_min: float32, output_max: float32",
-    "Quantised values in another shape.\n\ntensor: any shape, with its range. shape: a vector; one -1 takes what is "
-    "left. output: that shape, the same range. Errors: the numbers of elements differ.",
+    "Reshapes quantised values.\n\ntensor: any shape, with its range. shape: a vector; one entry may be -1, which is "
+    "computed. output: that shape, the same range. Errors: the numbers of elements differ.",
     _host_reshape,
     _reshaped,
     types={"T": QUANTIZED, "Tshape": INDEX},

@@ -1,7 +1,7 @@
 """Softmax and the cross entropies of classification (white paper, Table 1; OSDI'16, section 4.2).
 
-The ops are compositions of reductions and elementwise ops, so the compiler fuses them like any other; the largest logit
-is subtracted first, so nothing overflows. Invariant: a loss and its gradient come from one op with two outputs.
+The ops are compositions of reductions and elementwise ops, which the compiler fuses. The largest logit is subtracted
+first, so that exp does not overflow. Invariant: a loss and its gradient are two outputs of one op.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _expand_dense(op: Operation, logits: Tensor, labels: Tensor) -> Any:
 
 
 def _is_zero(t: Tensor) -> bool:
-    """Is the gradient None, or zeros for all that is known while the graph is built?"""
+    """True if the gradient is None, or is known to be zero when the graph is built."""
     if t is None:
         return True
     if t.op.opdef is FILL:
@@ -136,7 +136,7 @@ def _is_zero(t: Tensor) -> bool:
 
 
 def _sum_of(*parts: Any) -> Any:
-    """The sum of those gradients that are not None; None when all are."""
+    """The sum of the gradients that are not None; None when all of them are None."""
     found = None
     for part in parts:
         found = part if found is None else found if part is None else found + part
@@ -160,7 +160,7 @@ SOFTMAX_CROSS_ENTROPY = OpDef(
     "SoftmaxCrossEntropyWithLogits",
     "features: T, labels: T",
     "loss: T, backprop: T",
-    """The cross entropy of rows of probabilities `labels` and softmax(features), and its gradient.
+    """The cross entropy between rows of probabilities `labels` and softmax(features), and its gradient.
 
     loss[i] = -sum over j of labels[i, j] * log_softmax(features)[i, j]; backprop = softmax(features) - labels.
     features, labels: a float type, shape (batch, classes); the rows of labels should sum to 1. loss: shape (batch,).
@@ -206,10 +206,10 @@ LABEL_TERM: OpDef = OpDef(
     "LabelTerm",
     "values: T, labels: Tlabels",
     "output: T",
-    """values[i, j] where j is labels[i], 0 elsewhere; a row whose label is no column is NaN.
+    """values[i, j] where j is labels[i], 0 elsewhere; a row whose label is not a column number becomes NaN.
 
-    Part of SparseSoftmaxCrossEntropyWithLogits as devices compute it. values: shape (batch, classes). labels: shape
-    (batch,). output: shape (batch, classes).""",
+    Devices compute SparseSoftmaxCrossEntropyWithLogits by means of this op. values: shape (batch, classes). labels:
+    shape (batch,). output: shape (batch, classes).""",
     types={"T": FLOATS, "Tlabels": INDEX},
     infer=_infer_label_term,
     host=_host_label_term,
@@ -247,12 +247,12 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
     "SparseSoftmaxCrossEntropyWithLogits",
     "features: T, labels: Tlabels",
     "loss: T, backprop: T",
-    """SoftmaxCrossEntropyWithLogits for labels that name one class per row.
+    """SoftmaxCrossEntropyWithLogits for labels that are class numbers.
 
     loss[i] = -log_softmax(features)[i, labels[i]]; backprop = softmax(features) - one_hot(labels).
     features: a float type, shape (batch, classes). labels: int32 or int64, shape (batch,), each in [0, classes). loss:
-    shape (batch,). backprop: shape (batch, classes). Errors: shapes that do not fit; a label out of range
-    (a device gives NaN for one that it computed itself).""",
+    shape (batch,). backprop: shape (batch, classes). Errors: the shapes do not match, or a label is out of range
+    (a device gives NaN for a label that it computed itself).""",
     types={"T": FLOATS, "Tlabels": INDEX},
     infer=_infer_sparse,
     host=_host_sparse,

@@ -1,4 +1,4 @@
-"""Means and variances in parts: sums first, moments later, with weights (`tf.nn.sufficient_statistics` and its kin).
+"""Moments computed in two stages, sums first and moments later, and weighted moments.
 
 Invariant: `normalize_moments` of the `sufficient_statistics` of x are the moments of x.
 """
@@ -28,15 +28,15 @@ __all__ = ["API"]
 def sufficient_statistics(
     x: TensorLike,
     axes: TensorLike,
-    shift: Any = None,
+    shift: TensorLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """What the moments of `x` along `axes` follow from: (count, sum, sum of squares, shift).
+    """The sums from which the moments of `x` along `axes` can be computed: (count, sum, sum of squares, shift).
 
-    x: a float type. axes: a list of integers. shift: subtracted before summing, against cancellation, or None.
-    `keepdims` (`keep_dims`): reduced axes stay with size 1. Raises `InvalidArgumentError` for an axis out of range.
+    x: a float type. axes: a list of integers. shift: subtracted from x before summing to avoid cancellation, or None.
+    `keepdims` (`keep_dims`): keep reduced axes with size 1. Raises `InvalidArgumentError` for an axis out of range.
     """
     keep = bool(keepdims if keep_dims is None else keep_dims)
     with scope(name, "sufficient_statistics", x, shift):
@@ -59,9 +59,9 @@ def sufficient_statistics(
 
 
 def normalize_moments(
-    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any = None, name: str | None = None
+    counts: TensorLike, mean_ss: TensorLike, variance_ss: Any, shift: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Mean and variance from what `sufficient_statistics` gives: sums over `counts` elements, each less `shift`."""
+    """The mean and variance from the outputs of `sufficient_statistics`: `counts`, two sums, and the `shift`."""
     with scope(name, "normalize", counts, mean_ss, variance_ss, shift):
         moved = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
         variance = variance_ss / counts - moved * moved
@@ -71,14 +71,14 @@ def normalize_moments(
 def weighted_moments(
     x: TensorLike,
     axes: TensorLike,
-    frequency_weights: Any,
+    frequency_weights: TensorLike,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """Mean and variance of `x` along `axes`, each element counted `frequency_weights` times.
+    """The mean and variance of `x` along `axes`, where each element has the weight `frequency_weights`.
 
-    x: a float type. frequency_weights: broadcasts against x. `keepdims` (`keep_dims`): reduced axes stay with size 1.
+    x: a float type. frequency_weights: broadcasts to x. `keepdims` (`keep_dims`): keep reduced axes with size 1.
     Raises `ShapeError` when the shapes do not broadcast.
     """
     keep = bool(keepdims if keep_dims is None else keep_dims)
@@ -99,7 +99,7 @@ def weighted_moments(
 
 
 def swish(features: TensorLike, name: str | None = None, beta: float = 1.0) -> Any:
-    """features * sigmoid(beta * features), elementwise; also known as SiLU. features: a float type, any shape."""
+    """features * sigmoid(beta * features), elementwise, also known as SiLU. features: a float type, any shape."""
     with scope(name, "swish", features):
         x = graph_of((features,)).to_tensor(features)
         return x * SIGMOID(x if beta == 1.0 else beta * x)

@@ -1,6 +1,6 @@
-"""Other forms of neural-net ops that graphs of TensorFlow hold: inputs where later ops have attributes, and back.
+"""Early forms of neural-network ops that occur in TensorFlow's graphs, with inputs in place of later attributes.
 
-Invariant: each is made of the op it is a form of, so values and gradients are that op's.
+Invariant: each is composed of the current op, so values and gradients are those of that op.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["OPS"]
 
 @record
 class VolumeAttrs:
-    """`strides`, `dilations`: per dimension, 1 for batch and channels; `padding`: "SAME" or "VALID"."""
+    """`strides`, `dilations`: one number per dimension, 1 for batch and channels; `padding`: "SAME" or "VALID"."""
 
     strides: tuple[int, ...] = (1, 1, 1, 1, 1)
     padding: str = "VALID"
@@ -45,7 +45,7 @@ class VolumeAttrs:
 
 
 def _volume_grad(which: int) -> tuple[Any, Any, Any]:
-    """Shape function, host kernel and expansion of a gradient whose input `which` gives the result's shape."""
+    """The shape function, host kernel and expansion of a gradient that has the shape of input number `which`."""
     op = CONV3D_BACKPROP_FILTER_V2 if which else CONV3D_BACKPROP_INPUT_V2
     assert op.infer is not None and op.host is not None
     rule, kernel = op.infer, op.host
@@ -63,7 +63,7 @@ def _volume_grad(which: int) -> tuple[Any, Any, Any]:
         inputs = (x, sizes, dy) if which else (sizes, w, dy)
         return kernel(replace(call, attrs=attrs(call.attrs)), *inputs)
 
-    def expand(node: Any, x: Tensor, w: Any, dy: Tensor) -> Any:
+    def expand(node: Operation, x: Tensor, w: Tensor, dy: Tensor) -> Any:
         inputs = (x, shape_of(w), dy) if which else (shape_of(x), w, dy)
         return op(*inputs, **attrs_of(attrs(node.attrs)))
 
@@ -88,10 +88,10 @@ CONV3D_BACKPROP_INPUT = OpDef(
     "Conv3DBackpropInput",
     "input: T, filter: T, out_backprop: T",
     "output: T",
-    """Conv3DBackpropInputV2 with the shape of `input`, whose values are not read.
+    """Conv3DBackpropInputV2, with a tensor `input` of which only the shape is used.
 
-    input, output: shape (batch, depth, height, width, in). filter: (fd, fh, fw, in, out). out_backprop: Conv3D's output
-    gradient. Errors: the shapes do not fit.""",
+    input, output: shape (batch, depth, height, width, in). filter: (fd, fh, fw, in, out). out_backprop: the gradient of
+    the output of Conv3D. Errors: the shapes do not match.""",
     types={"T": FLOATS},
     attrs=VolumeAttrs,
     infer=_INPUT_GRAD[0],
@@ -104,10 +104,10 @@ CONV3D_BACKPROP_FILTER = OpDef(
     "Conv3DBackpropFilter",
     "input: T, filter: T, out_backprop: T",
     "output: T",
-    """Conv3DBackpropFilterV2 with the shape of `filter`, whose values are not read.
+    """Conv3DBackpropFilterV2, with a tensor `filter` of which only the shape is used.
 
-    input: shape (batch, depth, height, width, in). filter, output: (fd, fh, fw, in, out). out_backprop: Conv3D's output
-    gradient. Errors: the shapes do not fit.""",
+    input: shape (batch, depth, height, width, in). filter, output: (fd, fh, fw, in, out). out_backprop: the gradient of
+    the output of Conv3D. Errors: the shapes do not match.""",
     types={"T": FLOATS},
     attrs=VolumeAttrs,
     infer=_FILTER_GRAD[0],
@@ -127,10 +127,10 @@ BIAS_ADD_V1 = OpDef(
     "BiasAddV1",
     "value: T, bias: T",
     "output: T",
-    """Adds a vector to the last dimension of a tensor: BiasAdd of TensorFlow 0.6.
+    """Adds a vector to the last dimension of a tensor: the BiasAdd of TensorFlow 0.6.
 
-    value: a number type, rank at least 2. bias: a vector as long as value's last dimension. output: dtype and shape of
-    value. Errors: the sizes differ.""",
+    value: a number type, rank at least 2. bias: a vector as long as the last dimension of value. output: dtype and
+    shape of value. Errors: the sizes differ.""",
     types={"T": NUMBERS},
     infer=_infer_bias_add,
     host=lambda call, x, bias: x + bias,
@@ -141,7 +141,7 @@ BIAS_ADD_V1 = OpDef(
 
 @record
 class GlobalNormGradAttrs:
-    """`variance_epsilon`: added to the variance; `scale_after_normalization`: does gamma count?"""
+    """`variance_epsilon`: added to the variance; `scale_after_normalization`: multiply by gamma."""
 
     variance_epsilon: float = 0.001
     scale_after_normalization: bool = True
@@ -187,11 +187,12 @@ GLOBAL_NORM_GRAD = OpDef(
     "BatchNormWithGlobalNormalizationGrad",
     "t: T, m: T, v: T, gamma: T, backprop: T",
     "dx: T, dm: T, dv: T, db: T, dg: T",
-    """The gradients of BatchNormWithGlobalNormalization by t, m, v, beta and gamma.
+    """The gradients of BatchNormWithGlobalNormalization with respect to t, m, v, beta and gamma.
 
     t, backprop, dx: shape (batch, height, width, channels). m, v, gamma and the other outputs: shape (channels,). With
     inv = 1 / sqrt(v + variance_epsilon): dx = backprop * inv * gamma, db = sum(backprop), dg = sum(backprop * (t - m))
-    * inv, dm = -db * inv * gamma, dv = -dg * gamma * inv^2 / 2. Errors: another rank, vectors of another length.""",
+    * inv, dm = -db * inv * gamma, dv = -dg * gamma * inv^2 / 2. Errors: t has another rank, or a vector has another
+    length.""",
     types={"T": DEVICE_FLOATS},
     attrs=GlobalNormGradAttrs,
     infer=_infer_global_grad,

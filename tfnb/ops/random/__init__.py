@@ -1,4 +1,4 @@
-"""Random numbers, and the samplers of candidate classes."""
+"""Random numbers, and samplers of candidate classes."""
 
 FAMILIES = (
     "candidate_samplers",

@@ -1,12 +1,12 @@
-"""Candidate sampling: a few classes drawn in place of all of them (OSDI'16, section 4.2 and 6.4).
+"""Candidate sampling: a few classes are drawn instead of using all of them (OSDI'16, sections 4.2 and 6.4).
 
-A sampler gives classes and how often each was expected among them, which sampled losses need. Classes are drawn
-by inverting the distribution at counter-based random numbers. Invariant: the expected counts belong to the very
-draw they come with."""
+A sampler returns classes and their expected counts, which sampled losses need. Classes are drawn by inverting the
+distribution at counter-based random numbers. Invariant: the expected counts belong to the draw with which they are
+returned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ir.philox import philox_4x32
 from tfnb.ir.record import record
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.random.functions import seeds_for
@@ -39,7 +39,7 @@ Chance = Callable[[np.ndarray], np.ndarray]  # classes -> their probabilities
 
 @record
 class SamplerAttrs:
-    """`num_true` classes per example; draw `num_sampled`, each once if `unique`, from [0, `range_max`)."""
+    """`num_true`: classes per example; `num_sampled`: draws from [0, `range_max`), without repetition if `unique`."""
 
     num_true: int = 1
     num_sampled: int = 1
@@ -60,7 +60,7 @@ class SamplerAttrs:
 
 @record
 class FixedSamplerAttrs(SamplerAttrs):
-    """Also the classes' weights: `unigrams`, or the last column of `vocab_file`; see the op's doc."""
+    """In addition the weights of the classes: `unigrams`, or the last column of `vocab_file`; see the op."""
 
     vocab_file: str = ""
     distortion: float = 1.0
@@ -78,7 +78,7 @@ class FixedSamplerAttrs(SamplerAttrs):
 
 @record
 class HitAttrs:
-    """`num_true`: how many true classes each example has."""
+    """`num_true`: the number of true classes per example."""
 
     num_true: int = 1
     seed: int = 0
@@ -118,14 +118,14 @@ def _weights_in(file: str) -> list[float]:
     return [float(line.rpartition(",")[2]) for line in lines if line.strip()]
 
 
-def _numbers(key: Any, first: int, n: int) -> np.ndarray:
-    """Numbers first, first + 1, ... of a call's stream, in [0, 1)."""
+def _numbers(key: np.ndarray, first: int, n: int) -> np.ndarray:
+    """Numbers first, first + 1, ... of the random stream of a call, in [0, 1)."""
     words = philox_4x32(key[0], key[1], np.arange(first, first + n, dtype=np.uint32), key[2])
     return np.asarray(((words[0] >> 5) * 67108864.0 + (words[1] >> 6)) * 2.0**-53)
 
 
-def _distinct(draw: Draw, key: Any, wanted: int) -> tuple[np.ndarray, int]:
-    """The first `wanted` different classes of the stream, and how many draws it took."""
+def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int]:
+    """The first `wanted` distinct classes of the stream, and the number of draws needed to obtain them."""
     drawn = np.zeros(0, np.int64)
     block = 2 * wanted
     while drawn.size < 1 << 28:
@@ -138,7 +138,7 @@ def _distinct(draw: Draw, key: Any, wanted: int) -> tuple[np.ndarray, int]:
 
 
 def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
-    """The host kernel of a sampler: `distribution(call)` gives how to draw and the classes' chances."""
+    """The host kernel of a sampler; `distribution(call)` returns the draw function and that of probabilities."""
 
     def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         a = call.attrs
@@ -166,6 +166,7 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
 
 
 def infer_sampler(c: Infer) -> tuple[Shape, ...]:
+    """The static output shapes of a sampler. Raises `ShapeError` when num_true does not match true_classes."""
     a = c.attrs
     classes = with_rank(c, 0, 2).as_list()
     if classes[1] not in (None, a.num_true):
@@ -177,11 +178,11 @@ SAMPLER_DOC = """
 
 true_classes: int64, shape (batch, num_true). sampled_candidates: int64, shape (num_sampled,).
 true_expected_count: float32, shape (batch, num_true); sampled_expected_count: float32, shape (num_sampled,):
-how often the classes are expected among the sampled ones; with `unique`, the chance that they are there.
-Errors: a class outside [0, range_max), more different classes wanted than there are."""
+the expected count of each class among the samples; with `unique`, the probability that it is among them.
+Errors: a class is outside [0, range_max), or more distinct classes are requested than exist."""
 
 
-def _sampler(name: str, distribution: Any, doc: str, attrs: type = SamplerAttrs) -> OpDef:
+def _sampler(name: str, distribution: Callable[..., Any], doc: str, attrs: type = SamplerAttrs) -> OpDef:
     return OpDef(
         name,
         "true_classes: int64",
@@ -198,15 +199,15 @@ def _sampler(name: str, distribution: Any, doc: str, attrs: type = SamplerAttrs)
 LOG_UNIFORM_CANDIDATE_SAMPLER = _sampler(
     "LogUniformCandidateSampler",
     _log_uniform,
-    "Draws class k with the chance log((k + 2) / (k + 1)) / log(range_max + 1): for classes sorted by frequency.",
+    "Draws class k with probability log((k + 2) / (k + 1)) / log(range_max + 1): for classes sorted by frequency.",
 )
-UNIFORM_CANDIDATE_SAMPLER = _sampler("UniformCandidateSampler", _uniform, "Draws each class with the same chance.")
+UNIFORM_CANDIDATE_SAMPLER = _sampler("UniformCandidateSampler", _uniform, "Draws all classes with equal probability.")
 FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
     "FixedUnigramCandidateSampler",
     _fixed,
     "Draws classes in proportion to given weights, each to the power `distortion`.\n\n"
-    "The first num_reserved_ids classes have no weight and are not in the list. Of `num_shards` samplers this one"
-    " draws the classes k with k % num_shards == shard.",
+    "The first num_reserved_ids classes have no weight and are not in the list. With `num_shards` > 1, only classes k"
+    " with k % num_shards == shard are drawn.",
     FixedSamplerAttrs,
 )
 
@@ -230,11 +231,11 @@ COMPUTE_ACCIDENTAL_HITS = OpDef(
     "ComputeAccidentalHits",
     "true_classes: int64, sampled_candidates: int64",
     "indices: int32, ids: int64, weights: float32",
-    """Where sampled classes are true classes of an example.
+    """Finds sampled classes that are true classes of an example.
 
-    true_classes: shape (batch, num_true). sampled_candidates: shape (num_sampled,). indices, ids: example and
-    place in sampled_candidates (the last one, of a class sampled more than once) of each hit. weights: the lowest
-    float32, to be added to the hit's logit. Runs on the host.""",
+    true_classes: shape (batch, num_true). sampled_candidates: shape (num_sampled,). indices, ids: the example, and the
+    position in sampled_candidates (the last one if a class was sampled more than once), of each hit. weights: the
+    lowest float32, to be added to the hit's logit. Runs on the host.""",
     attrs=HitAttrs,
     infer=_infer_hits,
     host=_hits,
@@ -244,7 +245,7 @@ COMPUTE_ACCIDENTAL_HITS = OpDef(
 
 
 def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
-    """The public function of a sampler with the attributes of `SamplerAttrs`."""
+    """Makes the public function of a sampler with the attributes of `SamplerAttrs`."""
 
     def call(
         true_classes: Tensor,
@@ -282,13 +283,13 @@ def fixed_unigram_candidate_sampler(
     num_reserved_ids: int = 0,
     num_shards: int = 1,
     shard: int = 0,
-    unigrams: Any = (),
+    unigrams: Sequence[float] = (),
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
     """Draws classes in proportion to `unigrams` or to the last column of the CSV file `vocab_file`.
 
-    See the op FixedUnigramCandidateSampler. Raises `InvalidArgumentError` unless exactly one of them is given.
+    See the op FixedUnigramCandidateSampler. Raises `InvalidArgumentError` unless exactly one of the two is given.
     """
     graph = graph_of((true_classes,))
     return FIXED_UNIGRAM_CANDIDATE_SAMPLER(
@@ -310,12 +311,12 @@ def fixed_unigram_candidate_sampler(
 
 def compute_accidental_hits(
     true_classes: TensorLike,
-    sampled_candidates: Any,
+    sampled_candidates: TensorLike,
     num_true: int,
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """Where sampled classes are true classes: (example, place among the sampled, the lowest float32) of each."""
+    """Sampled classes that are true classes: (example, position among the samples, lowest float32) of each."""
     return COMPUTE_ACCIDENTAL_HITS(true_classes, sampled_candidates, num_true=num_true, name=name)
 
 

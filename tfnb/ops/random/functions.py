@@ -1,7 +1,8 @@
-"""Random tensors as users ask for them, and where their seeds come from.
+"""The public functions for random tensors, and the derivation of their seeds.
 
-A graph's seed (`tf.set_random_seed`) and an op's `seed` make the key together: with only the graph's seed, the op's
-place in the graph stands for the other. Invariant: a program that sets a seed gets the same numbers at every run.
+The seed of a graph (`tf.set_random_seed`) and the `seed` of an op together form the key. With only the graph's seed,
+the op's position in the graph replaces the other one. Invariant: a program that sets a seed gets the same numbers in
+every run.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ir.philox import philox_4x32
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import unchanged, with_rank
-from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.array.transpose_pad_tile import slice_
 from tfnb.ops.random.uniform_normal import (
@@ -41,11 +42,11 @@ from tfnb.types import (
 
 __all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
 
-_GRAPH_SEED = 87654321  # of a graph without a seed, for an op that has one
+_GRAPH_SEED = 87654321  # the seed of a graph that sets none, for an op that has one
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op made now in the default graph; (None, None) when neither is set."""
+    """The two seeds of a random op created now in the default graph; (None, None) when neither is set."""
     graph = get_default_graph()
     if graph.seed is not None:
         pair = int(graph.seed), graph.version if op_seed is None else int(op_seed)
@@ -57,19 +58,19 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the default graph: random ops made from now on are repeatable. None clears it."""
+    """Sets the seed of the default graph, so that random ops created later are reproducible. None removes it."""
     get_default_graph().seed = None if seed is None else int(seed)
 
 
 def seeds_for(graph: GraphBuilder, seed: int | None) -> dict[str, Any]:
-    """The seed attributes of a random op made now in `graph`; zeros when no seed is set."""
+    """The seed attributes of a random op created now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
 
 def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
-    """A shape as an integer tensor or array."""
+    """The shape as an integer tensor or array."""
     if is_tensor_like(shape) or isinstance(shape, np.ndarray):
         return shape
     if isinstance(shape, (list, tuple)) and any(is_tensor_like(d) for d in shape):
@@ -77,27 +78,26 @@ def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
     return np.asarray(as_shape(shape).known(), np.int32)
 
 
-def _scaled(value: Any, scale: Any, shift: Any) -> Any:
-    """value * scale + shift, without the parts that do nothing."""
+def _scaled(value: Tensor, scale: TensorLike, shift: TensorLike) -> Any:
+    """value * scale + shift, without multiplying by 1 or adding 0."""
     if is_tensor_like(scale) or scale != 1:
         value = value * scale
     return value if not is_tensor_like(shift) and shift == 0 else value + shift
 
 
 def random_uniform(
-    shape: Any,
+    shape: TensorLike,
     minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = float32,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Numbers evenly distributed in [minval, maxval).
+    """Uniformly distributed random numbers in [minval, maxval).
 
     shape: integers or an integer tensor. minval, maxval: numbers or scalar tensors of `dtype`; maxval is 1 by default
-    for
-    floats and must be given for integers. dtype: a float type, int32 or int64. Raises `InvalidArgumentError` without
-    maxval for integers, or when minval >= maxval for integers.
+    for floats and required for integers. dtype: a float type, int32 or int64. Raises `InvalidArgumentError` for
+    integers without maxval, or with minval >= maxval.
     """
     wanted = as_dtype(dtype)
     graph = graph_of((shape, minval, maxval))
@@ -116,7 +116,9 @@ def random_uniform(
         return _scaled(unit, high - minval, minval)
 
 
-def _normal(op: OpDef, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str) -> Any:
+def _normal(
+    op: OpDef, shape: TensorLike, mean: TensorLike, stddev: TensorLike, dtype: DTypeLike, seed: int | None, name: str
+) -> Any:
     graph = graph_of((shape, mean, stddev))
     with graph.name_scope(name):
         unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **seeds_for(graph, seed))
@@ -131,7 +133,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers of that mean and standard deviation.
+    """Normally distributed random numbers with the given mean and standard deviation.
 
     shape: integers or an integer tensor. mean, stddev: numbers or tensors of `dtype` that broadcast to it. dtype: a
     float type.
@@ -140,19 +142,19 @@ def random_normal(
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers, only those at most two standard deviations from the mean; arguments as `random_normal`'s."""
+    """Normally distributed numbers within two standard deviations of the mean; arguments as in `random_normal`."""
     return _normal(TRUNCATED_NORMAL, shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
 
 def _shuffle(call: HostCall, value: np.ndarray) -> np.ndarray:
-    """Rows in the order of NumPy's permutation by its Philox generator, in this call's own part of the counters."""
+    """Permutes rows by NumPy's permutation with a Philox generator that starts at this call's own counter."""
     key0, key1, number, _ = (int(n) for n in call.rng())  # type: ignore[misc]
     if not value.ndim:
         return value
@@ -184,7 +186,7 @@ def _infer_multinomial(c: Infer) -> Shape:
 
 
 def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) -> np.ndarray:
-    """Draws classes by the inverse of their cumulative probabilities."""
+    """Draws classes by inverting their cumulative distribution."""
     rows, classes = logits.shape
     n = int(num_samples)
     if classes == 0 and rows * n:
@@ -207,9 +209,8 @@ MULTINOMIAL = OpDef(
     "output: output_dtype",
     """Draws class numbers from unnormalised log probabilities.
 
-    logits: a real number type, shape (batch, classes). num_samples: how many to draw per row, a scalar. output: int64
-    or int32
-    (`output_dtype`), shape (batch, num_samples). Errors: no classes.""",
+    logits: a real number type, shape (batch, classes). num_samples: a scalar, the number of draws per row. output:
+    int64 or int32 (`output_dtype`), shape (batch, num_samples). Errors: there are no classes.""",
     types={"T": REALS, "output_dtype": INDEX},
     attrs=SeedAttrs,
     infer=_infer_multinomial,
@@ -222,21 +223,21 @@ MULTINOMIAL = OpDef(
 
 
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
-    """The rows of `value` (its first dimension) in a random order."""
+    """Permutes the rows of `value` (its first dimension) randomly."""
     graph = graph_of((value,))
     return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
 
 
 def multinomial(
-    logits: Any,
-    num_samples: Any,
+    logits: TensorLike,
+    num_samples: TensorLike,
     seed: int | None = None,
     name: str | None = None,
-    output_dtype: Any = "int64",
+    output_dtype: DTypeLike = "int64",
 ) -> Any:
     """Draws `num_samples` class numbers per row of `logits`, which are unnormalised log probabilities.
 
-    logits: shape (batch, classes). Gives shape (batch, num_samples), int64 or `output_dtype`.
+    logits: shape (batch, classes). The result has shape (batch, num_samples) and dtype int64 or `output_dtype`.
     """
     graph = graph_of((logits, num_samples))
     return MULTINOMIAL(
@@ -251,17 +252,17 @@ def multinomial(
 
 def categorical(
     logits: TensorLike,
-    num_samples: Any,
+    num_samples: TensorLike,
     dtype: DTypeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `multinomial`; dtype: of the class numbers, int64 by default."""
+    """As `multinomial`; dtype: the dtype of the class numbers, by default int64."""
     return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """A block of shape `size` from a random place of `value`.
+def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+    """A block of shape `size` at a random position of `value`.
 
     size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller.
     """

@@ -1,14 +1,14 @@
 """Random numbers of distributions with parameters: gamma, Poisson, truncated normal.
 
-Each sample is the inverse of its distribution function at one counter-based uniform number, so equal seeds give
-equal samples whatever the batch. On the host, by SciPy. Invariant: the result's shape is `shape` followed by
-the parameters'.
+Each sample is the inverse of the distribution function at one counter-based uniform number, so equal seeds give equal
+samples for any batch size. SciPy computes them on the host. Invariant: the result's shape is `shape` followed by the
+shape of the parameters.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +29,7 @@ from tfnb.ops.random.uniform_normal import SeedAttrs, random_words
 from tfnb.types import (
     FLOATS,
     INDEX,
+    DType,
     DTypeLike,
     Shape,
     as_dtype,
@@ -44,7 +45,7 @@ _KINDS = (float16, float32, float64)
 
 
 def _units(call: HostCall, n: int) -> np.ndarray:
-    """Numbers in (0, 1), never one of the ends."""
+    """Uniform random numbers in the open interval (0, 1)."""
     high, low = random_words(call, n)[:2]
     return np.asarray(((high >> 5) * 67108864.0 + (low >> 6) + 0.5) * 2.0**-53)
 
@@ -56,7 +57,7 @@ def _sample_shape(c: Infer) -> Shape:
 def _drawn(
     inverse: Callable[[Any, np.ndarray, np.ndarray], np.ndarray],
 ) -> Callable[..., np.ndarray]:
-    """The kernel that takes `inverse(scipy.special, parameter, uniform numbers)`."""
+    """The host kernel that applies `inverse(scipy.special, parameter, uniform numbers)`."""
 
     def kernel(call: HostCall, shape: np.ndarray, parameter: np.ndarray) -> np.ndarray:
         dims = (*shape.tolist(), *parameter.shape)
@@ -69,7 +70,7 @@ def _drawn(
 
 
 def _inverse_poisson(special: Any, rate: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """The smallest k whose distribution function reaches u; NaN for a negative rate."""
+    """The smallest k at which the distribution function is at least u; NaN for a negative rate."""
     safe = np.where(rate > 0, rate, 1.0)
     guess = special.pdtrik(u, np.broadcast_to(safe, u.shape))
     k = np.maximum(np.ceil(np.nan_to_num(guess)), 0.0)
@@ -87,8 +88,8 @@ def _grad_gamma(op: Operation, dy: Tensor) -> Any:
     return None, SUM(dy * slope, lead)
 
 
-_TAIL = """ output: shape `shape` followed by that of {what}. seed, seed2: the generator's key; with equal keys the n-th
-    call in a session gives equal numbers. Runs on the host."""
+_TAIL = """ output: shape `shape` followed by that of {what}. seed, seed2: the key of the generator; with equal keys,
+    the n-th call in a session gives equal numbers. Runs on the host."""
 
 RANDOM_GAMMA = OpDef(
     "RandomGamma",
@@ -96,9 +97,9 @@ RANDOM_GAMMA = OpDef(
     outputs="output: T",
     types={"S": INDEX, "T": _KINDS},
     attrs=SeedAttrs,
-    doc="""Samples of the gamma distribution of shape alpha and rate 1.
+    doc="""Samples of the gamma distribution with shape alpha and rate 1.
 
-    shape: an integer vector. alpha: a float type, positive, any shape; NaN comes of others."""
+    shape: an integer vector. alpha: a float type, positive, any shape; a value <= 0 gives NaN."""
     + _TAIL.format(what="alpha"),
     infer=_sample_shape,
     host=_drawn(lambda special, alpha, u: special.gammaincinv(alpha, u)),
@@ -108,7 +109,7 @@ RANDOM_GAMMA = OpDef(
 )
 
 
-def _poisson(name: str, inputs: str, types: Any, defaults: Any) -> OpDef:
+def _poisson(name: str, inputs: str, types: Mapping[str, tuple[DType, ...]], defaults: Mapping[str, Any]) -> OpDef:
     return OpDef(
         name,
         inputs=inputs,
@@ -138,7 +139,7 @@ RANDOM_POISSON_V2 = _poisson(
 
 
 def _host_truncated(call: HostCall, shape: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
-    """Intervals right of the mean are mirrored to its left, where the distribution function has digits."""
+    """Intervals above the mean are mirrored below it, where the distribution function is more accurate."""
     dims = tuple(shape.tolist())
     if any(p.ndim > 1 or (p.ndim == 1 and p.size not in (1, *dims[:1])) for p in parameters):
         raise InvalidArgumentError(f"each parameter must be a scalar or have {dims[:1]} elements", call.op)
@@ -162,10 +163,10 @@ PARAMETERIZED_TRUNCATED_NORMAL = OpDef(
     outputs="output: dtype",
     types={"dtype": FLOATS, "T": INDEX},
     attrs=SeedAttrs,
-    doc="""Normal numbers that lie between two bounds.
+    doc="""Normally distributed numbers between two bounds.
 
-    shape: an integer vector; its first number counts the batches. means, stdevs, minvals, maxvals: a float
-    type, scalars or one per batch. output: that dtype and shape. Errors: deviations <= 0, minvals >= maxvals.
+    shape: an integer vector; its first number is the number of batches. means, stdevs, minvals, maxvals: a float
+    type, scalars or one per batch. output: that dtype and shape. Errors: a deviation <= 0, or minvals >= maxvals.
     Runs on the host.""",
     infer=lambda c: c.as_shape(0),
     host=_host_truncated,
@@ -189,9 +190,10 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Samples of the gamma distribution of shape `alpha` and rate `beta` (1): `shape`, then the parameters' shape.
+    """Samples of the gamma distribution with shape `alpha` and rate `beta` (by default 1).
 
-    The samples are differentiable by both. dtype: of alpha, where it is no tensor.
+    The result has `shape` followed by the shape of the parameters, and is differentiable with respect to both. dtype:
+    the dtype of alpha when it is not a tensor.
     """
     graph = graph_of((alpha, beta, shape))
     with graph.as_default(), graph.name_scope(name or "random_gamma"):
@@ -203,9 +205,9 @@ def random_gamma(
 
 
 def random_poisson(
-    lam: Any, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
+    lam: TensorLike, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Samples of the Poisson distribution of mean `lam`: `shape`, then the shape of lam."""
+    """Samples of the Poisson distribution with mean `lam`; the result has `shape` followed by the shape of lam."""
     graph = graph_of((lam, shape))
     rate = graph.to_tensor(lam, None if hasattr(lam, "dtype") else float32)
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)
@@ -216,13 +218,13 @@ def parameterized_truncated_normal(
     shape: TensorLike,
     means: float = 0.0,
     stddevs: float = 1.0,
-    minvals: Any = -2.0,
+    minvals: TensorLike = -2.0,
     maxvals: float = 2.0,
     dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normal numbers between minvals and maxvals; the parameters are scalars, or one per first dimension."""
+    """Normally distributed numbers between minvals and maxvals; parameters are scalars or one per batch."""
     graph, kind = graph_of((shape, means, stddevs, minvals, maxvals)), as_dtype(dtype)
     parameters = [graph.to_tensor(p, kind) for p in (means, stddevs, minvals, maxvals)]
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)

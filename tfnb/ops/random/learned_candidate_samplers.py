@@ -1,7 +1,7 @@
-"""Candidate samplers that learn their distribution, or draw nothing and take all classes (OSDI'16, section 4.2).
+"""Candidate samplers that learn their distribution, or return all classes without drawing (OSDI'16, section 4.2).
 
-A learning sampler counts the true classes it was shown, each class once beforehand, and draws in proportion. Invariant:
-a draw comes from the counts before it; the counts outlive the steps as a resource of the session.
+A learning sampler counts the true classes of its inputs, starting with one per class, and draws in proportion to the
+counts. Invariant: a draw uses the counts before it; the counts persist as a resource of the session.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class AllAttrs:
-    """`num_true` classes per example; `num_sampled`: how many classes there are."""
+    """`num_true`: classes per example; `num_sampled`: the number of classes."""
 
     num_true: int = 1
     num_sampled: int = 1
@@ -49,7 +49,7 @@ class AllAttrs:
 
 
 class Counts:
-    """How often each class was seen; all methods may be called from any thread."""
+    """The counts of each class; all methods are thread-safe."""
 
     def __init__(self, classes: int) -> None:
         self._lock = threading.Lock()
@@ -65,7 +65,7 @@ class Counts:
 
 
 def _counts(call: HostCall) -> Counts:
-    """The node's counts; fresh ones outside a session."""
+    """The counts of the node; new ones outside a session."""
     n = call.attrs.range_max
     if call.resources is None:
         return Counts(n)
@@ -109,11 +109,11 @@ def _learned(name: str, doc: str) -> OpDef:
 
 LEARNED_UNIGRAM_CANDIDATE_SAMPLER = _learned(
     "LearnedUnigramCandidateSampler",
-    "Draws each class in proportion to how often it was among `true_classes` in earlier steps, plus one.",
+    "Draws each class in proportion to one plus its count among the `true_classes` of earlier steps.",
 )
 THREAD_UNSAFE_UNIGRAM_CANDIDATE_SAMPLER = _learned(
     "ThreadUnsafeUnigramCandidateSampler",
-    "LearnedUnigramCandidateSampler under the name of its faster form, which is just as safe here.",
+    "The same as LearnedUnigramCandidateSampler; in TensorFlow a faster, less thread-safe form.",
 )
 
 
@@ -141,11 +141,11 @@ ALL_CANDIDATE_SAMPLER = OpDef(
     "AllCandidateSampler",
     "true_classes: int64",
     "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
-    """All classes 0, ..., num_sampled - 1, each expected once: to test sampled losses against whole ones.
+    """All classes 0, ..., num_sampled - 1, each with expected count 1, to compare sampled losses with full ones.
 
     true_classes: int64, shape (batch, num_true). sampled_candidates: int64, shape (num_sampled,). true_expected_count:
     float32, shape (batch, num_true); sampled_expected_count: float32, shape (num_sampled,); ones. Runs on the host.
-    Errors: a class outside [0, num_sampled).""",
+    Errors: a class is outside [0, num_sampled).""",
     attrs=AllAttrs,
     infer=_infer_all,
     host=_host_all,
@@ -161,7 +161,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """All classes 0, ..., num_sampled - 1, each expected once; see the op AllCandidateSampler."""
+    """All classes 0, ..., num_sampled - 1, each with expected count 1; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
     return ALL_CANDIDATE_SAMPLER(
         graph.to_tensor(true_classes, int64),

@@ -1,13 +1,14 @@
-"""Random ops: counter-based, so equal on every device (Salmon et al., SC'11).
+"""Counter-based random ops, whose numbers are the same on every device (Salmon et al., SC'11).
 
-An element's bits are Philox-4x32 of (key, call number, element's position): no state but the number of calls, and
-a kernel may compute any element alone. Keys come from the graph's and the op's seed. Invariant: two runs of a
-session with the same seeds give the same numbers, whatever the device and its number of units.
+The bits of an element are Philox-4x32 of (key, call number, element index). The only state is the number of calls, and
+a kernel can compute any element independently. Keys come from the seeds of the graph and the op. Invariant: two runs of
+a session with the same seeds give the same numbers on every device, for any number of compute units.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
-from tfnb.ir.philox import philox_4x32
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.scalar.host import evaluate
+from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.types import (
     FLOATS,
     INDEX,
+    DType,
     DTypeLike,
     Shape,
     bfloat16,
@@ -43,13 +45,13 @@ __all__ = [
     "SeedAttrs",
 ]
 
-Words = Any  # number of the word (0..3) -> its uint32 expression
-_WIDTH = math.erf(math.sqrt(2.0))  # the chance of a normal number to lie within two deviations
+Words = Any  # a function from the number of a word (0..3) to its uint32 expression
+_WIDTH = math.erf(math.sqrt(2.0))  # the probability that a normal number is within two deviations
 
 
 @record
 class SeedAttrs:
-    """`seed`, `seed2`: the generator's key; (0, 0) lets the runtime pick one."""
+    """`seed`, `seed2`: the key of the generator; for (0, 0) the runtime chooses a key."""
 
     seed: int = 0
     seed2: int = 0
@@ -60,7 +62,7 @@ def _shape(c: Infer) -> Shape:
 
 
 def _unit(word: Words, first: int, dtype: Any) -> Expr:
-    """A number in [0, 1): as many random bits as the type holds exactly, so none is rounded up to 1."""
+    """A number in [0, 1) from as many random bits as the type represents exactly, so that none rounds to 1."""
     if dtype is float64:
         high = s.cast(s.shr(word(first), 5), float64)
         low = s.cast(s.shr(word(first + 1), 6), float64)
@@ -73,8 +75,8 @@ def _uniform(word: Words, dtype: DTypeLike) -> Expr:
     return _unit(word, 0, dtype)
 
 
-def _normal(word: Words, dtype: Any) -> Expr:
-    """Box and Muller: the radius from one uniform number in (0, 1], the angle from another."""
+def _normal(word: Words, dtype: DType) -> Expr:
+    """The Box-Muller transform: the radius from one uniform number in (0, 1], the angle from another."""
     if dtype is float64:
         u, v = _unit(word, 0, dtype) + 2.0**-53, _unit(word, 2, dtype)
     else:
@@ -83,7 +85,7 @@ def _normal(word: Words, dtype: Any) -> Expr:
 
 
 def _truncated(word: Words, dtype: DTypeLike) -> Expr:
-    """The inverse of the normal distribution at a uniform number between its values at -2 and 2."""
+    """The inverse of the normal distribution function at a uniform number between its values at -2 and 2."""
     if dtype is float64:
         u = _unit(word, 0, dtype) + 2.0**-54
     else:
@@ -91,8 +93,8 @@ def _truncated(word: Words, dtype: DTypeLike) -> Expr:
     return s.erfinv((u * 2.0 - 1.0) * _WIDTH) * math.sqrt(2.0)
 
 
-def _lower(of: Any) -> Any:
-    """The `lower` recipe of a distribution `of(words, dtype) -> Expr`."""
+def _lower(of: Callable[..., Any]) -> Any:
+    """Makes the `lower` recipe of a distribution `of(words, dtype) -> Expr`."""
 
     def recipe(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         dtype = site.outputs[0].dtype
@@ -109,8 +111,8 @@ def _words(site: LowerSite, idx: tuple[Expr, ...]) -> Words:
     return lambda n: s.philox(site.rng(0), site.rng(1), position, site.rng(2), n)
 
 
-def _host(of: Any) -> Any:
-    """The host kernel of a distribution: its expression over all words at once."""
+def _host(of: Callable[..., Any]) -> Any:
+    """The host kernel of a distribution, which evaluates its expression for all words at once."""
 
     def kernel(call: HostCall, shape: np.ndarray, *bounds: np.ndarray) -> np.ndarray:
         dims = tuple(int(d) for d in shape)
@@ -127,13 +129,13 @@ def _host(of: Any) -> Any:
 
 
 def random_words(call: HostCall, n: int) -> tuple[np.ndarray, ...]:
-    """Four uint32 words for each of `n` elements of this call."""
+    """Four uint32 words for each of the `n` elements of this call."""
     key0, key1, number, _ = call.rng()  # type: ignore[misc]
     return philox_4x32(key0, key1, np.arange(n, dtype=np.uint32), number)
 
 
 def _uniform_int(word: Words, dtype: DTypeLike, low: Expr, high: Expr) -> Expr:
-    """low + bits mod (high - low), in unsigned arithmetic; the bias is below (high - low) / 2^32 (2^64)."""
+    """low + bits mod (high - low), in unsigned arithmetic; the bias is below (high - low) / 2^32 (or 2^64)."""
     if dtype is int32:
         span = s.cast(high, uint32) - s.cast(low, uint32)
         return s.bitcast(s.cast(low, uint32) + word(0) % span, int32)
@@ -166,7 +168,7 @@ shape: an integer vector. output: dtype `dtype`, that shape. seed, seed2: the ge
 the n-th call in a session gives equal numbers on every device."""
 
 
-def _floats(name: str, of: Any, doc: str) -> OpDef:
+def _floats(name: str, of: Callable[..., Any], doc: str) -> OpDef:
     return OpDef(
         name,
         "shape: T",
@@ -183,19 +185,21 @@ def _floats(name: str, of: Any, doc: str) -> OpDef:
     )
 
 
-RANDOM_UNIFORM = _floats("RandomUniform", _uniform, "Numbers evenly distributed in [0, 1).")
-RANDOM_STANDARD_NORMAL = _floats("RandomStandardNormal", _normal, "Normal numbers of mean 0 and deviation 1.")
+RANDOM_UNIFORM = _floats("RandomUniform", _uniform, "Uniformly distributed numbers in [0, 1).")
+RANDOM_STANDARD_NORMAL = _floats(
+    "RandomStandardNormal", _normal, "Normally distributed numbers with mean 0 and deviation 1."
+)
 TRUNCATED_NORMAL = _floats(
     "TruncatedNormal",
     _truncated,
-    "Normal numbers of mean 0 and deviation 1, but only those in [-2, 2].",
+    "Normally distributed numbers with mean 0 and deviation 1, restricted to [-2, 2].",
 )
 
 RANDOM_UNIFORM_INT = OpDef(
     "RandomUniformInt",
     "shape: T, minval: Tout, maxval: Tout",
     "output: Tout",
-    "Integers evenly distributed in [minval, maxval)." + _SHAPES + "\nErrors: minval >= maxval, where known.",
+    "Uniformly distributed integers in [minval, maxval)." + _SHAPES + "\nErrors: minval >= maxval, where known.",
     types={"T": INDEX, "Tout": INDEX},
     attrs=SeedAttrs,
     infer=_infer_uniform_int,

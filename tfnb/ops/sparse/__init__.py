@@ -1,4 +1,4 @@
-"""Sparse tensors: arithmetic, layout, sets as their rows, distances of their sequences."""
+"""Sparse tensors: arithmetic, changes of layout, set operations on their rows, and edit distances of sequences."""
 
 FAMILIES = (
     "arithmetic",

@@ -1,7 +1,7 @@
-"""Arithmetic of sparse and dense tensors: products, sums, elementwise (OSDI'16, section 3.1).
+"""Arithmetic of sparse with dense tensors: products, sums, elementwise operations (OSDI'16, section 3.1).
 
-The ops take a sparse tensor as its three dense ones. Invariant: what is absent counts as zero, except where a
-doc says otherwise; gradients reach the values, never the places.
+The ops take a sparse tensor as its three dense components. Invariant: absent elements count as zero, except where the
+documentation of an op says otherwise; gradients exist for the values, not for the indices.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import CONCAT
 from tfnb.ops.array.constants import FILL
 from tfnb.ops.array.gather import GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM
@@ -61,13 +61,13 @@ def check_places(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None
 
 
 def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """The row-major number of each index in a tensor of `shape`."""
+    """The row-major numbers of the indices in a tensor of `shape`."""
     strides = np.cumprod([1, *shape[:0:-1].tolist()])[::-1] if shape.size else np.zeros(0)
     return (indices * strides.astype(np.int64)).sum(1).astype(np.int64)
 
 
 def rank_of(shape: Any) -> int | None:
-    """The static rank of the sparse tensor whose dense shape this is."""
+    """The static rank of the sparse tensor with this dense shape, or None."""
     return shape.shape.dims[0] if shape.shape.dims else None
 
 
@@ -76,7 +76,7 @@ def rank_of(shape: Any) -> int | None:
 
 @record
 class AdjointAttrs:
-    """`adjoint_a`, `adjoint_b`: take the transpose."""
+    """`adjoint_a`, `adjoint_b`: use the (conjugate) transpose of that matrix."""
 
     adjoint_a: bool = False
     adjoint_b: bool = False
@@ -107,13 +107,13 @@ def _host_product(
 
 
 def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
-    """(the product's row for each value, the row of the dense matrix it multiplies, that matrix)."""
+    """(for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
     at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
     to, row = at[::-1] if op.attrs.adjoint_a else at
     return to, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
 
 
-def _expand_product(op: Any, indices: Tensor, values: Tensor, shape: Any, b: Tensor) -> Any:
+def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
     to, row, right = _terms(op, indices, b)
     terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
     return UNSORTED_SEGMENT_SUM(terms, to, shape[1 if op.attrs.adjoint_a else 0])
@@ -141,8 +141,8 @@ SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
     doc="""The product of a sparse and a dense matrix.
 
     a_indices (n, 2), a_values (n,), a_shape (2,): the sparse matrix, m x k. b: k x n, of the values' dtype.
-    product: m x n. Either is transposed first where its attribute says so. Errors: the shapes do not fit; an
-    index outside (on the host; a device drops it).""",
+    product: m x n. Each matrix is transposed first if its attribute is set. Errors: the shapes do not match, or, on the
+    host, an index is outside the matrix (a device drops it).""",
     infer=_product_shape,
     host=_host_product,
     expand=_expand_product,
@@ -153,7 +153,7 @@ SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
 
 @record
 class SparseMatMulAttrs:
-    """`transpose_a`, `transpose_b`: take the transpose; `a_is_sparse`, `b_is_sparse`: hints, not used."""
+    """`transpose_a`, `transpose_b`: use the transpose; `a_is_sparse`, `b_is_sparse`: hints without effect."""
 
     transpose_a: bool = False
     transpose_b: bool = False
@@ -194,9 +194,9 @@ SPARSE_MAT_MUL = OpDef(
     outputs="product: float32",
     types={"Ta": (float32, bfloat16), "Tb": (float32, bfloat16)},
     attrs=SparseMatMulAttrs,
-    doc="""The product of two dense matrices that have many zeros; here as `MatMul` in float32.
+    doc="""The product of two dense matrices with many zeros; computed as `MatMul` in float32.
 
-    a: m x k, b: k x n, float32 or bfloat16. product: float32, m x n. Errors: the shapes do not fit.""",
+    a: m x k, b: k x n, float32 or bfloat16. product: float32, m x n. Errors: the shapes do not match.""",
     infer=_dense_product_shape,
     host=_host_dense_product,
     expand=_expand_dense_product,
@@ -218,7 +218,7 @@ def _host_dense_add(
     return out
 
 
-def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, b: Tensor) -> Any:
+def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
     if b.shape.ndims is None or not b.shape.ndims:
         return None
     rows = RESHAPE(indices, np.asarray([-1, b.shape.ndims], np.int32))
@@ -230,10 +230,10 @@ SPARSE_TENSOR_DENSE_ADD = OpDef(
     inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     outputs="output: T",
     types={"T": REALS, "Tindices": INDEX},
-    doc="""The dense sum of a sparse and a dense tensor of one shape.
+    doc="""The dense sum of a sparse and a dense tensor of the same shape.
 
     a_indices (n, rank), a_values (n,), a_shape (rank,): the sparse tensor. b, output: dense, of that shape and
-    dtype. Errors: the shapes differ, an index outside (on the host).""",
+    dtype. Errors: the shapes differ, or, on the host, an index is outside the shape.""",
     infer=lambda c: c.shapes[3],
     host=_host_dense_add,
     expand=_expand_dense_add,
@@ -269,8 +269,8 @@ def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(b == 0, 0, np.trunc(a / safe)).astype(a.dtype)
 
 
-def _own_places(indices: Any, shape: Any, dense: Any) -> Any | None:
-    """The index in `dense` that broadcasts to each index of the sparse tensor; None where ranks are not known."""
+def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
+    """The index in `dense` that broadcasts to each index of the sparse tensor; None if a rank is not known."""
     rank, size = dense.shape.ndims, shape.shape.dims
     wide = size[0] if size else None
     if rank is None or wide is None or wide < rank:
@@ -280,23 +280,23 @@ def _own_places(indices: Any, shape: Any, dense: Any) -> Any | None:
     return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, own))
 
 
-def _picked(indices: Tensor, shape: TensorLike, dense: Tensor) -> Any | None:
-    """The element of `dense` that goes with each value, and None where ranks are not known."""
+def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
+    """The element of `dense` that belongs to each value, or None if a rank is not known."""
     if dense.shape.ndims == 0:
         return dense
     at = _own_places(indices, shape, dense)
     return None if at is None else GATHER_ND(dense, at)
 
 
-def _unknown_places(indices: Tensor, shape: TensorLike, dense: Tensor) -> tuple[Any, Any]:
-    """As `_own_places` where only a run knows the ranks, in `dense` padded with ones: (places, its shape)."""
+def _unknown_places(indices: Tensor, shape: Tensor, dense: Tensor) -> tuple[Any, Any]:
+    """As `_own_places` for ranks known only at run time: (indices, shape) in `dense` with leading dimensions of 1."""
     more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
     own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
     return FLOOR_DIV(indices, FLOOR_DIV(shape, own)), own
 
 
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, dense: Tensor) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, dense: Tensor) -> Any:
         rank, wide = dense.shape.ndims, rank_of(shape)
         if rank is None or wide is None or wide < rank:
             return None
@@ -306,7 +306,7 @@ def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., Any]:
-    """`slopes` of (dy, values, their dense elements): the gradients of both, one for each value."""
+    """A gradient function from `slopes` of (dy, values, their dense elements), which returns both gradients."""
 
     def grad(op: Operation, dy: Tensor) -> Any:
         indices, values, shape, dense = op.inputs
@@ -325,17 +325,23 @@ def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[
     return grad
 
 
-def _cwise(name: str, what: str, host: Any, fn: Any, grad: Any) -> OpDef:
+def _cwise(
+    name: str,
+    what: str,
+    host: Callable[..., Any],
+    fn: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing,
+) -> OpDef:
     return OpDef(
         f"SparseDenseCwise{name}",
         inputs="sp_indices: int64, sp_values: T, sp_shape: int64, dense: T",
         outputs="output: T",
         types={"T": REALS},
-        doc=f"""The values of a sparse tensor {what} the elements of a dense one at their places.
+        doc=f"""The values of a sparse tensor {what} the corresponding elements of a dense tensor.
 
-        sp_indices (n, rank), sp_values (n,), sp_shape (rank,): the sparse tensor. dense: that dtype; it
-        broadcasts to the sparse tensor's shape, which is not broadcast. output: (n,), the new values. Errors:
-        the shapes do not fit, an index outside (on the host).""",
+        sp_indices (n, rank), sp_values (n,), sp_shape (rank,): the sparse tensor. dense: the same dtype; it broadcasts
+        to the sparse tensor's shape, which is not broadcast itself. output: (n,), the new values. Errors: the shapes do
+        not match, or, on the host, an index is outside the shape.""",
         infer=lambda c: c.shapes[1],
         host=_host_cwise(host),
         expand=_expand_cwise(fn),

@@ -1,6 +1,6 @@
-"""Edit distances: how far the sequences of two sparse tensors are from each other (Levenshtein).
+"""Edit distances (Levenshtein) between the sequences of two sparse tensors.
 
-Invariant: runs on the host, since the result's shape depends on the data.
+Invariant: the op runs on the host, since the shape of the result depends on the data.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.types import ALL, Shape, unknown_shape
 
 __all__ = ["API", "EDIT_DISTANCE", "OPS", "edit_distance"]
@@ -65,7 +66,7 @@ def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
 
 
 def _distance_shape(c: Infer) -> Shape:
-    """The larger of both shapes, as far as they are known, without the last dimension."""
+    """The larger of both shapes without the last dimension, as far as they are known."""
     guesses, truths = c.as_shape(2).dims, c.as_shape(5).dims
     if not guesses or not truths or len(guesses) != len(truths):
         return unknown_shape
@@ -80,11 +81,11 @@ EDIT_DISTANCE = OpDef(
     outputs="output: float32",
     types={"T": ALL},
     attrs=EditDistanceAttrs,
-    doc="""How many insertions, deletions and replacements turn each hypothesis into its truth (Levenshtein).
+    doc="""The number of insertions, deletions and replacements that turn each hypothesis into its truth (Levenshtein).
 
-    Two sparse tensors of one dtype and rank >= 2, whose last dimension holds the sequences, in row-major order.
-    output: float32, the larger of both shapes without the last dimension; with `normalize` divided by the
-    truth's length (infinite for an empty truth). Errors: the ranks differ. Runs on the host: the shape depends
+    The inputs are two sparse tensors of the same dtype and rank >= 2 in row-major order, whose last dimension holds the
+    sequences. output: float32, the larger of both shapes without the last dimension; with `normalize` divided by the
+    truth's length (infinite for an empty truth). Errors: the ranks differ. Runs on the host, since the shape depends
     on the data.""",
     infer=_distance_shape,
     host=_host_distance,
@@ -93,7 +94,12 @@ EDIT_DISTANCE = OpDef(
 )
 
 
-def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Any:
+def edit_distance(
+    hypothesis: SparseTensor | SparseTensorValue,
+    truth: SparseTensor | SparseTensorValue,
+    normalize: bool = True,
+    name: str = "edit_distance",
+) -> Any:
     """Levenshtein distances of the sequences in two sparse tensors; divided by the truth's length if `normalize`."""
     h, t = hypothesis, truth
     return EDIT_DISTANCE(

@@ -1,6 +1,6 @@
-"""The public functions on sparse tensors (OSDI'16, section 3.1): the ops, taking and giving `SparseTensor`s.
+"""The public functions on sparse tensors (OSDI'16, section 3.1): the ops, applied to and returning `SparseTensor`s.
 
-Invariant: what comes in in row-major order comes out so; static shapes are kept where they are known.
+Invariant: inputs in row-major order give results in row-major order; static shapes are kept where they are known.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from tfnb.types import Shape, bool_, int32, int64
 __all__ = ["API", "OPS", "sparse_divide", "sparse_fill_empty_rows", "sparse_multiply", "sparse_retain"]
 
 
-def _sparse(value: Any, what: str) -> SparseTensor:
+def _sparse(value: object, what: str) -> SparseTensor:
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         raise DTypeError(f"{what}: needs a SparseTensor, got {type(value).__name__}")
     return SparseTensor.from_value(value)
@@ -58,20 +58,26 @@ def _with_shape(found: SparseTensor, shape: Shape) -> SparseTensor:
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: SparseTensor | SparseTensorValue,
+    b: TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
 ) -> Any:
-    """The product of the sparse matrix `sp_a` and the dense matrix `b`; either transposed first if asked."""
+    """The product of the sparse matrix `sp_a` and the dense matrix `b`, each optionally transposed first."""
     a = _sparse(sp_a, "sparse_tensor_dense_matmul")
     return SPARSE_TENSOR_DENSE_MATMUL(
         a.indices, a.values, a.dense_shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name
     )
 
 
-def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None) -> Any:
-    """a + b, of which at least one is sparse: a SparseTensor of two, else a tensor.
+def sparse_add(
+    a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
+) -> Any:
+    """a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
 
-    threshold: sums of two sparse elements below it, by magnitude, are left out (0.x: `thresh`). Errors: neither
-    is sparse.
+    threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises an error
+    when neither is sparse.
     """
     least = threshold if threshold is not None else 0 if thresh is None else thresh
     sides = [SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x for x in (a, b)]
@@ -86,25 +92,25 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: 
     return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
 
 
-def _cwise(kind: str, sp: Any, dense: Any, name: str | None) -> SparseTensor:
+def _cwise(kind: str, sp: SparseTensor | SparseTensorValue, dense: TensorLike, name: str | None) -> SparseTensor:
     x = _sparse(sp, "sparse elementwise")
     y = x.graph.to_tensor(dense, None if hasattr(dense, "dtype") else x.dtype)
     values = SPARSE_DENSE_CWISE[kind](x.indices, x.values, x.dense_shape, y, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
 
 
-def sparse_multiply(x: Any, y: Any, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x times the dense y, which broadcasts to it."""
+def sparse_multiply(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
+    """The sparse tensor x times the dense tensor y, which broadcasts to the shape of x."""
     return _cwise("Mul", x, y, name)
 
 
-def sparse_divide(x: Any, y: Any, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x divided by the dense y, which broadcasts to it."""
+def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
+    """The sparse tensor x divided by the dense tensor y, which broadcasts to the shape of x."""
     return _cwise("Div", x, y, name)
 
 
 def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor in another shape of the same size; one dimension may be -1."""
+    """Reshapes a sparse tensor; the number of elements stays the same, and one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")
     new = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
     indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new, int64), name=name)
@@ -112,16 +118,16 @@ def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = N
 
 
 def sparse_concat(
-    axis: Any = None,
+    axis: int | None = None,
     sp_inputs: Any = None,
     name: str | None = None,
     expand_nonconcat_dim: bool = False,
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors joined along `axis` (0.x: `concat_dim`).
+    """Joins sparse tensors along `axis` (0.x: `concat_dim`).
 
-    expand_nonconcat_dim: their other dimensions may differ, and become the largest. Errors: no input.
+    expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises an error without inputs.
     """
     dim = concat_dim if axis is None else axis
     given = [_sparse(x, "sparse_concat") for x in sp_inputs]
@@ -145,13 +151,13 @@ def sparse_concat(
 
 def sparse_split(
     keyword_required: Any = None,
-    sp_input: Any = None,
+    sp_input: SparseTensor | SparseTensorValue | None = None,
     num_split: Any = None,
-    axis: Any = None,
+    axis: int | None = None,
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """A sparse tensor cut into `num_split` parts along `axis`. By position, 0.x: (split_dim, num_split, sp_input)."""
+    """Splits a sparse tensor into `num_split` parts along `axis`; in 0.x (split_dim, num_split, sp_input)."""
     if isinstance(num_split, (SparseTensor, SparseTensorValue)):
         split_dim, num_split, sp_input = keyword_required, sp_input, num_split
     x, n = _sparse(sp_input, "sparse_split"), int(num_split)
@@ -160,14 +166,16 @@ def sparse_split(
     return [SparseTensor(out[k], out[n + k], out[2 * n + k]) for k in range(n)]
 
 
-def sparse_slice(sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
-    """The part of a sparse tensor from `start` on, at most `size` long in each dimension."""
+def sparse_slice(
+    sp_input: SparseTensor | SparseTensorValue, start: TensorLike, size: TensorLike, name: str | None = None
+) -> SparseTensor:
+    """The part of a sparse tensor from `start` on, of at most `size` elements in each dimension."""
     x = _sparse(sp_input, "sparse_slice")
     at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
     return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
 
 
-def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
     """The same sparse tensor with its indices in row-major order."""
     x = _sparse(sp_input, "sparse_reorder")
     indices, values = SPARSE_REORDER(x.indices, x.values, x.dense_shape, name=name)
@@ -175,9 +183,9 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_tensor_to_dense(
-    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+    sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
-    """The dense tensor, with `default_value` (0, or an empty string) where the sparse one has nothing."""
+    """Converts to a dense tensor, with `default_value` (0, or an empty string) for absent elements."""
     x = _sparse(sp_input, "sparse_tensor_to_dense")
     default: Any = (b"" if x.dtype.is_string else 0) if default_value is None else default_value
     if not hasattr(default, "graph"):
@@ -187,8 +195,10 @@ def sparse_tensor_to_dense(
     return dense
 
 
-def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Any:
-    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row holds."""
+def sparse_to_indicator(
+    sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
+) -> Any:
+    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row contains."""
     x = _sparse(sp_input, "sparse_to_indicator")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
         there = EQUAL(x.values, x.values)
@@ -198,12 +208,12 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 
 def sparse_merge(
     sp_ids: Any,
-    sp_values: Any,
+    sp_values: SparseTensor | SparseTensorValue,
     vocab_size: Any,
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """A sparse tensor with sp_values at the ids in sp_ids: its last dimension, of vocab_size, becomes the id."""
+    """A sparse tensor of sp_values whose index in the last dimension, of size vocab_size, is the id in sp_ids."""
     single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
     ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if single else sp_ids)]
     sizes = [vocab_size] if single else list(vocab_size)
@@ -218,16 +228,18 @@ def sparse_merge(
         return found if already_sorted else sparse_reorder(found)
 
 
-def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """The values of a sparse tensor where the bool vector `to_retain` is true."""
+def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
+    """A sparse tensor with only those values for which the bool vector `to_retain` is true."""
     x = _sparse(sp_input, "sparse_retain")
     rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
     found = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
     return _with_shape(found, x.shape)
 
 
-def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Any]:
-    """(the sparse tensor with `default_value` at the start of each row that has nothing, which rows those are)."""
+def sparse_fill_empty_rows(
+    sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
+) -> tuple[SparseTensor, Any]:
+    """(the sparse tensor with `default_value` at the start of each empty row, a bool vector of the empty rows)."""
     x = _sparse(sp_input, "sparse_fill_empty_rows")
     default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
     indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(x.indices, x.values, x.dense_shape, default, name=name)
@@ -243,8 +255,14 @@ def _axes(x: SparseTensor, axis: Any) -> Any:
     return np.arange(rank, dtype=np.int32)
 
 
-def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
-    def arguments(sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> Any:
+def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
+    def arguments(
+        sp_input: Any,
+        axis: TensorLike | None,
+        keepdims: bool | None,
+        reduction_axes: TensorLike | None,
+        keep_dims: bool | None,
+    ) -> Any:
         x = _sparse(sp_input, what)
         axes = _axes(x, reduction_axes if axis is None else axis)
         return (x.indices, x.values, x.dense_shape, axes), bool(keep_dims if keepdims is None else keepdims)
@@ -254,18 +272,18 @@ def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
         axis: Any = None,
         keepdims: bool | None = None,
         reduction_axes: Any = None,
-        keep_dims: Any = None,
+        keep_dims: bool | None = None,
         name: str | None = None,
     ) -> Any:
         inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
         return dense(*inputs, keep_dims=keep, name=name)
 
     def to_sparse(
-        sp_input: Any,
-        axis: Any = None,
-        keepdims: Any = None,
-        reduction_axes: Any = None,
-        keep_dims: Any = None,
+        sp_input: SparseTensor,
+        axis: TensorLike | None = None,
+        keepdims: bool | None = None,
+        reduction_axes: TensorLike | None = None,
+        keep_dims: bool | None = None,
         name: str | None = None,
     ) -> SparseTensor:
         inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
@@ -273,37 +291,45 @@ def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
 
     for function, form in ((to_dense, "dense"), (to_sparse, "sparse")):
         function.__doc__ = (
-            f"The {what} over dimensions (`axis`; all by default) of a sparse tensor, as a {form} one.\n\n"
+            f"The {what} along dimensions (`axis`, by default all) of a sparse tensor, as a {form} tensor.\n\n"
             "`reduction_axes` and `keep_dims` are the older names of `axis` and `keepdims`."
         )
     return to_dense, to_sparse
 
 
-def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Softmax over the present values of each row along the last dimension."""
+def sparse_softmax(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
+    """The softmax of the values in each row along the last dimension, without the absent elements."""
     x = _sparse(sp_input, "sparse_softmax")
     values = SPARSE_SOFTMAX(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
 
 
-def _pair(op: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
+def _pair(
+    op: OpDef, a: SparseTensor | SparseTensorValue, b: SparseTensor | SparseTensorValue, name: str | None
+) -> SparseTensor:
     x, y = _sparse(a, op.name), _sparse(b, op.name)
     at, values = op(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, name=name)
     return _with_shape(SparseTensor(at, values, x.dense_shape), x.shape.merge_with(y.shape))
 
 
-def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def sparse_maximum(
+    sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
+) -> SparseTensor:
     """The elementwise maximum of two sparse tensors of one shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MAXIMUM, sp_a, sp_b, name)
 
 
-def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def sparse_minimum(
+    sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
+) -> SparseTensor:
     """The elementwise minimum of two sparse tensors of one shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MINIMUM, sp_a, sp_b, name)
 
 
-def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor with its dimensions reordered; reversed when `perm` is None."""
+def sparse_transpose(
+    sp_input: SparseTensor | SparseTensorValue, perm: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
+    """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed."""
     x = _sparse(sp_input, "sparse_transpose")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
         if perm is None:
@@ -315,15 +341,15 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         return sparse_reorder(moved)
 
 
-def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """Indexed slices without the rows that `mask_indices` names."""
+def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
+    """The indexed slices without those whose index is in `mask_indices`."""
     with a.graph.as_default(), a.graph.name_scope(name or "sparse_mask"):
         left, at = LIST_DIFF(a.indices, mask_indices, out_idx=int32)
         return IndexedSlices(GATHER(a.values, at), left, a.dense_shape)
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor of the elements that are not zero."""
+    """The sparse tensor of the nonzero elements of a dense tensor."""
     graph = graph_of((tensor,))
     with graph.as_default(), graph.name_scope(name or "dense_to_sparse"):
         x = graph.to_tensor(tensor)

@@ -1,7 +1,7 @@
-"""Sparse tensors in another form: merged, ordered, reshaped, joined, cut (OSDI'16, section 3.1).
+"""Changes of sparse tensors: reduction, reordering, reshaping, joining, splitting (OSDI'16, section 3.1).
 
-How many values there are afterwards depends on the data, so but for `SparseReshape` the ops run on the host.
-Invariant: from indices in row-major order come indices in row-major order.
+The number of values in the result depends on the data, so all ops except `SparseReshape` run on the host. Invariant:
+inputs in row-major order give outputs in row-major order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 _NONE = Shape((None,))
 
 
-def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
+def _reduction(name: str, what: str, ufunc: np.ufunc) -> OpDef:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         indices, values, shape, axes = inputs
         at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
@@ -53,11 +53,10 @@ def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
         outputs="output_indices: int64, output_values: T, output_shape: int64",
         types={"T": REALS},
         attrs=ReduceAttrs,
-        doc=f"""The {what} over dimensions of a sparse tensor, as a sparse one.
+        doc=f"""The {what} along dimensions of a sparse tensor, as a sparse tensor.
 
-        input_indices (n, rank), input_values (n,), input_shape (rank,): the sparse tensor. reduction_axes:
-        integers, negative from the end; Errors: an axis or an index out of range. Runs on the
-        host.""",
+        input_indices (n, rank), input_values (n,), input_shape (rank,): the sparse tensor. reduction_axes: integers, a
+        negative one counts from the end. Errors: an axis or an index is out of range. Runs on the host.""",
         infer=lambda c: (Shape((None, None)), _NONE, _NONE),
         host=kernel,
         grad=GRADIENT_MISSING,
@@ -68,7 +67,7 @@ def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
 SPARSE_REDUCE_SUM_SPARSE = _reduction("SparseReduceSumSparse", "sum", np.add)
 SPARSE_REDUCE_MAX_SPARSE = _reduction("SparseReduceMaxSparse", "maximum", np.maximum)
 
-# order and form
+# reordering and reshaping
 
 
 def _host_reorder(
@@ -93,8 +92,8 @@ SPARSE_REORDER: OpDef = OpDef(
     types={"T": ALL},
     doc="""The same sparse tensor with its indices in row-major order.
 
-    input_indices (n, rank), input_values (n,) of any dtype, input_shape (rank,). Errors: an index outside. Runs
-    on the host.""",
+    input_indices (n, rank), input_values (n,) of any dtype, input_shape (rank,). Errors: an index is outside the shape.
+    Runs on the host.""",
     infer=lambda c: (with_rank(c, 0, 2), with_rank(c, 1, 1)),
     host=_host_reorder,
     grad=_grad_reorder,
@@ -102,7 +101,7 @@ SPARSE_REORDER: OpDef = OpDef(
 
 
 def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[int]:
-    """`new` with its -1 filled in. Raises `InvalidArgumentError` when the sizes differ."""
+    """`new` with its -1 replaced. Raises `InvalidArgumentError` when the numbers of elements differ."""
     size, given = int(np.prod(old, dtype=np.int64)), [int(d) for d in new]
     rest = int(np.prod([d for d in given if d != -1], dtype=np.int64))
     if given.count(-1) == 1 and rest and size % rest == 0:
@@ -148,10 +147,10 @@ SPARSE_RESHAPE = OpDef(
     "SparseReshape",
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
-    doc="""The places of a sparse tensor's values after a reshape.
+    doc="""The indices of a sparse tensor's values after reshaping.
 
     input_indices (n, rank), input_shape (rank,). new_shape: a vector, one entry may be -1. output_indices (n,
-    new rank), output_shape (new rank,). Errors: the sizes differ.""",
+    new rank), output_shape (new rank,). Errors: the numbers of elements differ.""",
     infer=_reshaped,
     host=_host_reshape,
     lower=_lower_reshape,
@@ -159,12 +158,12 @@ SPARSE_RESHAPE = OpDef(
     shape_inputs=(1, 2),
 )
 
-# joining and cutting
+# joining and splitting
 
 
 @record
 class ConcatAttrs:
-    """`concat_dim`: the axis, negative from the end."""
+    """`concat_dim`: the axis; a negative one counts from the end."""
 
     concat_dim: int
 
@@ -203,10 +202,10 @@ SPARSE_CONCAT = OpDef(
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     types={"T": ALL},
     attrs=ConcatAttrs,
-    doc="""Sparse tensors joined along an axis, the result in row-major order.
+    doc="""Joins sparse tensors along an axis; the result is in row-major order.
 
-    indices, values, shapes: of N sparse tensors of one rank and dtype, whose shapes differ in that axis only.
-    Errors: they differ elsewhere, the axis is out of range. Runs on the host.""",
+    indices, values, shapes: N sparse tensors of the same rank and dtype, whose shapes differ in this axis only.
+    Errors: the shapes differ elsewhere, or the axis is out of range. Runs on the host.""",
     infer=_concat_shapes,
     host=_host_concat,
     grad=NOT_DIFFERENTIABLE,
@@ -215,7 +214,7 @@ SPARSE_CONCAT = OpDef(
 
 @record
 class SplitAttrs:
-    """`num_split`: how many parts."""
+    """`num_split`: the number of parts."""
 
     num_split: int
 
@@ -240,7 +239,7 @@ def _host_split(
     size = int(shape[a])
     if not 1 <= n <= size:
         raise InvalidArgumentError(f"{n} parts of dimension {a} of shape {shape.tolist()}", call.op)
-    each, extra = divmod(size, n)  # the first parts are one longer
+    each, extra = divmod(size, n)  # the first `extra` parts are longer by one
     starts = np.cumsum([0] + [each + (k < extra) for k in range(n)])
     found: list[tuple[np.ndarray, ...]] = []
     for low, high in zip(starts[:-1], starts[1:], strict=True):
@@ -258,10 +257,10 @@ SPARSE_SPLIT = OpDef(
     outputs="output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64",
     types={"T": ALL},
     attrs=SplitAttrs,
-    doc="""A sparse tensor cut into num_split parts along an axis; the first are one longer if it does not divide.
+    doc="""Splits a sparse tensor into num_split parts along an axis; the first parts are longer by one if needed.
 
-    split_dim: an int64 scalar. indices (n, rank), values (n,), shape (rank,): the sparse tensor. Errors: an
-    axis out of range, more parts than elements. Runs on the host: the sizes depend on the data.""",
+    split_dim: an int64 scalar. indices (n, rank), values (n,), shape (rank,): the sparse tensor. Errors: the axis is
+    out of range, or there are more parts than elements. Runs on the host, since the sizes depend on the data.""",
     infer=_split_shapes,
     host=_host_split,
     grad=GRADIENT_MISSING,
@@ -293,11 +292,10 @@ SPARSE_SLICE = OpDef(
     inputs="indices: int64, values: T, shape: int64, start: int64, size: int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     types={"T": ALL},
-    doc="""The part of a sparse tensor from `start` on, at most `size` long in each dimension.
+    doc="""The part of a sparse tensor from `start` on, of at most `size` elements in each dimension.
 
-    indices (n, rank), values (n,), shape, start, size (rank,). A start below 0 takes
-    nothing from there. Errors: a negative size. Runs on the
-    host: the size depends on the data.""",
+    indices (n, rank), values (n,), shape, start, size (rank,). A start below 0 is allowed; there are no elements
+    before 0. Errors: a size is negative. Runs on the host, since the size depends on the data.""",
     infer=lambda c: any_number(c, 0, 2),
     host=_host_slice,
     grad=_grad_slice,
@@ -321,10 +319,10 @@ SPARSE_SLICE_GRAD = OpDef(
     inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
     outputs="val_grad: T",
     types={"T": NUMBERS},
-    doc="""The gradient of SparseSlice by the values: that of the slice where it was taken, 0 elsewhere.
+    doc="""The gradient of SparseSlice with respect to the values: 0 for values outside the slice.
 
-    backprop_val_grad (m,), output_indices (m, rank): of the slice. input_indices (n, rank), input_start
-    (rank,). val_grad (n,). Errors: an index of the slice that the input has not. Runs on the host.""",
+    backprop_val_grad (m,), output_indices (m, rank): those of the slice. input_indices (n, rank), input_start
+    (rank,). val_grad (n,). Errors: an index of the slice is not in the input. Runs on the host.""",
     infer=lambda c: Shape((with_rank(c, 1, 2).dims[0],)),  # type: ignore[index]
     host=_host_slice_grad,
     grad=GRADIENT_MISSING,
@@ -365,11 +363,11 @@ SPARSE_FILL_EMPTY_ROWS = OpDef(
     inputs="indices: int64, values: T, dense_shape: int64, default_value: T",
     outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64",
     types={"T": ALL},
-    doc="""A sparse tensor in which each row without values has got `default_value` at its start.
+    doc="""Inserts `default_value` at the start of each row of a sparse tensor that has no values.
 
     indices (n, rank), values (n,), dense_shape (rank,): the sparse tensor. default_value: a scalar.
-    empty_row_indicator: bool, (rows,). reverse_index_map (n,): where each value went. Runs on the host: the
-    size depends on the data.""",
+    empty_row_indicator: bool, (rows,). reverse_index_map (n,): the new position of each value. Runs on the host, since
+    the size depends on the data.""",
     infer=_filled_shapes,
     host=_host_fill,
     grad=_grad_fill,
@@ -391,10 +389,10 @@ SPARSE_FILL_EMPTY_ROWS_GRAD = OpDef(
     inputs="reverse_index_map: int64, grad_values: T",
     outputs="d_values: T, d_default_value: T",
     types={"T": NUMBERS},
-    doc="""The gradients of SparseFillEmptyRows by the values, and by the default: the sum over the rows that got it.
+    doc="""The gradients of SparseFillEmptyRows for the values, and for the default: the sum over the filled rows.
 
-    reverse_index_map (n,): where each value went. grad_values (m,). d_values (n,), d_default_value: a scalar.
-    Runs on the host.""",
+    reverse_index_map (n,): the position of each value in the output. grad_values (m,). d_values (n,), d_default_value:
+    a scalar. Runs on the host.""",
     infer=lambda c: (c.shapes[0], Shape(())),
     host=_host_fill_grad,
     grad=GRADIENT_MISSING,

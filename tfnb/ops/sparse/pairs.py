@@ -1,7 +1,7 @@
-"""Two sparse tensors of one shape: sum, maximum, minimum (OSDI'16, section 3.1).
+"""Sum, maximum and minimum of two sparse tensors of one shape (OSDI'16, section 3.1).
 
-The result has a value wherever one of them has, so its size depends on data and the ops run on the host. Invariant: the
-result's indices are in row-major order.
+The result has a value wherever one of the operands has one, so its size depends on data and the ops run on the host.
+Invariant: the result's indices are in row-major order.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _NONE = Shape((None,))
 
 
 def columns(c: Infer, indices: int, shape: int) -> int | None:
-    """The rank of a sparse tensor, from its indices or its shape."""
+    """The rank of a sparse tensor, from the static shape of its indices or of its dense shape, or None."""
     at, size = c.shapes[indices].dims, c.shapes[shape].dims
     found = at[1] if at is not None and len(at) == 2 else None
     return found if found is not None or not size else size[0]
 
 
 def any_number(c: Infer, indices: int, shape: int) -> tuple[Shape, Shape, Shape]:
-    """The shapes of a sparse tensor of this rank with any number of values."""
+    """The static shapes of the components of a sparse tensor of this rank with an unknown number of values."""
     rank = columns(c, indices, shape)
     return Shape((None, rank)), _NONE, Shape((rank,))
 
 
 def unraveled(number: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """The indices of row-major places in a tensor of `shape`."""
+    """The index tuples of row-major numbers in a tensor of `shape`."""
     if not number.size:
         return np.zeros((0, shape.size), np.int64)
     if not shape.size:
@@ -46,7 +46,7 @@ def unraveled(number: np.ndarray, shape: np.ndarray) -> np.ndarray:
     return np.stack(np.unravel_index(number, tuple(shape.tolist())), 1).astype(np.int64)
 
 
-# two sparse tensors of one shape
+# two sparse tensors of the same shape
 
 
 def _same_shape(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
@@ -55,7 +55,7 @@ def _same_shape(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
 
 
 def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(places that a or b has, a's values there, b's), absent ones as 0."""
+    """(row-major numbers that a or b contains, a's values there, b's values there), with 0 for absent values."""
     ai, av, ashape, bi, bv, bshape = inputs
     _same_shape(call, ashape, bshape)
     check_places(call, ai, ashape)
@@ -88,10 +88,11 @@ SPARSE_ADD = OpDef(
     inputs=f"{_TWO}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     types={"T": REALS, "Treal": REALS},
-    doc="""The sum of two sparse tensors of one shape; sums of two values that are below thresh are left out.
+    doc="""The sum of two sparse tensors of the same shape; sums of two values that are below thresh are left out.
 
-    Each: indices (n, rank), values (n,) of a number type, shape (rank,). thresh: a scalar. The sum: a sparse
-    tensor. Errors: the shapes differ, an index outside. Runs on the host: the size depends on the data.""",
+    Each operand: indices (n, rank), values (n,) of a number type, shape (rank,). thresh: a scalar. The sum is a sparse
+    tensor. Errors: the shapes differ, or an index is outside the shape. Runs on the host, since the size depends on the
+    data.""",
     infer=lambda c: any_number(c, 0, 2),
     host=_host_add,
     grad=_grad_add,
@@ -100,7 +101,7 @@ SPARSE_ADD = OpDef(
 
 
 def values_at(values: np.ndarray, wanted: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """For each index in `wanted` the value of the same one in `present`, 0 where there is none."""
+    """For each index in `wanted`, the value of the equal index in `present`, or 0 if there is none."""
     where = {tuple(r): i for i, r in enumerate(present.tolist())}
     at = np.asarray([where.get(tuple(r), values.size) for r in wanted.tolist()], np.int64)
     return np.append(values, values.dtype.type(0))[at]
@@ -117,7 +118,7 @@ SPARSE_ADD_GRAD = OpDef(
     inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
     outputs="a_val_grad: T, b_val_grad: T",
     types={"T": REALS},
-    doc="""The gradients of SparseAdd by the values of both: the sum's at their places, 0 where it was left out.
+    doc="""The gradients of SparseAdd for the values of both operands; 0 for a value whose sum was left out.
 
     backprop_val_grad: (sums,). The indices: (n, rank) each. a_val_grad, b_val_grad: (n,). Runs on the host.""",
     infer=lambda c: tuple(Shape((with_rank(c, i, 2).dims[0],)) for i in (1, 2)),  # type: ignore[index]
@@ -136,11 +137,11 @@ def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef:
         inputs=_TWO,
         outputs="output_indices: int64, output_values: T",
         types={"T": REALS},
-        doc=f"""The {what} of two sparse tensors of one shape, elementwise; what is absent counts as 0.
+        doc=f"""The {what} of two sparse tensors of the same shape, elementwise; absent elements count as 0.
 
-        Each: indices (n, rank), values (n,) of a number type, shape (rank,). The result has a value wherever
-        one of them has. Errors: the shapes differ, an index outside. Runs on the host: the size depends on the
-        data.""",
+        Each operand: indices (n, rank), values (n,) of a number type, shape (rank,). The result has a value wherever
+        one of them has one. Errors: the shapes differ, or an index is outside the shape. Runs on the host, since the
+        size depends on the data.""",
         infer=lambda c: any_number(c, 0, 2)[:2],
         host=kernel,
         grad=GRADIENT_MISSING,

@@ -1,7 +1,7 @@
-"""Along the dimensions of a sparse tensor: softmax of its rows, sums and maxima (OSDI'16, section 3.1).
+"""Operations along the dimensions of a sparse tensor: softmax of rows, sums and maxima (OSDI'16, section 3.1).
 
-Groups are numbered by the dimensions that stay, so that a reduction is one over segments. Invariant: absent
-elements are 0 in a sum, and have no part in a maximum or a softmax.
+Groups of values are numbered by the remaining dimensions, so a reduction is one over segments. Invariant: absent
+elements are 0 in a sum, and are ignored in a maximum or a softmax.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
-from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
@@ -44,7 +44,7 @@ _LAST = np.asarray([-1], np.int32)
 
 
 def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
-    """(the row-major number of each index over these axes, how many numbers there are)."""
+    """(the row-major number of each index in these axes, the number of possible numbers)."""
     number: Any = None
     for a in axes:
         column = indices[:, a]
@@ -68,7 +68,7 @@ def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape
     return (e / total[row]).astype(values.dtype)
 
 
-def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike) -> Any:
+def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: Tensor) -> Any:
     rank = rank_of(shape)
     if rank is None:
         return None
@@ -92,10 +92,10 @@ SPARSE_SOFTMAX = OpDef(
     inputs="sp_indices: int64, sp_values: T, sp_shape: int64",
     outputs="output: T",
     types={"T": (float16, float32, float64)},
-    doc="""Softmax over the present values of each row; what is absent has no part (it counts as -infinity).
+    doc="""The softmax of the values in each row; absent elements are ignored, as if they were -infinity.
 
     sp_indices (n, rank), sp_values (n,), sp_shape (rank,), rank >= 2: a sparse tensor whose rows lie along the
-    last dimension. output: (n,), the new values. Errors: rank < 2, an index outside (on the host).""",
+    last dimension. output: (n,), the new values. Errors: rank < 2, or, on the host, an index is outside the shape.""",
     infer=lambda c: c.shapes[1],
     host=_host_softmax,
     expand=_expand_softmax,
@@ -106,13 +106,13 @@ SPARSE_SOFTMAX = OpDef(
 
 @record
 class ReduceAttrs:
-    """`keep_dims`: reduced dimensions stay, with size 1."""
+    """`keep_dims`: keep reduced dimensions with size 1."""
 
     keep_dims: bool = False
 
 
 def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
-    """(axes that stay, axes that go); no axes mean all."""
+    """(remaining axes, reduced axes); an empty list of axes means all."""
     gone = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
     return [a for a in range(rank) if a not in gone], sorted(gone)
 
@@ -135,9 +135,9 @@ def reduce_groups(
     values: np.ndarray,
     shape: np.ndarray,
     axes: np.ndarray,
-    ufunc: Any,
+    ufunc: np.ufunc,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(index over the remaining dimensions, reduced value) of each group that has a value."""
+    """(index in the remaining dimensions, reduced value) of each group that has a value."""
     check_places(call, indices, shape)
     stay, _ = _split_axes(axes, shape.size)
     number = places(indices[:, stay], shape[stay])
@@ -151,7 +151,7 @@ def reduce_groups(
     return found if call.attrs.keep_dims else found[:, stay], out
 
 
-def _host_reduce(ufunc: Any) -> Callable[..., np.ndarray]:
+def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
         indices, values, shape, axes = inputs
         at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
@@ -163,7 +163,7 @@ def _host_reduce(ufunc: Any) -> Callable[..., np.ndarray]:
 
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
-    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: TensorLike) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Any:
         known, rank = constant_value(axes), rank_of(shape)
         if known is None or rank is None:
             return None
@@ -200,19 +200,21 @@ def _grad_reduce(op: Operation, dy: Tensor) -> Any:
 _REDUCE_INPUTS = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
 
 
-def _reduction(name: str, what: str, ufunc: Any, highest: bool, grad: Any) -> OpDef:
+def _reduction(
+    name: str, what: str, ufunc: np.ufunc, highest: bool, grad: GradFn | NotDifferentiable | GradientMissing
+) -> OpDef:
     return OpDef(
         name,
         inputs=_REDUCE_INPUTS,
         outputs="output: T",
         types={"T": REALS},
         attrs=ReduceAttrs,
-        doc=f"""The {what} over dimensions of a sparse tensor, as a dense one.
+        doc=f"""The {what} along dimensions of a sparse tensor, as a dense tensor.
 
         input_indices (n, rank), input_values (n,), input_shape (rank,): the sparse tensor. reduction_axes:
-        integers, negative from the end. output: dense, without those dimensions (of size 1 with
-        keep_dims); 0 where there is no value{"; absent elements have no part" if highest else ""}. Errors: an
-        axis or an index out of range.""",
+        integers, a negative one counts from the end. output: dense, without those dimensions (with size 1 if
+        keep_dims); 0 where there is no value{"; absent elements are ignored" if highest else ""}. Errors: an
+        axis or an index is out of range.""",
         infer=_reduced_shape,
         host=_host_reduce(ufunc),
         expand=_expand_reduce(highest),

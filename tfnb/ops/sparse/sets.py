@@ -1,6 +1,7 @@
-"""Sets in the last dimension of tensors, dense or sparse: intersection, difference, union, size.
+"""Set operations on rows along the last dimension of dense or sparse tensors.
 
-Host only: sizes depend on the values. Invariant: the elements of a result are ascending, and each stands once.
+The ops run on the host, since sizes depend on the values. Invariant: the elements of a result are in ascending order
+and without repetition.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse.arithmetic import check_places, places
 from tfnb.types import (
     Shape,
@@ -43,7 +45,7 @@ _OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
 
 @record
 class SetAttrs:
-    """`set_operation`: "a-b", "b-a", "intersection" or "union"; `validate_indices`: sparse ones must be in order."""
+    """`set_operation`: "a-b", "b-a", "intersection" or "union"; `validate_indices`: check the order of indices."""
 
     set_operation: str
     validate_indices: bool = True
@@ -51,7 +53,7 @@ class SetAttrs:
 
 @record
 class SizeAttrs:
-    """`validate_indices`: sparse indices must be in order."""
+    """`validate_indices`: check the order of sparse indices."""
 
     validate_indices: bool = True
 
@@ -130,7 +132,7 @@ def _result_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
 
 
 def _ranks(c: Infer) -> Iterable[int | None]:
-    """The ranks of the inputs as far as they are known: of a dense one its own, of a sparse one its shape's length."""
+    """The known ranks of the inputs: that of a dense tensor, or the length of a sparse tensor's shape."""
     if c.op_name != "SparseToSparseSetOperation":
         yield c.shapes[0].ndims
     last = c.shapes[-1]
@@ -150,11 +152,11 @@ def _operation(name: str, inputs: str, host: Callable[..., Any], what: str) -> O
         name,
         inputs,
         "result_indices: int64, result_values: T, result_shape: int64",
-        f"""A set operation on each pair of sets of {what}: rows along the last dimension, of any order.
+        f"""A set operation on each pair of sets of {what}; a set is a row along the last dimension, in any order.
 
-        T: an integer or string; the dimensions before the last must be the same. The result is a sparse tensor, whose
-        last dimension is the size of the largest set. Errors: another `set_operation`, shapes that differ, sparse
-        indices outside or, with `validate_indices`, out of order. Runs on the host.""",
+        T: an integer or string type; the leading dimensions must be equal. The result is a sparse tensor, whose
+        last dimension is the size of the largest set. Errors: another `set_operation`, different shapes, or sparse
+        indices outside the shape or, with `validate_indices`, out of order. Runs on the host.""",
         types={"T": _TYPES},
         attrs=SetAttrs,
         infer=_result_shapes,
@@ -181,10 +183,10 @@ SET_SIZE = OpDef(
     "SetSize",
     "set_indices: int64, set_values: T, set_shape: int64",
     "size: int32",
-    """How many different elements each set of a sparse tensor has, along its last dimension.
+    """The number of distinct elements of each set of a sparse tensor, along its last dimension.
 
-    T: an integer or string. size: the shape without the last dimension. Errors: an index outside or, with
-    `validate_indices`, out of order. Runs on the host.""",
+    T: an integer or string type. size: the shape without the last dimension. Errors: an index is outside the shape or,
+    with `validate_indices`, out of order. Runs on the host.""",
     types={"T": _TYPES},
     attrs=SizeAttrs,
     infer=_size_shape,
@@ -194,12 +196,12 @@ SET_SIZE = OpDef(
 )
 
 
-def _is_sparse(x: Any) -> bool:
+def _is_sparse(x: object) -> bool:
     return isinstance(x, (SparseTensor, SparseTensorValue))
 
 
-def _apply(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
-    """A set operation; of a sparse and a dense operand the dense one comes first."""
+def _apply(a: Any, b: TensorLike | SparseTensor | SparseTensorValue, operation: str, validate: bool) -> SparseTensor:
+    """Applies a set operation; the op takes the dense operand first if one is sparse and the other dense."""
     if _is_sparse(a) and not _is_sparse(b):
         a, b = b, a
         operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
@@ -218,27 +220,40 @@ def _apply(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
     return SparseTensor(*SPARSE_SPARSE(one.indices, one.values, one.dense_shape, *parts, **attrs))
 
 
-def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_intersection(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    validate_indices: bool = True,
+) -> SparseTensor:
     """The elements that are in both sets, for each pair of sets along the last dimension.
 
-    a, b: tensors or SparseTensors of one integer or string dtype, whose other dimensions are the same. Raises
-    `InvalidArgumentError` when the step finds other shapes, or sparse indices out of order.
+    a, b: tensors or SparseTensors of the same integer or string dtype with equal leading dimensions. Raises
+    `InvalidArgumentError` at run time for different shapes or sparse indices out of order.
     """
     return _apply(a, b, "intersection", validate_indices)
 
 
-def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
-    """The elements of a that are not in b (of b that are not in a without `aminusb`): see `set_intersection`."""
+def set_difference(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    aminusb: bool = True,
+    validate_indices: bool = True,
+) -> SparseTensor:
+    """The elements of a that are not in b, or without `aminusb` those of b not in a: see `set_intersection`."""
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
-def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """The elements that are in one set at least: see `set_intersection`."""
+def set_union(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    validate_indices: bool = True,
+) -> SparseTensor:
+    """The elements that are in at least one of both sets: see `set_intersection`."""
     return _apply(a, b, "union", validate_indices)
 
 
-def set_size(a: Any, validate_indices: bool = True) -> Any:
-    """How many different elements each set along the last dimension of the SparseTensor `a` has: int32."""
+def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Any:
+    """The number (int32) of distinct elements of each set along the last dimension of the SparseTensor `a`."""
     if not _is_sparse(a):
         raise DTypeError(f"set_size: needed a SparseTensor, got {type(a).__name__}")
     sets = SparseTensor.from_value(a)

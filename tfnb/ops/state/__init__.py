@@ -1,4 +1,4 @@
-"""Variables and their updates, tensor arrays, lists and stacks, and handles of resources."""
+"""Mutable state: variables and their updates, tensor arrays, lists, stacks, and resource handles."""
 
 FAMILIES = (
     "scatter",

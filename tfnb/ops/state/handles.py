@@ -1,14 +1,14 @@
-"""Handles of resources: the edges that lead from the op that names a queue, reader or lock to those that use it.
+"""Resource handles: tensors that connect the op that names a queue, reader or lock with the ops that use it.
 
-White paper, section 4.7. A handle's value is the resource itself in a scalar of objects, so it passes through
-conditionals and loops like any tensor. Invariant: a handle is made by the node that names the resource, in every
-step that needs it; the resource outlives the steps.
+White paper, section 4.7. The value of a handle is a scalar that contains the resource object, so it passes through
+conditionals and loops like any tensor. Invariant: in every step that needs it, the node that names the resource creates
+the handle; the resource itself persists between steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,15 +21,15 @@ __all__ = ["make_handle", "named_resource", "resource_name", "resource_of"]
 R = TypeVar("R")
 
 
-def make_handle(resource: Any) -> np.ndarray:
-    """A scalar tensor that holds the object."""
+def make_handle(resource: object) -> np.ndarray:
+    """A scalar tensor that contains the object."""
     handle = np.empty((), object)
     handle[()] = resource
     return handle
 
 
 def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) -> R:
-    """The object in a handle. Raises `InvalidArgumentError` when it is not of that kind."""
+    """The object in a handle. Raises `InvalidArgumentError` when it is not an instance of `kind`."""
     found = handle.item()
     if isinstance(found, kind):
         return found
@@ -37,14 +37,14 @@ def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) 
 
 
 def resource_name(call: HostCall) -> str:
-    """The name under which a node keeps its resource: the shared one, or its own."""
+    """The name under which a node's resource is stored: `shared_name`, or the name of the node."""
     return call.attrs.shared_name or str(call.op.name)
 
 
 def named_resource(call: HostCall, kind: type[R], make: Callable[[str], R]) -> R:
-    """The resource that a node names, made by `make(name)` if there is none.
+    """The resource that a node names; if it does not exist, `make(name)` creates it.
 
-    Raises `InvalidArgumentError` when another kind of resource has that name.
+    Raises `InvalidArgumentError` when a resource of another kind has that name.
     """
     if call.resources is None:
         raise NotFoundError("a resource exists only in a session", call.op)

@@ -1,7 +1,7 @@
-"""Updates of single rows of a variable, named by an index tensor (white paper, Table 1; OSDI'16, section 4.2).
+"""Updates of single rows of a variable, selected by an index tensor (white paper, Table 1; OSDI'16, section 4.2).
 
-`ref[indices[i...], ...] = ref[...] OP updates[i..., ...]`, in the order of the indices, so a row that is named twice is
-updated twice. Invariant: rows that no index names keep their values.
+`ref[indices[i...], ...] = ref[...] OP updates[i..., ...]`, in the order of the indices, so a row that occurs twice is
+updated twice. Invariant: rows whose index does not occur keep their values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bounds import Bound
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.scatter_recipes import scatter_calls
@@ -44,7 +53,7 @@ def check_indices(call: HostCall, indices: np.ndarray, rows: int) -> None:
 
 
 def rows_shape(c: Infer, ref: Shape, indices: int, updates: int) -> Shape:
-    """`ref`, after checking that the updates' shape is the indices' shape followed by a row's shape."""
+    """The shape of `ref`. Raises unless the updates' shape is the indices' shape followed by the shape of a row."""
     if ref.dims is not None and len(ref.dims) == 0:
         raise ShapeError(f"{c.op_name}: the variable must have rows, got a scalar")
     at = c.shapes[indices]
@@ -83,14 +92,14 @@ def _replace(new: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:
 
 
 def _divide(new: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:
-    """One after the other, by C's division for integers."""
+    """Divides the rows one after the other, with C's division for integers."""
     for r, u in zip(at, updates, strict=True):
         new[r] = new[r] / u if new.dtype.kind in "fcV" else np.trunc(np.divide(new[r], u)).astype(new.dtype)
 
 
 @record
 class UpdateAttrs:
-    """`use_locking`: as of `LockAttrs`; TensorFlow's default differs for this op."""
+    """`use_locking`: that of `LockAttrs`; TensorFlow's default differs for this op."""
 
     use_locking: bool = True
 
@@ -102,16 +111,16 @@ def _scatter(
     does: str,
     types: tuple[DType, ...],
     attrs: type = LockAttrs,
-    grad: Any = GRADIENT_MISSING,
+    grad: GradFn | NotDifferentiable | GradientMissing = GRADIENT_MISSING,
 ) -> OpDef:
     return OpDef(
         name,
         "ref: Ref(T), indices: Tindices, updates: T",
         "output_ref: Ref(T)",
-        f"{does} the rows of the variable `ref` that `indices` names; gives the reference.\n\n"
+        f"{does} the rows of the variable `ref` at `indices`; returns the reference.\n\n"
         "ref: shape (rows, ...). indices: integers of any shape, each in [0, rows). updates: shape indices.shape + "
-        "ref.shape[1:]. A row that is named twice is updated twice, in order.\n"
-        "Errors: an index outside [0, rows); a device skips one that it computed itself.",
+        "ref.shape[1:]. A row that occurs twice is updated twice, in order.\n"
+        "Errors: an index is outside [0, rows); a device skips an index that it computed itself.",
         types={"T": types, "Tindices": INDEX},
         attrs=attrs,
         infer=_infer,

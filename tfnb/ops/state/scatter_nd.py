@@ -1,8 +1,8 @@
-"""Elements or slices of a variable, or of a copy of a tensor, changed by whole indices (white paper, Table 1).
+"""Updates of elements or slices, selected by index tuples, of a variable or a copy of a tensor (white paper, Table 1).
 
-`ref[indices[i...]] = ref[indices[i...]] OP updates[i...]`, where an index fixes the first k dimensions.
-Invariant: of updates to one place the last one replaces, and all are added; places that no index names keep
-their values.
+`ref[indices[i...]] = ref[indices[i...]] OP updates[i...]`, where an index tuple selects the first k dimensions.
+Invariant: of several updates of one element, the last one replaces it, but all are added; elements whose index does not
+occur keep their values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Temp
-from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import (
+    GRADIENT_MISSING,
+    NOT_DIFFERENTIABLE,
+    GradFn,
+    GradientMissing,
+    HostCall,
+    Infer,
+    NotDifferentiable,
+    OpDef,
+)
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
@@ -41,7 +50,7 @@ from tfnb.types import ALL, INDEX, REALS, DType, Shape, int32
 __all__ = ["API", "OPS", "TENSOR_SCATTER_UPDATE"]
 
 _FLAT = np.asarray([-1], np.int32)
-_MOST = 8  # dimensions that an index may fix on a device
+_MOST = 8  # the largest number of dimensions in an index tuple on a device
 
 
 def _infer(c: Infer) -> Shape:
@@ -51,7 +60,7 @@ def _infer(c: Infer) -> Shape:
 
 
 def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Any:
-    """(a copy of ref as rows, the row of each update, the updates as rows)."""
+    """(a copy of ref as rows, the row number of each update, the updates as rows)."""
     check_updates(call.op.type, Shape(indices.shape), Shape(updates.shape), Shape(ref.shape))
     k = indices.shape[-1]
     flat = indices.reshape(math.prod(indices.shape[:-1]), k)
@@ -81,7 +90,7 @@ _CHANGES: dict[str, tuple[Any, str]] = {
 }
 
 
-def _host(change: Any) -> Callable[..., np.ndarray]:
+def _host(change: Callable[..., Any]) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         rows, at, new = _rows(call, ref, indices, updates)
         with np.errstate(all="ignore"):
@@ -92,7 +101,7 @@ def _host(change: Any) -> Callable[..., np.ndarray]:
 
 
 def _calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
-    """The indices become row numbers first; then it is a scatter of rows."""
+    """Converts the index tuples to row numbers first; the rest is a scatter of rows."""
     ref, indices, updates = site.inputs
     k = indices.shape[-1]
     if k > _MOST:
@@ -109,10 +118,10 @@ def _calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
 
 def _doc(does: str, what: str) -> str:
     return (
-        f"{does} the elements or slices of {what} that `indices` names.\n\n"
-        "indices: integers, shape (..., k): each row fixes the first k dimensions. updates: shape indices.shape[:-1] + "
-        "the remaining dimensions.\n"
-        "Errors: shapes that do not fit; an index outside (a device skips one that it computed itself)."
+        f"{does} the elements or slices of {what} at `indices`.\n\n"
+        "indices: integers, shape (..., k): each row selects the first k dimensions. updates: shape indices.shape[:-1] "
+        "+ the remaining dimensions.\n"
+        "Errors: the shapes do not match, or an index is outside (a device skips an index that it computed itself)."
     )
 
 
@@ -122,7 +131,7 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
         f"ScatterNd{name}",
         "ref: Ref(T), indices: Tindices, updates: T",
         "output_ref: Ref(T)",
-        _doc(does, "the variable `ref`") + " Gives the reference.",
+        _doc(does, "the variable `ref`") + " Returns the reference.",
         types={"T": types, "Tindices": INDEX},
         attrs=LockAttrs,
         infer=_infer,
@@ -134,8 +143,8 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
     )
 
 
-def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | None:
-    """(the row number of each update, the updates as rows, the tensor as rows); None where shapes are not known."""
+def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, Any] | None:
+    """(the row number of each update, the updates as rows, the tensor as rows); None if a shape is not known."""
     dims, depth = tensor.shape.dims, indices.shape.dims
     if dims is None or None in dims or not depth or not depth[-1]:
         return None
@@ -146,8 +155,8 @@ def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | 
     return number, new, RESHAPE(tensor, np.asarray([count, width], np.int32))
 
 
-def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Any) -> Any:
-    """The last update of each row is the one with the largest number."""
+def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Any:
+    """Finds the last update of each row as the one with the largest number."""
     found = _numbers(tensor, indices, updates)
     if found is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
         return None
@@ -184,7 +193,7 @@ def _grad_update(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
-    """Equal shares to the tensor's element and the updates that have the value."""
+    """The tensor's element and all updates that equal the result get equal shares of the gradient."""
     tensor, indices, updates = op.inputs
     own = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
     theirs = cast_to(EQUAL(updates, GATHER_ND(op.outputs[0], indices)), dy.dtype)
@@ -192,7 +201,14 @@ def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     return share * own, None, GATHER_ND(share, indices) * theirs
 
 
-def _on_tensor(name: str, key: str, types: tuple[DType, ...], expand: Any, grad: Any, first: str = "tensor") -> OpDef:
+def _on_tensor(
+    name: str,
+    key: str,
+    types: tuple[DType, ...],
+    expand: Callable[..., Any],
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
+    first: str = "tensor",
+) -> OpDef:
     change, does = _CHANGES[key]
     return OpDef(
         name,

@@ -1,7 +1,7 @@
-"""Launches of the row kernels in `kernels_cl/state` and `kernels_cl/training`: updates of a variable's named rows.
+"""Launches of the kernels in `kernels_cl/state` and `kernels_cl/training` that update selected rows of a variable.
 
-Invariant: the recipes are pure functions of shapes, dtypes and attrs; rows are shared out among groups by their
-number, so repeated indices never race.
+Invariant: the recipes are pure functions of shapes, dtypes and attributes; each row number belongs to one group, so
+repeated indices never race.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tfnb.types import float32, float64
 
 __all__ = ["row_count", "scatter_calls", "sparse_apply_calls"]
 
-_SHARE = 8192  # elements of updates that are worth a group of their own
+_SHARE = 8192  # the number of elements of updates from which an additional group pays
 
 
 def row_count(ref: TensorInfo, indices: TensorInfo) -> tuple[int, int, int]:
@@ -31,7 +31,7 @@ def _launch(
     defines: dict[str, str],
     numbered: tuple[Arg, tuple[int, int, int]] | None = None,
 ) -> tuple[KernelCall, ...]:
-    """One launch; `numbered`: row numbers (int) in other memory than the input, with (rows, width, count)."""
+    """One launch; `numbered`: row numbers (int) in separate memory instead of the input, and (rows, width, count)."""
     rows, width, count = row_count(site.inputs[0], site.inputs[indices]) if numbered is None else numbered[1]
     if rows * width * count == 0:
         return ()
@@ -49,8 +49,9 @@ def scatter_calls(
     numbers: Arg | None = None,
     sizes: tuple[int, int, int] = (0, 0, 0),
 ) -> tuple[KernelCall, ...]:
-    """One launch of `entry` for the op's inputs ref, indices, updates; or with row `numbers` instead of the indices,
-    and then `sizes` (rows, width, count).
+    """One launch of `entry` for the op's inputs ref, indices and updates.
+
+    With `numbers`, row numbers replace the indices, and `sizes` are (rows, width, count).
     """
     dtype = site.inputs[0].dtype
     numbered = None if numbers is None else (numbers, sizes)

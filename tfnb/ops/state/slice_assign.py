@@ -1,6 +1,6 @@
-"""Assigning to a slice: `variable[1:3, ...].assign(value)` (white paper, Table 1, array operations).
+"""Assignment to a slice: `variable[1:3, ...].assign(value)` (white paper, Table 1, array operations).
 
-Invariant: what the slice does not reach keeps its value; a value of another shape than the slice is refused.
+Invariant: elements outside the slice keep their values; a value whose shape differs from the slice is rejected.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _masks(attrs: Any) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in MASKS}
 
 
-def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, value: Tensor) -> Any:
-    """Elements of the value where the slice reaches, of `x` elsewhere."""
+def _changed(op: Operation, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor) -> Any:
+    """The elements of `value` inside the slice, and those of `x` elsewhere."""
     shape = SHAPE(x, out_type=begin.dtype)
     masks = _masks(op.attrs)
     reached = STRIDED_SLICE_GRAD(shape, begin, end, strides, cast_to(ONES_LIKE(value), int32), **masks)
@@ -71,14 +71,14 @@ def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, va
     return SELECT(cast_to(reached, bool_), spread, x)
 
 
-def _expand_assign(op: Operation, ref: Tensor, *rest: Any) -> Any:
+def _expand_assign(op: Operation, ref: Tensor, *rest: Tensor) -> Any:
     return None if ref.dtype.is_string else ASSIGN(ref, _changed(op, ref, *rest))
 
 
-_DOC = """{what} with another slice: what `x[begin:end:strides]` names becomes `value`.
+_DOC = """{what} in which the slice `x[begin:end:strides]` is replaced by `value`.
 
-    {first}: any dtype. begin, end, strides and the masks: as `StridedSlice` has them. value: that dtype, the
-    shape of the slice. output: {output}. Errors: a value of another shape, a single index out of range."""
+    {first}: any dtype. begin, end, strides and the masks: those of `StridedSlice`. value: that dtype, the
+    shape of the slice. output: {output}. Errors: the value has another shape, or a single index is out of range."""
 
 STRIDED_SLICE_ASSIGN = OpDef(
     "StridedSliceAssign",
@@ -96,7 +96,7 @@ STRIDED_SLICE_ASSIGN = OpDef(
 )
 
 
-def _expand_update(op: Operation, x: Tensor, *rest: Any) -> Any:
+def _expand_update(op: Operation, x: Tensor, *rest: Tensor) -> Any:
     return None if x.dtype.is_string else _changed(op, x, *rest)
 
 
@@ -123,7 +123,7 @@ TENSOR_STRIDED_SLICE_UPDATE: OpDef = OpDef(
 
 
 class VariableSlice(Tensor):
-    """A slice of a variable: its value as a tensor, and with `assign` a place to write to."""
+    """A slice of a variable: a tensor with its value, whose method `assign` writes to the variable."""
 
     __slots__ = ("_place", "_ref")
 
@@ -132,21 +132,21 @@ class VariableSlice(Tensor):
         self._ref, self._place = ref, place
 
     def assign(self, value: TensorLike, name: str | None = None) -> Any:
-        """Sets the slice; gives the variable's reference. Errors: a value of another shape than the slice."""
+        """Sets the slice and returns the variable's reference. Errors: the value's shape differs from the slice."""
         index, masks = self._place()
         return STRIDED_SLICE_ASSIGN(self._ref, *index, value, name=name, **masks)
 
 
 def variable_slice(value: Tensor, ref: Any, key: Any) -> VariableSlice:
-    """`value[key]`, where `value` is that of the variable `ref`."""
+    """`value[key]`, where `value` is the value of the variable `ref`."""
     return VariableSlice(getitem(value, key), ref, lambda: assignment_key(value, key))
 
 
 def strided_slice(
-    input_: Any,
+    input_: TensorLike,
     begin: Any,
-    end: Any,
-    strides: Any = None,
+    end: TensorLike,
+    strides: TensorLike | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
@@ -155,9 +155,10 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Any:
-    """`input_[begin:end:strides]`, the masks as `StridedSlice` has them; strides are 1 unless given.
+    """`input_[begin:end:strides]` with the masks of `StridedSlice`; strides are 1 by default.
 
-    var: the variable whose value `input_` is: then the result can be assigned to. Errors: as `StridedSlice`.
+    var: the variable whose value `input_` is; if given, the result can be assigned to. Raises the errors of
+    `StridedSlice`.
     """
     if strides is None:
         size = begin.shape.known()[0] if hasattr(begin, "shape") else len(begin)

@@ -1,7 +1,7 @@
-"""Stacks of tensors: what gradients of loops keep in graphs that TensorFlow 1.x wrote (white paper, section 4.4).
+"""Stacks of tensors, which the gradients of loops use in graphs written by TensorFlow 1.x (white paper, section 4.4).
 
-Host only: the stack is an object behind a resource handle, its elements stay on their device. Invariant: an element is
-taken once; control dependencies of the graph order what is pushed and taken.
+The ops run on the host: the stack is an object behind a resource handle, and its elements stay on their devices.
+Invariant: an element is popped once; control dependencies of the graph order pushes and pops.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ __all__ = ["API", "OPS"]
 
 @record
 class StackAttrs:
-    """`stack_name`: without effect, each run of the node makes a stack of its own."""
+    """`stack_name`: without effect, since each run of the node creates a new stack."""
 
     stack_name: str = ""
 
 
 @record
 class PushAttrs:
-    """`swap_memory`: keep the element in the host's memory."""
+    """`swap_memory`: keep the element in host memory."""
 
     swap_memory: bool = False
 
 
 class Stack:
-    """Elements of one dtype, at most `limit` of them if that is not negative."""
+    """A stack of elements of one dtype, with at most `limit` elements if that is not negative."""
 
     def __init__(self, dtype: DType, limit: int) -> None:
         self.dtype = dtype
@@ -53,7 +53,7 @@ def _make(call: HostCall, size: np.ndarray) -> tuple[Any]:
     return (make_handle(Stack(call.types["elem_type"], call.tools.integer(size))),)
 
 
-def _push(call: HostCall, handle: Any, elem: Any) -> tuple[Any]:
+def _push(call: HostCall, handle: np.ndarray, elem: Any) -> tuple[Any]:
     stack = _stack(call, handle)
     if stack.dtype is not call.types["T"]:
         raise InvalidArgumentError(f"StackPushV2: {call.types['T'].name} for a stack of {stack.dtype.name}", call.op)
@@ -67,7 +67,7 @@ def _push(call: HostCall, handle: Any, elem: Any) -> tuple[Any]:
     return (elem,)
 
 
-def _pop(call: HostCall, handle: Any) -> tuple[Any]:
+def _pop(call: HostCall, handle: np.ndarray) -> tuple[Any]:
     stack = _stack(call, handle)
     if stack.dtype is not call.types["elem_type"]:
         raise InvalidArgumentError(
@@ -90,7 +90,7 @@ STACK = OpDef(
     "StackV2",
     "max_size: int32",
     "handle: resource",
-    "A new stack for `max_size` elements (negative: any number) of dtype `elem_type`. Host only.\n\nhandle: a scalar.",
+    "Creates a stack for `max_size` elements of `elem_type` (negative: any number). Host only.\n\nhandle: a scalar.",
     types={"elem_type": ANY},
     attrs=StackAttrs,
     infer=scalar_shape,
@@ -103,7 +103,7 @@ PUSH = OpDef(
     "StackPushV2",
     "handle: resource, elem: T",
     "output: T",
-    "Puts `elem`, of any shape, on the stack and gives it on. Host only. Errors: the stack is full or closed.",
+    "Pushes `elem`, of any shape, and returns it. Host only. Errors: the stack is full or closed.",
     types={"T": ANY},
     attrs=PushAttrs,
     infer=lambda c: c.shapes[1],
@@ -116,7 +116,7 @@ POP = OpDef(
     "StackPopV2",
     "handle: resource",
     "elem: elem_type",
-    "Takes the last element off the stack. Host only. Errors: the stack is empty or closed.",
+    "Pops the last element of the stack. Host only. Errors: the stack is empty or closed.",
     types={"elem_type": ANY},
     infer=lambda c: unknown_shape,
     host=_pop,
@@ -128,7 +128,7 @@ CLOSE = OpDef(
     "StackCloseV2",
     "handle: resource",
     "",
-    "Frees what the stack holds. Host only.",
+    "Closes the stack and frees its elements. Host only.",
     host=_close,
     grad=NOT_DIFFERENTIABLE,
     stateful=True,

@@ -1,12 +1,12 @@
-"""Tensor arrays: values written one by one, in loops above all (white paper, section 4.4).
+"""Tensor arrays: arrays whose elements are written one by one, mostly in loops (white paper, section 4.4).
 
-The `handle` names the array, the scalar `flow` that goes from op to op orders them. The gradient of an array is another
-one, of the same size. Invariant: an op with a flow input runs after the one that made the flow.
+The `handle` identifies the array; the scalar `flow` that each op passes to the next one orders them. The gradient of an
+array is another array of the same size. Invariant: an op with a flow input runs after the op that produced the flow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.control_flow.loop_stack import handle_of
 from tfnb.ops.state.tensor_array_state import TensorArrayState
-from tfnb.types import ALL, Shape, as_shape, scalar, unknown_shape
+from tfnb.types import ALL, DType, Shape, as_shape, scalar, unknown_shape
 
 __all__ = [
     "API",
@@ -43,8 +43,8 @@ _FLOW = np.zeros((), np.float32)
 
 @record
 class TensorArrayAttrs:
-    """`element_shape`: what is known of every element; `dynamic_size`: writing may make the array longer;
-    `clear_after_read`: an element is freed by its read; `identical_element_shapes`: all have the shape of the first.
+    """`element_shape`: the static shape of all elements; `dynamic_size`: a write may extend the array;
+    `clear_after_read`: a read frees the element; `identical_element_shapes`: all have the shape of the first one.
     """
 
     element_shape: Shape | None = None
@@ -56,34 +56,34 @@ class TensorArrayAttrs:
 
 @record
 class GradAttrs:
-    """`source`: which gradient; arrays of several gradients of one array are told apart by it."""
+    """`source`: the name of a gradient computation, which distinguishes several gradient arrays of one array."""
 
     source: str = ""
 
 
 @record
 class GatherAttrs:
-    """`element_shape`: what is known of every element."""
+    """`element_shape`: the static shape of all elements."""
 
     element_shape: Shape | None = None
 
 
 @record
 class ConcatAttrs:
-    """`element_shape_except0`: what is known of every element but for its first dimension."""
+    """`element_shape_except0`: the static shape of all elements without its first dimension."""
 
     element_shape_except0: Shape | None = None
 
 
-def _state(handle: Any) -> TensorArrayState:
+def _state(handle: np.ndarray) -> TensorArrayState:
     found = handle.item()
     if not isinstance(found, TensorArrayState):
         raise InvalidArgumentError(f"needed the handle of a tensor array, got {type(found).__name__}")
     return found
 
 
-def _of_dtype(call: HostCall, handle: Any) -> TensorArrayState:
-    """The array, which must hold elements of the op's dtype."""
+def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
+    """The array in the handle. Raises `DTypeError` unless its elements have the op's dtype."""
     state = _state(handle)
     wanted = call.types.get("dtype", call.types.get("T"))
     if state.dtype is not wanted:
@@ -112,7 +112,7 @@ def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
     return handle_of(state), _FLOW
 
 
-def _grad(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any, ...]:
+def _grad(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, ...]:
     return handle_of(_state(handle).gradient(call.attrs.source)), _FLOW
 
 
@@ -192,11 +192,11 @@ def _split(call: HostCall, handle: np.ndarray, value: np.ndarray, lengths: np.nd
     return (_FLOW,)
 
 
-def _size(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any]:
+def _size(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     return (np.array(len(_state(handle)), np.int32),)
 
 
-def _close(call: HostCall, handle: Any) -> tuple[()]:
+def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
     _state(handle).close()
     return ()
 
@@ -205,10 +205,10 @@ def _close(call: HostCall, handle: Any) -> tuple[()]:
 
 
 def _gradient_array(op: Operation, flow: Tensor) -> Any:
-    """Handle and flow of the array that collects the gradient of the op's array, after `flow`.
+    """The handle and flow of the array that collects the gradient of the op's array, created after `flow`.
 
-    What is written starts from the flow that this gives: it depends on nothing that was written before. What is read
-    goes on from `flow` itself, so that second-order gradients find the way from the read to what was written.
+    Gradients of writes continue from the returned flow, which depends on no earlier write. Gradients of reads continue
+    from `flow` itself, so that second-order gradients lead from the read to the write.
     """
     source = op.graph.scopes.gradient_source or "gradients"
     return TENSOR_ARRAY_GRAD(op.inputs[0], flow, source=source)
@@ -279,7 +279,7 @@ def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
 
 
 def _may_grow(handle: Tensor) -> bool:
-    """May the array have more elements than were once written? A handle comes through Enter and Switch nodes."""
+    """True if the array may have more elements than were written; follows the handle through Enter and Switch."""
     maker = handle.op
     while maker.inputs:
         maker = maker.inputs[0].op
@@ -312,10 +312,10 @@ def _op(
     inputs: str,
     outputs: str,
     doc: str,
-    infer: Any,
+    infer: Callable[[Infer], Any],
     host: Callable[..., Any],
     grad: Any,
-    types: Any = None,
+    types: Mapping[str, tuple[DType, ...]] | None = None,
     attrs: Any = None,
 ) -> OpDef:
     more = {} if attrs is None else {"attrs": attrs}
@@ -338,9 +338,9 @@ TENSOR_ARRAY = _op(
     "TensorArrayV3",
     "size: int32",
     "handle: resource, flow: float32",
-    """A new tensor array of `size` elements of `dtype`, for one step.
+    """Creates a tensor array of `size` elements of `dtype`, for one step.
 
-    size: a scalar. handle, flow: scalars. Errors: a negative size.""",
+    size: a scalar. handle, flow: scalars. Errors: size is negative.""",
     _two_scalars,
     _make,
     NOT_DIFFERENTIABLE,
@@ -351,9 +351,9 @@ TENSOR_ARRAY_GRAD = _op(
     "TensorArrayGradV3",
     "handle: resource, flow_in: float32",
     "grad_handle: resource, flow_out: float32",
-    """The array that collects gradients by the elements of another; the same one whenever `source` is the same.
+    """The array that collects the gradients of the elements of another array; one array per `source`.
 
-    Reading what was not written gives zeros; what is written to one place is summed. All are scalars.""",
+    Elements that were never written read as zeros, and several writes to one element are added. All are scalars.""",
     _two_scalars,
     _grad,
     NOT_DIFFERENTIABLE,
@@ -364,10 +364,10 @@ TENSOR_ARRAY_WRITE = _op(
     "TensorArrayWriteV3",
     "handle: resource, index: int32, value: T, flow_in: float32",
     "flow_out: float32",
-    """Makes `value` the element `index`.
+    """Writes `value` as element `index`.
 
-    index: a scalar. value: the array's dtype. Errors: an index out of range, a shape that the array does not take, an
-    element that was written before.""",
+    index: a scalar. value: the array's dtype. Errors: the index is out of range, the shape does not match the array, or
+    the element was written before.""",
     scalar_shape,
     _write,
     _grad_write,
@@ -377,10 +377,10 @@ TENSOR_ARRAY_READ = _op(
     "TensorArrayReadV3",
     "handle: resource, index: int32, flow_in: float32",
     "value: dtype",
-    """The element `index`.
+    """Reads element `index`.
 
-    index: a scalar. value: the array's dtype, the element's shape. Errors: an index out of range, an element that
-    was not written (unless the shape of elements is fully known: then zeros), or that a read has cleared.""",
+    index: a scalar. value: the array's dtype, the element's shape. Errors: the index is out of range, an earlier read
+    has cleared the element, or it was never written (but reads as zeros if the shape of elements is fully known).""",
     lambda c: unknown_shape,
     _read,
     _grad_read,
@@ -392,7 +392,7 @@ TENSOR_ARRAY_GATHER = _op(
     "value: dtype",
     """The elements `indices`, stacked along a new first axis.
 
-    indices: shape (n,). value: shape (n, ...). Errors: as of a read; elements of different shapes.""",
+    indices: shape (n,). value: shape (n, ...). Errors: those of a read, or the elements have different shapes.""",
     _gathered,
     _gather,
     _grad_gather,
@@ -403,9 +403,9 @@ TENSOR_ARRAY_SCATTER = _op(
     "TensorArrayScatterV3",
     "handle: resource, indices: int32, value: T, flow_in: float32",
     "flow_out: float32",
-    """Writes the parts of `value` along its first axis to the places `indices`.
+    """Writes the slices of `value` along its first axis as the elements `indices`.
 
-    indices: shape (n,). value: shape (n, ...). Errors: as of a write; another number of indices.""",
+    indices: shape (n,). value: shape (n, ...). Errors: those of a write, or another number of indices.""",
     scalar_shape,
     _scatter,
     _grad_scatter,
@@ -415,9 +415,9 @@ TENSOR_ARRAY_CONCAT = _op(
     "TensorArrayConcatV3",
     "handle: resource, flow_in: float32",
     "value: dtype, lengths: int64",
-    """All elements, concatenated along their first axis, and how many rows each has.
+    """All elements, concatenated along their first axis, and the number of rows of each.
 
-    value: shape (sum of lengths, ...). lengths: shape (size,). Errors: elements that differ in other dimensions.""",
+    value: shape (sum of lengths, ...). lengths: shape (size,). Errors: the elements differ in other dimensions.""",
     _concatenated,
     _concat,
     _grad_concat,
@@ -428,9 +428,9 @@ TENSOR_ARRAY_SPLIT = _op(
     "TensorArraySplitV3",
     "handle: resource, value: T, lengths: int64, flow_in: float32",
     "flow_out: float32",
-    """Writes pieces of `value` along its first axis, of `lengths` rows, to the places 0, 1, ...
+    """Splits `value` along its first axis into pieces of `lengths` rows and writes them as elements 0, 1, ...
 
-    lengths: shape (n,). value: shape (sum of lengths, ...). Errors: as of a write; lengths that do not fit.""",
+    lengths: shape (n,). value: shape (sum of lengths, ...). Errors: those of a write, or lengths with another sum.""",
     scalar_shape,
     _split,
     _grad_split,
@@ -440,7 +440,7 @@ TENSOR_ARRAY_SIZE = _op(
     "TensorArraySizeV3",
     "handle: resource, flow_in: float32",
     "size: int32",
-    "How many elements the array has.\n\nsize: a scalar.",
+    "The number of elements of the array.\n\nsize: a scalar.",
     scalar_shape,
     _size,
     NOT_DIFFERENTIABLE,

@@ -1,7 +1,7 @@
-"""TensorArrayState: what a tensor array holds while a step runs (white paper, section 4.4).
+"""TensorArrayState: the contents of a tensor array while a step runs (white paper, section 4.4).
 
-Elements are values as the runtime has them, so what was computed on a device stays there. Invariant: an element is
-written once and never changed; only the array of a gradient sums what is written to one place.
+Elements are runtime values, so those that were computed on a device stay there. Invariant: an element is written once
+and never changed; only in a gradient array are several writes to one element added.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
 from tfnb.types import DType, Shape
 
 __all__ = ["TensorArrayState"]
 
 
 class _Read:
-    """Stands for an element that was given away."""
+    """Marks an element that was read and freed."""
 
 
 _READ = _Read()
 
 
 class TensorArrayState:
-    """`forward` is the array whose gradient this one collects, None for others.
+    """`forward` is the array whose gradient this array collects, or None.
 
-    A gradient holds only its shapes: a ring of both would keep their elements until the collector comes.
+    A gradient array refers only to the shapes of its forward array: a reference cycle would keep the elements of both
+    alive until the garbage collector runs.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TensorArrayState:
         self._forward_shapes = None if forward is None else forward.shapes
         self.gradients: dict[str, TensorArrayState] = {}
         self.elements: list[Any] = [None] * size
-        self.shapes: list[tuple[int, ...] | None] = [None] * size  # kept when the element is gone
+        self.shapes: list[tuple[int, ...] | None] = [None] * size  # kept after the element is freed
         self.closed = False
 
     def __len__(self) -> int:
@@ -61,9 +61,9 @@ class TensorArrayState:
         return len(self.elements)
 
     def gradient(self, source: str) -> TensorArrayState:
-        """The array that collects the gradient by this one's elements, one per `source`.
+        """The array that collects the gradients of this array's elements, one per `source`.
 
-        The gradient of a gradient keeps its elements: all who added to one place read the same one.
+        The gradient of a gradient array keeps its elements, since all contributions to one element read the same one.
         """
         self._check_open()
         clear = self.clear and self._forward_shapes is None
@@ -81,7 +81,7 @@ class TensorArrayState:
             )
         return found
 
-    def write(self, index: int, value: TensorLike, tools: Any) -> None:
+    def write(self, index: int, value: Any, tools: Any) -> None:
         self._check_open()
         if self.dynamic and index >= len(self.elements):
             more = index + 1 - len(self.elements)
@@ -126,7 +126,7 @@ class TensorArrayState:
         self.gradients.clear()
 
     def _zero_shape(self, index: int) -> tuple[int, ...]:
-        """The shape of an element that was never written."""
+        """The shape of the zeros that stand for an element that was never written."""
         shape = None if self._forward_shapes is None else self._forward_shapes[index]
         if shape is not None:
             return shape

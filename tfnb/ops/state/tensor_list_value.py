@@ -1,7 +1,7 @@
-"""The value of a variant tensor that is a list of tensors, or perhaps a tensor (TensorFlow 1.x's control flow v2).
+"""The value of a variant tensor that is a list of tensors or an optional (TensorFlow 1.x's control flow v2).
 
-Lists are values: an op that changes one makes another. Appending shares what both have in common, so that a loop that
-appends does not copy. Invariant: what a list holds up to its length never changes.
+Lists are immutable values: an op that changes a list returns a new one. Appending shares the common elements, so a loop
+that appends does not copy. Invariant: the elements of a list up to its length never change.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import TensorLike
 from tfnb.types import DType, Shape
 
 __all__ = ["Optional", "TensorList"]
 
 
 class TensorList:
-    """Elements of one dtype whose shapes fit `shape`; None for one that was not set.
+    """Elements of one dtype with shapes compatible with `shape`; None marks an element that was not set.
 
-    At most `limit` of them if that is not negative.
+    The list has at most `limit` elements if that is not negative.
     """
 
     __slots__ = ("_items", "_lock", "dtype", "length", "limit", "shape")
@@ -41,37 +40,37 @@ class TensorList:
         return self._items[: self.length]
 
     def with_items(self, items: Sequence[Any]) -> TensorList:
-        """A list like this one of other elements."""
+        """A list with the same dtype, shape and limit but other elements."""
         return TensorList(self.dtype, self.shape, items, self.limit)
 
     def check(self, shape: tuple[int, ...], what: str) -> None:
-        """Raises `ShapeError` when an element of this shape does not fit."""
+        """Raises `ShapeError` when an element of this shape is not compatible with the list."""
         if not self.shape.is_compatible_with(Shape(shape)):
             raise ShapeError(f"{what}: the list's elements have shape {self.shape}, got one of shape {Shape(shape)}")
 
     def place(self, index: int, what: str) -> int:
-        """Raises `InvalidArgumentError` for an index that is not in the list."""
+        """The index, checked. Raises `InvalidArgumentError` for an index that is not in the list."""
         if not 0 <= index < self.length:
             raise InvalidArgumentError(f"{what}: the index {index} is not in the list of {self.length} elements")
         return index
 
-    def pushed(self, item: TensorLike) -> TensorList:
-        """The list with one element more."""
+    def pushed(self, item: Any) -> TensorList:
+        """The list with one more element."""
         if 0 <= self.limit <= self.length:
             raise InvalidArgumentError(f"TensorListPushBack: the list holds {self.length} elements, its maximum")
         with self._lock:
-            if len(self._items) == self.length:  # nobody has appended to what both share
+            if len(self._items) == self.length:  # no other list has appended to the shared elements
                 self._items.append(item)
                 return self._sharing(self.length + 1)
         return self.with_items([*self.items, item])
 
     def popped(self) -> tuple[TensorList, Any]:
-        """The list without its last element, and that."""
+        """(the list without its last element, the last element)."""
         if not self.length:
             raise InvalidArgumentError("TensorListPopBack: the list is empty")
         return self._sharing(self.length - 1), self._items[self.length - 1]
 
-    def replaced(self, index: int, item: TensorLike) -> TensorList:
+    def replaced(self, index: int, item: Any) -> TensorList:
         """The list with another element at `index`."""
         items = self.items
         items[index] = item
@@ -83,7 +82,7 @@ class TensorList:
         return found
 
     def merged(self, other: TensorList) -> TensorList:
-        """A list of the same length and dtype to add to. Raises `InvalidArgumentError` or `DTypeError`."""
+        """Checks that `other` has the same length and dtype. Raises `InvalidArgumentError` or `DTypeError`."""
         if len(self) != len(other):
             raise InvalidArgumentError(f"cannot add lists of {len(self)} and {len(other)} elements")
         if self.dtype is not other.dtype:
@@ -92,7 +91,7 @@ class TensorList:
 
 
 class Optional:
-    """Tensors, or none (`components` is None): what a branch that was not taken hands on."""
+    """Tensors or nothing (`components` is None), which is the value from a branch that was not taken."""
 
     __slots__ = ("components",)
 

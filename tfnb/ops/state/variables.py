@@ -1,8 +1,8 @@
 """Variables and their updates (white paper, section 2 "Variables"; OSDI'16, section 3.1).
 
-A `VariableV2` node owns a buffer and hands out a reference; the ops here change that buffer in place and hand the
-reference on. Invariant: host kernels are pure: they get the references' values and return the new ones
-first, then the outputs that are not references; who runs them stores the values.
+A `VariableV2` node owns a buffer and outputs a reference to it; the ops here change that buffer in place and return the
+reference. Invariant: host kernels are pure: they take the values of references, and return first their new values, then
+the outputs that are not references; the runtime stores the new values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 @record
 class VariableAttrs:
-    """`shape`: the static shape; `container`, `shared_name`: where the state lives, and under which name."""
+    """`shape`: the static shape; `container`, `shared_name`: where the state is stored, and under which name."""
 
     shape: Shape = unknown_shape
     container: str = ""
@@ -44,7 +44,7 @@ class VariableAttrs:
 
 @record
 class AssignAttrs:
-    """`validate_shape`: the value must have the variable's shape; else the variable takes the value's."""
+    """`validate_shape`: the value must have the variable's shape; otherwise the variable takes the value's shape."""
 
     validate_shape: bool = True
     use_locking: bool = True
@@ -52,14 +52,14 @@ class AssignAttrs:
 
 @record
 class LockAttrs:
-    """`use_locking`: updates of one variable exclude each other (here they always do)."""
+    """`use_locking`: updates of one variable exclude each other (which is always the case here)."""
 
     use_locking: bool = False
 
 
 @record
 class CountAttrs:
-    """`limit`: the number at which counting ends."""
+    """`limit`: the value at which counting ends."""
 
     limit: int = 0
 
@@ -70,7 +70,7 @@ def _variable(name: str) -> OpDef:
         "",
         "ref: Ref(dtype)",
         "State that survives between steps: a reference to a buffer of `dtype` and `shape`.\n\n"
-        "It must be assigned before it is read; `container` and `shared_name` say where sessions find it.",
+        "It must be assigned before it is read; `container` and `shared_name` determine where sessions store it.",
         types={"dtype": ALL},
         attrs=VariableAttrs,
         infer=lambda c: c.attrs.shape,
@@ -101,8 +101,8 @@ ASSIGN = OpDef(
     "Assign",
     "ref: Ref(T), value: T",
     "output_ref: Ref(T)",
-    "Sets the variable `ref` to `value` and gives the reference.\n\n"
-    "The shapes must be equal unless `validate_shape` is false; then the variable takes the value's shape.",
+    "Sets the variable `ref` to `value` and returns the reference.\n\n"
+    "The shapes must be equal unless `validate_shape` is false; in that case the variable takes the value's shape.",
     types={"T": ALL},
     attrs=AssignAttrs,
     infer=_assigned,
@@ -116,7 +116,7 @@ ASSIGN_ADD = OpDef(
     "AssignAdd",
     "ref: Ref(T), value: T",
     "output_ref: Ref(T)",
-    "Adds `value`, of the variable's shape, to the variable `ref` and gives the reference.",
+    "Adds `value`, of the variable's shape, to the variable `ref` and returns the reference.",
     types={"T": NUMBERS},
     attrs=LockAttrs,
     infer=_updated,
@@ -130,7 +130,7 @@ ASSIGN_SUB = OpDef(
     "AssignSub",
     "ref: Ref(T), value: T",
     "output_ref: Ref(T)",
-    "Subtracts `value`, of the variable's shape, from the variable `ref` and gives the reference.",
+    "Subtracts `value`, of the variable's shape, from the variable `ref` and returns the reference.",
     types={"T": NUMBERS},
     attrs=LockAttrs,
     infer=_updated,
@@ -144,7 +144,7 @@ IS_VARIABLE_INITIALIZED = OpDef(
     "IsVariableInitialized",
     "ref: Ref(dtype)",
     "is_initialized: bool",
-    "Has the variable `ref` been assigned? A bool scalar.\n\nIts host kernel gets None for a variable without a value.",
+    "True if the variable `ref` has a value; a bool scalar.\n\nIts host kernel gets None for one without a value.",
     types={"dtype": ALL},
     infer=scalar_shape,
     host=lambda call, ref: np.asarray(ref is not None),
@@ -160,7 +160,7 @@ def _count_shape(c: Infer) -> Shape:
 
 
 def _count(call: HostCall, ref: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(the variable's new value, the output: its old one)."""
+    """(the new value of the variable, its old value as the output)."""
     if ref >= call.attrs.limit:
         raise OutOfRangeError(f"CountUpTo: the limit of {call.attrs.limit} is reached", call.op)
     return np.asarray(ref + 1, ref.dtype), np.array(ref)
@@ -170,8 +170,8 @@ COUNT_UP_TO = OpDef(
     "CountUpTo",
     "ref: Ref(T)",
     "output: T",
-    "Gives the value of the integer scalar variable `ref`, then adds one to the variable.\n\n"
-    "Errors: OutOfRangeError once the variable has reached `limit`.",
+    "Returns the value of the integer scalar variable `ref`, then adds one to the variable.\n\n"
+    "Errors: OutOfRangeError when the variable has reached `limit`.",
     types={"T": INDEX},
     attrs=CountAttrs,
     infer=_count_shape,
@@ -189,7 +189,7 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Sets the variable `ref` to `value`; gives the reference, whose value is the new one.
+    """Sets the variable `ref` to `value`; returns the reference, through which the new value is read.
 
     ref: a Variable or a reference tensor. value: of the variable's dtype and, unless `validate_shape` is False, of its
     shape. Raises `ShapeError` when the shapes differ, `DTypeError` when `ref` is not a variable.
@@ -199,24 +199,24 @@ def assign(
 
 
 def assign_add(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Adds `value` (of the variable's dtype and shape) to the variable `ref`; gives the reference."""
+    """Adds `value` (of the variable's dtype and shape) to the variable `ref`; returns the reference."""
     return ASSIGN_ADD(ref, value, use_locking=bool(use_locking), name=name)
 
 
 def assign_sub(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Subtracts `value` (of the variable's dtype and shape) from the variable `ref`; gives the reference."""
+    """Subtracts `value` (of the variable's dtype and shape) from the variable `ref`; returns the reference."""
     return ASSIGN_SUB(ref, value, use_locking=bool(use_locking), name=name)
 
 
 def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
-    """The value of the integer scalar variable `ref`, which is then one more; an error from `limit` on."""
+    """Returns the value of the integer scalar variable `ref` and then increments it; from `limit` on, an error."""
     if not isinstance(limit, (int, np.integer)):
         raise InvalidArgumentError(f"count_up_to: limit must be an integer, got {limit!r}")
     return COUNT_UP_TO(ref, limit=int(limit), name=name)
 
 
-def is_variable_initialized(variable: Any, name: str | None = None) -> Any:
-    """A bool scalar: has the variable a value?"""
+def is_variable_initialized(variable: TensorLike, name: str | None = None) -> Any:
+    """A bool scalar that is true if the variable has a value."""
     return IS_VARIABLE_INITIALIZED(variable, name=name)
 
 

@@ -1,4 +1,4 @@
-"""Tensors of strings: joined, split, converted, matched, hashed; texts in Unicode."""
+"""String tensors: joining, splitting, conversion, regular expressions, hashing, and Unicode."""
 
 FAMILIES = (
     "convert",

@@ -1,7 +1,7 @@
-"""Strings and numbers, regular expressions, base64.
+"""Conversion between strings and numbers, regular expressions, and base64.
 
-Numbers are read and written as C's `printf` and TensorFlow do; regular expressions are RE2's, whose time is linear
-in the text, so no pattern makes a step hang. Invariant: a text that is no number is refused, never guessed at.
+Numbers are read and written as by C's `printf` and TensorFlow. Regular expressions are RE2's, whose running time is
+linear in the text, so no pattern can block a step. Invariant: a text that is not a number is rejected, never guessed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["API", "OPS", "number_from"]
 
 @record
 class AsStringAttrs:
-    """`precision`: digits behind the point (-1: 6); `scientific`: with an exponent; `shortest`: whichever is
-    shorter; `width`: at least so many characters; `fill`: "0", " ", "+" or "-" as in C's printf."""
+    """`precision`: digits after the point (-1: 6); `scientific`: with an exponent; `shortest`: the shorter of the two
+    forms; `width`: the least number of characters; `fill`: "0", " ", "+" or "-" as in C's printf."""
 
     precision: int = -1
     scientific: bool = False
@@ -48,14 +48,14 @@ class AsStringAttrs:
 
 @record
 class ReplaceAttrs:
-    """`replace_global`: all matches are replaced, else the first."""
+    """`replace_global`: replace all matches instead of the first one."""
 
     replace_global: bool = True
 
 
 @record
 class PadAttrs:
-    """`pad`: "=" fills the text to a multiple of four."""
+    """`pad`: fill the text with "=" to a multiple of four characters."""
 
     pad: bool = False
 
@@ -81,7 +81,7 @@ def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
         whole = _whole_format(attrs, dtype)
         return lambda x: (whole % int(x)).encode()
     spec = _point_format(attrs)
-    plain = spec.replace("%0", "%", 1)  # C pads what is not finite with spaces
+    plain = spec.replace("%0", "%", 1)  # C pads infinities and NaN with spaces
 
     def real(x: Any) -> str:
         return (spec if np.isfinite(x) else plain) % float(x)
@@ -92,7 +92,7 @@ def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
 
 
 def _all_written(attrs: AsStringAttrs, dtype: DType, x: np.ndarray) -> np.ndarray | None:
-    """Real numbers by one format for all of them; None where one needs another."""
+    """Formats real numbers by one format for all of them; None if one of them needs another format."""
     if dtype.is_complex or dtype is bool_:
         return None
     if dtype.is_integer:
@@ -123,10 +123,10 @@ AS_STRING = OpDef(
     "AsString",
     "input: T",
     "output: string",
-    """Numbers as texts, as C's printf writes them; booleans as "true" and "false".
+    """Formats numbers as C's printf does; booleans become "true" and "false".
 
-    input: numbers or booleans of any shape. output: that shape. Errors: a float's attribute for integers. Runs on
-    the host.""",
+    input: numbers or booleans of any shape. output: that shape. Errors: an attribute for floats is used with integers.
+    Runs on the host.""",
     types={"T": (*NUMBERS, bool_)},
     attrs=AsStringAttrs,
     infer=_infer_as_string,
@@ -143,7 +143,7 @@ _POINT = re.compile(
 
 
 def number_from(text: bytes, dtype: DType) -> Any:
-    """The number that `text` writes out, white space around it allowed; None when it is none of `dtype`."""
+    """The number that `text` represents, with optional surrounding white space; None if it is not one of `dtype`."""
     if len(text) > 4096:
         return None
     if dtype.is_integer:
@@ -160,11 +160,11 @@ def number_from(text: bytes, dtype: DType) -> Any:
         return dtype.np.type(text.strip().decode())
 
 
-_PLAIN = b"0123456789.eE+-"  # of these Python makes numbers as `number_from` does
+_PLAIN = b"0123456789.eE+-"  # characters of texts that Python parses exactly as `number_from` does
 
 
 def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
-    """The numbers of texts without spaces, names or hexadecimal digits; None where one is not so."""
+    """The numbers in texts without spaces, names or hexadecimal digits; None if a text is not of this kind."""
     texts = x.reshape(-1).tolist()
     joined = b"".join(texts)
     if joined.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
@@ -197,10 +197,10 @@ STRING_TO_NUMBER = OpDef(
     "StringToNumber",
     "string_tensor: string",
     "output: out_type",
-    """The numbers that texts write out.
+    """Parses texts as numbers.
 
-    string_tensor: strings of any shape. output: that shape, of the dtype `out_type`. Errors: a text is no number of
-    that dtype, with the element's number. Runs on the host.""",
+    string_tensor: strings of any shape. output: that shape, of the dtype `out_type`. Errors: a text is not a number of
+    that dtype; the message contains the index of the element. Runs on the host.""",
     types={"out_type": (float32, float64, int32, int64)},
     infer=unchanged,
     host=_host_to_number,
@@ -226,7 +226,7 @@ _ESCAPE = re.compile(rb"\\(.?)", re.S)
 
 
 def _rewriter(rewrite: bytes, groups: int) -> Callable[[Any], bytes]:
-    """What replaces a match: `rewrite` with \\0 .. \\9 standing for groups and \\\\ for a backslash."""
+    """The replacement of a match: `rewrite`, in which \\0 .. \\9 are groups and \\\\ is a backslash."""
     parts: list[bytes | int] = []
     at = 0
     for found in _ESCAPE.finditer(rewrite):
@@ -242,14 +242,14 @@ def _rewriter(rewrite: bytes, groups: int) -> Callable[[Any], bytes]:
             )
     parts.append(rewrite[at:])
 
-    def replacement(match: Any) -> bytes:
+    def replacement(match: re.Match[bytes]) -> bytes:
         return b"".join(p if isinstance(p, bytes) else match.group(p) or b"" for p in parts)
 
     return replacement
 
 
-def _replaced(pattern: Any, replacement: Callable[[Any], bytes], text: bytes, every: bool) -> bytes:
-    """The matches from left to right; one of nothing does not count right behind another match."""
+def _replaced(pattern: re.Pattern[bytes], replacement: Callable[[Any], bytes], text: bytes, every: bool) -> bytes:
+    """Replaces matches from left to right; an empty match directly after another match is skipped."""
     parts: list[bytes] = []
     at, end = 0, -1
     while at <= len(text) and (match := pattern.search(text, at)):
@@ -293,10 +293,10 @@ REGEX_REPLACE = OpDef(
     "RegexReplace",
     "input: string, pattern: string, rewrite: string",
     "output: string",
-    """Replaces what a regular expression (RE2) matches.
+    """Replaces the matches of a regular expression (RE2).
 
     input: strings of any shape. pattern, rewrite: scalars; \\\\1 .. \\\\9 in rewrite stand for groups, \\\\0 for the
-    match. output: input's shape. Errors: an invalid pattern, or a group that it has not. Runs on the host.""",
+    match. output: input's shape. Errors: the pattern is invalid, or lacks a group of rewrite. Runs on the host.""",
     attrs=ReplaceAttrs,
     infer=_first_unchanged,
     host=_host_replace,
@@ -313,9 +313,9 @@ REGEX_FULL_MATCH = OpDef(
     "RegexFullMatch",
     "input: string, pattern: string",
     "output: bool",
-    """Does a regular expression (RE2) match the whole string?
+    """Tests whether a regular expression (RE2) matches the whole string.
 
-    input: strings of any shape. pattern: a scalar. output: booleans of that shape. Errors: an invalid pattern. Runs
+    input: strings of any shape. pattern: a scalar. output: booleans of that shape. Errors: the pattern is invalid. Runs
     on the host.""",
     infer=_first_unchanged,
     host=_host_full_match,
@@ -340,9 +340,9 @@ STATIC_REGEX_FULL_MATCH = OpDef(
     "StaticRegexFullMatch",
     "input: string",
     "output: bool",
-    """Does the regular expression (RE2) `pattern` match the whole string?
+    """Tests whether the regular expression (RE2) `pattern` matches the whole string.
 
-    input: strings of any shape. output: booleans of that shape. Errors: an invalid pattern. Runs on the host.""",
+    input: strings of any shape. output: booleans of that shape. Errors: the pattern is invalid. Runs on the host.""",
     attrs=PatternAttrs,
     infer=unchanged,
     host=_host_static_match,
@@ -357,7 +357,7 @@ def _encoded(attrs: PadAttrs, text: bytes) -> bytes:
     return found if attrs.pad else found.rstrip(b"=")
 
 
-def _decoded(attrs: Any, text: bytes) -> bytes:
+def _decoded(attrs: PadAttrs, text: bytes) -> bytes:
     found = _BASE64.fullmatch(text)
     if found is None or len(found.group(1)) % 4 == 1 or (found.group(2) and len(text) % 4):
         raise InvalidArgumentError(f"{clipped(text)} is not base64 in its web-safe form")
@@ -368,14 +368,14 @@ def _decoded(attrs: Any, text: bytes) -> bytes:
 ENCODE_BASE64 = text_op(
     "EncodeBase64",
     _encoded,
-    "Each string in web-safe base64 (with - and _).\n\ninput: strings of any shape. output: alike.",
+    "Encodes each string in web-safe base64 (with - and _).\n\ninput: strings of any shape. output: the same shape.",
     attrs=PadAttrs,
     api="encode_base64 io.encode_base64",
 )
 DECODE_BASE64 = text_op(
     "DecodeBase64",
     _decoded,
-    "What web-safe base64 stands for, padded or not.\n\ninput: strings of any shape. output: alike.\n"
+    "Decodes web-safe base64, with or without padding.\n\ninput: strings of any shape. output: the same shape.\n"
     "Errors: a text is not base64.",
     api="decode_base64 io.decode_base64",
 )
@@ -383,14 +383,14 @@ DECODE_BASE64 = text_op(
 
 def regex_replace(
     input: TensorLike,
-    pattern: Any,
-    rewrite: Any,
+    pattern: TensorLike,
+    rewrite: TensorLike,
     replace_global: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Replaces what the regular expression `pattern` (RE2) matches in each string by `rewrite`.
+    """Replaces the matches of the regular expression `pattern` (RE2) in each string by `rewrite`.
 
-    input: strings of any shape. Result: alike. Errors: an invalid pattern, or a group that it has not.
+    input: strings of any shape, which the result has too. Errors: the pattern is invalid, or lacks a group of rewrite.
     """
     return REGEX_REPLACE(input, pattern, rewrite, replace_global=replace_global, name=name)
 
@@ -401,9 +401,9 @@ def string_to_number(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """The numbers that the texts write out: float32, float64, int32 or int64, of `string_tensor`'s shape.
+    """Parses texts as numbers of float32, float64, int32 or int64; the result has the shape of `string_tensor`.
 
-    Raises `InvalidArgumentError` at run time for a text that is no such number.
+    Raises `InvalidArgumentError` at run time for a text that is not such a number.
     """
     texts = input if string_tensor is None else string_tensor
     return STRING_TO_NUMBER(texts, out_type=out_type, name=name)

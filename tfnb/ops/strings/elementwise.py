@@ -1,6 +1,6 @@
-"""Running a Python function over the elements of string tensors, broadcasting as TensorFlow's string ops do.
+"""Application of a Python function to the elements of string tensors, with the broadcasting of TensorFlow's string ops.
 
-A string tensor is an object array of bytes. Invariant: results are new arrays; an error names the element it met.
+A string tensor is an object array of bytes. Invariant: results are new arrays; an error names the element concerned.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ __all__ = ["clipped", "mapped", "text_op"]
 
 
 def clipped(text: bytes, limit: int = 60) -> str:
-    """A text for an error message, at most `limit` bytes of it."""
+    """The first `limit` bytes of a text, for an error message."""
     return repr(text if len(text) <= limit else text[:limit] + b"...")
 
 
-def mapped(call: HostCall, fn: Callable[..., Any], *arrays: np.ndarray, dtype: Any = object) -> np.ndarray:
-    """`fn` of the elements of `arrays`, which broadcast together; its errors are blamed on the node and element."""
+def mapped(
+    call: HostCall, fn: Callable[..., Any], *arrays: np.ndarray, dtype: type | np.dtype[Any] = object
+) -> np.ndarray:
+    """Applies `fn` to the elements of `arrays`, which broadcast; its errors name the node and the element."""
     many = np.broadcast_arrays(*arrays) if len(arrays) > 1 else list(arrays)
     out = np.empty(many[0].shape, dtype)
     flat = out.reshape(-1)
@@ -44,11 +46,11 @@ def text_op(
     inputs: str = "input: string",
     outputs: str = "output: string",
     attrs: type = NoAttrs,
-    dtype: Any = object,
+    dtype: type | np.dtype[Any] = object,
     api: str = "",
     **more: Any,
 ) -> OpDef:
-    """An op on the host that maps `fn(attrs, text)` over one input of strings."""
+    """Defines a host op that applies `fn(attrs, text)` to each element of one string input."""
     return OpDef(
         name,
         inputs,

@@ -1,7 +1,8 @@
-"""Strings to hash buckets: the three hashes of TensorFlow.
+"""Assignment of strings to hash buckets by the three hash functions of TensorFlow.
 
-FarmHash's 64-bit fingerprint, SipHash-2-4 with a key, and a Murmur-like older one, each after its published
-description. Invariant: the numbers are those of TensorFlow, for ever: models store what they index.
+They are FarmHash's 64-bit fingerprint, SipHash-2-4 with a key, and an older function similar to MurmurHash, each
+written from its published description. Invariant: the hash values are TensorFlow's and never change, since trained
+models depend on them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 
 
 def _rotate(v: int, n: int) -> int:
-    """To the right, within 64 bits."""
+    """v rotated to the right by n bits, within 64 bits."""
     return (v >> n | v << (64 - n)) & _M
 
 
@@ -38,13 +39,13 @@ def _mixed(v: int) -> int:
 
 
 def _pair(u: int, v: int, by: int) -> int:
-    """Two words to one."""
+    """Hashes two words to one."""
     a = _mixed((u ^ v) * by & _M)
     return _mixed((v ^ a) * by & _M) * by & _M
 
 
 def _short(data: bytes) -> int:
-    """At most 16 bytes."""
+    """The fingerprint of at most 16 bytes."""
     n = len(data)
     by = _K2 + n * 2
     if n >= 8:
@@ -61,7 +62,7 @@ def _short(data: bytes) -> int:
 
 
 def _ends(data: bytes, factor: int) -> tuple[int, int, int, int]:
-    """What is common to 17 .. 64 bytes: (multiplier, first word, second argument, first argument of the pair)."""
+    """The common part for 17 to 64 bytes: (multiplier, first word, second argument, first argument of the pair)."""
     n = len(data)
     by = _K2 + n * 2
     a, b = _fetch(data, 0) * factor & _M, _fetch(data, 8)
@@ -71,7 +72,7 @@ def _ends(data: bytes, factor: int) -> tuple[int, int, int, int]:
 
 
 def _middle(data: bytes) -> int:
-    """17 .. 64 bytes."""
+    """The fingerprint of 17 to 64 bytes."""
     n = len(data)
     if n <= 32:
         by, _, second, first = _ends(data, _K1)
@@ -89,7 +90,7 @@ def _middle(data: bytes) -> int:
 
 
 def _weak(data: bytes, at: int, a: int, b: int) -> tuple[int, int]:
-    """32 bytes and two seeds to two words."""
+    """Hashes 32 bytes and two seeds to two words."""
     w, x, y, z = struct.unpack_from("<4Q", data, at)
     a = a + w & _M
     b = _rotate(b + a + z & _M, 21)
@@ -120,7 +121,7 @@ def fingerprint64(data: bytes) -> int:
 
 
 def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:
-    """64 bytes into the state (x, y, z, v, w)."""
+    """Hashes 64 bytes into the state (x, y, z, v, w)."""
     x, y, z, v, w = state
     x = _rotate(x + y + v[0] + _fetch(data, at + 8) & _M, 37) * by & _M
     y = _rotate(y + v[1] + _fetch(data, at + 48) & _M, 42) * by & _M
@@ -133,7 +134,7 @@ def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:
 
 
 def hash64(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
-    """The older hash of TensorFlow, after MurmurHash64A."""
+    """The older hash function of TensorFlow, based on MurmurHash64A."""
     by, n = 0xC6A4A7935BD1E995, len(data)
     h = seed ^ n * by & _M
     whole = n // 8 * 8
@@ -147,7 +148,7 @@ def hash64(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
 
 
 def siphash(data: bytes, key0: int, key1: int) -> int:
-    """SipHash-2-4 of 64 bits."""
+    """SipHash-2-4 with 64-bit output."""
     v0, v1 = key0 ^ 0x736F6D6570736575, key1 ^ 0x646F72616E646F6D
     v2, v3 = key0 ^ 0x6C7967656E657261, key1 ^ 0x7465646279746573
 
@@ -177,7 +178,7 @@ def _positive(buckets: int) -> None:
 
 @record
 class BucketAttrs:
-    """`num_buckets`: how many buckets there are."""
+    """`num_buckets`: the number of buckets."""
 
     num_buckets: int
 
@@ -187,7 +188,7 @@ class BucketAttrs:
 
 @record
 class StrongAttrs:
-    """`num_buckets`: how many buckets there are; `key`: two 64-bit numbers."""
+    """`num_buckets`: the number of buckets; `key`: two 64-bit numbers."""
 
     num_buckets: int
     key: Sequence[int]
@@ -199,7 +200,7 @@ class StrongAttrs:
         object.__setattr__(self, "key", tuple(int(k) for k in self.key))
 
 
-_FEW = 8  # texts of one length from which on NumPy's calls cost less than Python's
+_FEW = 8  # the number of texts of one length from which NumPy is faster than a Python loop
 
 
 def _word(rows: np.ndarray, at: int, size: int) -> np.ndarray:
@@ -208,7 +209,7 @@ def _word(rows: np.ndarray, at: int, size: int) -> np.ndarray:
 
 
 def _short_rows(rows: np.ndarray) -> np.ndarray:
-    """`_short` of each row of bytes, all at once; uint64 wraps around by itself."""
+    """`_short` of each row of bytes, vectorised; uint64 arithmetic wraps around by itself."""
     n, u = rows.shape[1], np.uint64
     by, k0, k2 = u(_K2 + n * 2), u(_K0), u(_K2)
 
@@ -233,7 +234,7 @@ def _short_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def _fingerprints(x: np.ndarray) -> np.ndarray:
-    """`fingerprint64` of every text; short ones of one length together."""
+    """`fingerprint64` of every text; short texts of the same length are hashed together."""
     texts = x.reshape(-1).tolist()
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     out = np.empty(len(texts), np.uint64)
@@ -254,7 +255,7 @@ def _host_fast(call: HostCall, x: np.ndarray) -> np.ndarray:
 def _buckets(
     name: str, argument: str, of: Callable[[Any, bytes], int] | None, attrs: type, doc: str, api: str
 ) -> OpDef:
-    """`of`: the hash of one text; None: `fingerprint64` of all together."""
+    """Defines an op; `of` is the hash of one text, or None for a vectorised `fingerprint64`."""
 
     def host(call: HostCall, x: np.ndarray) -> np.ndarray:
         n = call.attrs.num_buckets
@@ -298,7 +299,7 @@ STRING_TO_HASH_BUCKET_STRONG = _buckets(
     "input",
     lambda a, t: siphash(t, a.key[0] & _M, a.key[1] & _M),
     StrongAttrs,
-    "SipHash with the secret `key`, hard to attack",
+    "SipHash with the secret `key`, which resists collision attacks",
     "string_to_hash_bucket_strong strings.to_hash_bucket_strong",
 )
 

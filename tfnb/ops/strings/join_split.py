@@ -1,7 +1,7 @@
-"""Ops on string tensors: joining, cutting, splitting, case.
+"""Joining, substrings, splitting and case conversion of string tensors.
 
-Strings are bytes, of any content; units of UTF-8 only where an attribute asks for them. Invariant: all run on the
-host, element by element, and none changes its inputs.
+Strings are arbitrary bytes; they are treated as UTF-8 only where an attribute requests it. Invariant: all ops run on
+the host, element by element, and none changes its inputs.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = ["API", "OPS"]
 
 @record
 class JoinAttrs:
-    """`separator`: stands between the joined strings."""
+    """`separator`: the text between the joined strings."""
 
     separator: str | bytes = ""
 
 
 @record
 class ReduceJoinAttrs:
-    """`keep_dims`: reduced dimensions stay, of size 1; `separator`: stands between the joined strings."""
+    """`keep_dims`: keep reduced dimensions with size 1; `separator`: the text between the joined strings."""
 
     keep_dims: bool = False
     separator: str | bytes = ""
@@ -45,7 +45,7 @@ class ReduceJoinAttrs:
 
 @record
 class UnitAttrs:
-    """`unit`: positions and lengths count bytes ("BYTE") or characters of UTF-8 ("UTF8_CHAR")."""
+    """`unit`: positions and lengths count bytes ("BYTE") or UTF-8 characters ("UTF8_CHAR")."""
 
     unit: str = "BYTE"
 
@@ -56,7 +56,7 @@ class UnitAttrs:
 
 @record
 class EncodingAttrs:
-    """`encoding`: "" changes ASCII letters only, "utf-8" all letters."""
+    """`encoding`: "" changes ASCII letters only, "utf-8" changes all letters."""
 
     encoding: str = ""
 
@@ -67,14 +67,14 @@ class EncodingAttrs:
 
 @record
 class SplitAttrs:
-    """`skip_empty`: empty parts are left out."""
+    """`skip_empty`: leave out empty parts."""
 
     skip_empty: bool = True
 
 
 @record
 class SplitV2Attrs:
-    """`maxsplit`: at most so many cuts a string; -1: no limit."""
+    """`maxsplit`: the largest number of splits per string; -1 means no limit."""
 
     maxsplit: int = -1
 
@@ -115,7 +115,8 @@ STRING_JOIN = OpDef(
     "output: string",
     """Joins strings element by element: output[i] = inputs[0][i] + separator + inputs[1][i] + ...
 
-    inputs: strings, of one shape or scalars. output: that shape. Errors: the shapes differ. Runs on the host.""",
+    inputs: strings; each has the common shape or is a scalar. output: that shape. Errors: the shapes differ. Runs on
+    the host.""",
     attrs=JoinAttrs,
     infer=_join_shape,
     host=_host_join,
@@ -138,7 +139,7 @@ def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.nda
     if len(set(order)) != len(order):
         raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {order}", call.op)
     kept = [a for a in range(x.ndim) if a not in order]
-    # the first axis of the list changes fastest
+    # the first axis in the list varies fastest
     rows = x.transpose(kept + order[::-1]).reshape([x.shape[a] for a in kept] + [-1 if x.size else 0])
     between = _bytes(call.attrs.separator)
     out = np.empty(rows.shape[:-1], object)
@@ -153,10 +154,11 @@ REDUCE_JOIN = OpDef(
     "ReduceJoin",
     "inputs: string, reduction_indices: int32",
     "output: string",
-    """Joins the strings along dimensions, in the order in which those are given.
+    """Joins the strings along dimensions, in the order of reduction_indices.
 
-    inputs: strings of any shape. reduction_indices: distinct axes; the first changes fastest. output: the shape
-    without them (or with 1 there, `keep_dims`). Errors: an axis out of range or repeated. Runs on the host.""",
+    inputs: strings of any shape. reduction_indices: distinct axes; the first one varies fastest. output: the shape
+    without them, or with size 1 there if `keep_dims`. Errors: an axis is out of range or repeated. Runs on the
+    host.""",
     attrs=ReduceJoinAttrs,
     infer=_reduced_shape,
     host=_host_reduce_join,
@@ -166,7 +168,7 @@ REDUCE_JOIN = OpDef(
 
 
 def _starts(text: bytes) -> list[int]:
-    """Where characters of UTF-8 begin, and the end."""
+    """The byte offsets of the UTF-8 characters, and the length in bytes."""
     return [i for i, b in enumerate(text) if b & 0xC0 != 0x80] + [len(text)]
 
 
@@ -176,7 +178,7 @@ def _cut(text: bytes, pos: int, length: int, characters: bool) -> bytes:
     first = pos + n if pos < 0 else pos
     if not 0 <= first <= n:
         raise InvalidArgumentError(f"pos {pos} is out of range for the string {clipped(text)}")
-    if length < 0:  # TensorFlow's two units differ here
+    if length < 0:  # TensorFlow treats the two units differently here
         return b"" if characters else text[starts[first] :]
     last = min(first + length, n)
     return text[starts[first] : starts[last]]
@@ -196,10 +198,10 @@ SUBSTR = OpDef(
     "Substr",
     "input: string, pos: T, len: T",
     "output: string",
-    """A part of each string: `len` units from `pos` on; a negative `len` is all bytes, but no characters.
+    """A substring of each string: `len` units from `pos` on. A negative `len` means all bytes, but no characters.
 
-    input: strings. pos (negative: from the end), len: integers of one shape that broadcasts with input's. output:
-    the broadcast shape. Errors: pos beyond the string's end. Runs on the host.""",
+    input: strings. pos (negative: counted from the end), len: integers of one shape that broadcasts with input's.
+    output: the broadcast shape. Errors: pos is beyond the string's end. Runs on the host.""",
     types={"T": INDEX},
     attrs=UnitAttrs,
     infer=broadcast,
@@ -222,7 +224,7 @@ def _rows(call: HostCall, x: np.ndarray, separator: np.ndarray) -> bytes:
 
 
 def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indices, values, dense shape) of rows of different lengths."""
+    """(indices, values, dense shape) of a sparse matrix whose rows are the given sequences."""
     at = [(i, k) for i, row in enumerate(parts) for k in range(len(row))]
     values = np.empty(len(at), object)
     values[:] = list(itertools.chain.from_iterable(parts))
@@ -248,7 +250,7 @@ def _host_split_v2(call: HostCall, x: np.ndarray, sep: np.ndarray) -> Any:
     rows = []
     for text in x:
         row = text.split(cut or None, limit) if limit else [text]
-        # after the last cut that is allowed comes the rest, though it be empty
+        # after the last permitted split follows the rest, even if it is empty
         rows.append([*row, b""] if not cut and limit > 0 and len(row) == limit else row)
     return _ragged(rows)
 
@@ -263,10 +265,10 @@ STRING_SPLIT = OpDef(
     "StringSplit",
     "input: string, delimiter: string",
     "indices: int64, values: string, shape: int64",
-    """Splits the strings of a vector at any byte of `delimiter`; an empty delimiter splits every byte off.
+    """Splits the strings of a vector at any byte of `delimiter`; an empty delimiter separates all bytes.
 
-    input: a vector of strings. delimiter: one string. indices, values, shape: the parts as a sparse matrix, row i
-    holding those of string i. Errors: input is no vector. Runs on the host.""",
+    input: a vector of strings. delimiter: one string. indices, values, shape: the parts as a sparse matrix, whose row i
+    holds those of string i. Errors: input is not a vector. Runs on the host.""",
     attrs=SplitAttrs,
     infer=_split_shapes,
     host=_host_split,
@@ -278,10 +280,10 @@ STRING_SPLIT_V2 = OpDef(
     "StringSplitV2",
     "input: string, sep: string",
     "indices: int64, values: string, shape: int64",
-    """Splits the strings of a vector at the separator; an empty one stands for runs of white space.
+    """Splits the strings of a vector at the separator; an empty separator means runs of white space.
 
     input: a vector of strings. sep: one string. indices, values, shape: the parts as a sparse matrix. Errors:
-    input is no vector. Runs on the host.""",
+    input is not a vector. Runs on the host.""",
     attrs=SplitV2Attrs,
     infer=_split_shapes,
     host=_host_split_v2,
@@ -300,27 +302,27 @@ def _with_case(attrs: EncodingAttrs, text: bytes, upper: bool) -> bytes:
 STRING_STRIP = text_op(
     "StringStrip",
     lambda a, t: t.strip(),
-    "Each string without white space at its ends.\n\ninput: strings of any shape. output: alike.",
+    "Removes white space at both ends of each string.\n\ninput: strings of any shape. output: the same shape.",
     api="string_strip strings.strip",
 )
 STRING_LOWER = text_op(
     "StringLower",
     lambda a, t: _with_case(a, t, False),
-    "Each string in lower case.\n\ninput: strings of any shape. output: alike.",
+    "Converts each string to lower case.\n\ninput: strings of any shape. output: the same shape.",
     attrs=EncodingAttrs,
     api="strings.lower string_lower",
 )
 STRING_UPPER = text_op(
     "StringUpper",
     lambda a, t: _with_case(a, t, True),
-    "Each string in upper case.\n\ninput: strings of any shape. output: alike.",
+    "Converts each string to upper case.\n\ninput: strings of any shape. output: the same shape.",
     attrs=EncodingAttrs,
     api="strings.upper string_upper",
 )
 STRING_LENGTH = text_op(
     "StringLength",
     lambda a, t: len(t) if a.unit == "BYTE" else len(_starts(t)) - 1,
-    "The number of bytes (or characters of UTF-8) of each string.\n\ninput: strings of any shape. output: int32.",
+    "The number of bytes (or UTF-8 characters) of each string.\n\ninput: strings of any shape. output: int32.",
     outputs="output: int32",
     attrs=UnitAttrs,
     dtype=np.int32,
@@ -328,7 +330,7 @@ STRING_LENGTH = text_op(
 
 
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
-    """The number of bytes of each string, or of characters of UTF-8 (`unit="UTF8_CHAR"`): int32, input's shape."""
+    """The number of bytes of each string, or of UTF-8 characters (`unit="UTF8_CHAR"`): int32, input's shape."""
     return STRING_LENGTH(input, unit=unit, name=name)
 
 
@@ -341,10 +343,10 @@ def reduce_join(
     reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Any:
-    """Joins the strings along dimensions, all by default (the last changing fastest).
+    """Joins the strings along dimensions, by default along all of them (the last one varies fastest).
 
-    inputs: strings. axis: one or several, joined in the order in which they are given. Result: the shape without
-    them. Errors: an axis out of range or repeated.
+    inputs: strings. axis: one or several axes, joined in the given order. The result has the shape without them.
+    Errors: an axis is out of range or repeated.
     """
     axis = reduction_indices if axis is None else axis
     graph = graph_of((inputs, axis))
@@ -357,16 +359,16 @@ def reduce_join(
 
 
 def string_split(
-    source: Any = None,
+    source: TensorLike | None = None,
     delimiter: str = " ",
     skip_empty: bool = True,
     name: str | None = None,
-    sep: Any = None,
+    sep: TensorLike | None = None,
     input: TensorLike | None = None,
 ) -> SparseTensor:
-    """The strings of a vector split at any byte of `delimiter` (an empty one splits every byte off).
+    """Splits the strings of a vector at any byte of `delimiter`; an empty delimiter separates all bytes.
 
-    Result: a SparseTensor of strings; row i holds the parts of string i. `skip_empty` leaves empty parts out.
+    The result is a SparseTensor of strings whose row i holds the parts of string i, without empty ones if `skip_empty`.
     """
     texts = input if source is None else source
     cut = delimiter if sep is None else sep
@@ -374,15 +376,15 @@ def string_split(
 
 
 def string_split_v2(
-    source: Any = None,
-    sep: Any = None,
+    source: TensorLike | None = None,
+    sep: TensorLike | None = None,
     maxsplit: int = -1,
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> SparseTensor:
-    """The strings of a vector split at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
+    """Splits the strings of a vector at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
 
-    Result: a SparseTensor of strings; row i holds the parts of string i.
+    The result is a SparseTensor of strings whose row i holds the parts of string i.
     """
     texts = input if source is None else source
     cut = "" if sep is None else sep

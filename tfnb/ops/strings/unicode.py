@@ -1,6 +1,6 @@
-"""Texts in Unicode: code points, encodings; and string ops of later 1.x graphs (replacing, formatting, joining).
+"""Unicode: code points and encodings; and string ops of late TensorFlow 1.x (replacing, formatting, joining).
 
-Host only. Invariant: what is no character of the encoding is handled as `errors` says, and never ends the process.
+The ops run on the host. Invariant: bytes that are invalid in the encoding are handled according to `errors`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tfnb.types import ANY, INDEX, Shape, int64, unknown_shape
 
 __all__ = ["API", "OPS"]
 
-# names that TensorFlow takes -> Python's
+# TensorFlow's names of encodings -> Python's
 _ENCODINGS = {
     "UTF-8": "utf-8",
     "UTF-16-BE": "utf-16-be",
@@ -35,9 +35,9 @@ _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 @record
 class DecodeAttrs:
-    """`errors`: "strict", "replace" (by `replacement_char`) or "ignore" what is no character.
+    """`errors`: the treatment of invalid bytes: "strict", "replace" (by `replacement_char`) or "ignore".
 
-    `replace_control_characters`: control characters below 0x20 are replaced too.
+    `replace_control_characters`: also replace control characters below 0x20.
     """
 
     input_encoding: str
@@ -48,7 +48,7 @@ class DecodeAttrs:
 
 @record
 class EncodeAttrs:
-    """`errors`: "strict", "replace" (by `replacement_char`) or "ignore" what is no character."""
+    """`errors`: the treatment of invalid code points: "strict", "replace" (by `replacement_char`) or "ignore"."""
 
     output_encoding: str
     errors: str = "replace"
@@ -57,7 +57,7 @@ class EncodeAttrs:
 
 @record
 class TranscodeAttrs:
-    """From `input_encoding` to `output_encoding`; the others as for decoding."""
+    """`input_encoding`, `output_encoding`: the two encodings; the others are those of DecodeAttrs."""
 
     input_encoding: str
     output_encoding: str
@@ -68,7 +68,7 @@ class TranscodeAttrs:
 
 @record
 class ReplaceAttrs:
-    """`pattern`, `rewrite`: see `RegexReplace`; `replace_global`: all matches, else the first."""
+    """`pattern`, `rewrite`: see `RegexReplace`; `replace_global`: replace all matches instead of the first one."""
 
     pattern: str
     rewrite: str
@@ -77,9 +77,9 @@ class ReplaceAttrs:
 
 @record
 class FormatAttrs:
-    """`template`: a text in which each `placeholder` stands for an input.
+    """`template`: a text in which each occurrence of `placeholder` is replaced by an input.
 
-    `summarize`: how many elements at either end of a dimension are shown, -1 for all.
+    `summarize`: the number of elements to show at either end of a dimension, -1 for all.
     """
 
     template: str = "%s"
@@ -89,7 +89,7 @@ class FormatAttrs:
 
 @record
 class JoinAttrs:
-    """`separator`: stands between the strings of a segment."""
+    """`separator`: the text between the strings of a segment."""
 
     separator: str = ""
 
@@ -102,7 +102,7 @@ def _python_name(call: HostCall, name: str) -> str:
 
 
 def _characters(call: HostCall, text: bytes) -> list[tuple[int, int]]:
-    """(code point, where its bytes begin) of each character."""
+    """(code point, byte offset) of each character."""
     a = call.attrs
     name = _python_name(call, a.input_encoding)
     found: list[tuple[int, int]] = []
@@ -199,7 +199,7 @@ def _static_replace(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 
 def _shortest(x: np.ndarray) -> str:
-    """The digits that all numbers of the type have, or the few more that tell this one from its neighbours."""
+    """The digits of a number: those guaranteed for its type, or the few more that identify it."""
     wide = x.dtype == np.float64
     value = float(x)
     for digits in (15, 17) if wide else (6, 9):
@@ -209,8 +209,8 @@ def _shortest(x: np.ndarray) -> str:
     return text
 
 
-def _shown(x: Any, most: int, depth: int = 0) -> str:
-    """A tensor as TensorFlow prints one: the first and last `most` elements of each dimension."""
+def _shown(x: object, most: int, depth: int = 0) -> str:
+    """A tensor in TensorFlow's print format, with the first and last `most` elements of each dimension."""
     x = np.array(x, object) if isinstance(x, bytes) else np.asarray(x)
     if x.ndim == 0:
         item = x.item()
@@ -273,7 +273,7 @@ def _op(
     outputs: str,
     doc: str,
     attrs: type,
-    infer: Any,
+    infer: Callable[[Infer], Any] | None,
     host: Callable[..., Any],
     types: Any = None,
     **more: Any,
@@ -298,8 +298,8 @@ UNICODE_DECODE = _op(
     "UnicodeDecode",
     "input: string",
     "row_splits: Tsplits, char_values: int32",
-    "The code points of strings of any shape.\n\nchar_values: those of all, one behind the other; those of string i"
-    f" from row_splits[i] to row_splits[i + 1]. {_KNOWN} Errors: with errors='strict', a text that is none.",
+    "The code points of strings of any shape.\n\nchar_values: the code points of all strings; those of string i are at"
+    f" row_splits[i] to row_splits[i + 1]. {_KNOWN} Errors: with errors='strict', a text is invalid.",
     DecodeAttrs,
     _splits_shape,
     _decode,
@@ -310,7 +310,7 @@ UNICODE_DECODE_WITH_OFFSETS = _op(
     "UnicodeDecodeWithOffsets",
     "input: string",
     "row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
-    "The code points of strings, as `UnicodeDecode`, and the byte at which each begins in its string.",
+    "The code points of strings, as `UnicodeDecode`, and the byte offset of each in its string.",
     DecodeAttrs,
     _splits_shape,
     _decode,
@@ -321,8 +321,8 @@ UNICODE_ENCODE = _op(
     "UnicodeEncode",
     "input_values: int32, input_splits: Tsplits",
     "output: string",
-    "Strings of code points, the inverse of `UnicodeDecode`: a vector.\n\nErrors: splits that do not divide the values;"
-    " with errors='strict', a number that is no character.",
+    "Encodes code points as strings, the inverse of `UnicodeDecode`: a vector.\n\nErrors: the splits do not divide the"
+    " values; with errors='strict', a number is not a code point.",
     EncodeAttrs,
     _encode_shape,
     _encode,
@@ -332,7 +332,7 @@ UNICODE_TRANSCODE = _op(
     "UnicodeTranscode",
     "input: string",
     "output: string",
-    f"Each string in another encoding; of any shape. {_KNOWN} Errors: with errors='strict', a text that is none.",
+    f"Converts strings of any shape to another encoding. {_KNOWN} Errors: with errors='strict', a text is invalid.",
     TranscodeAttrs,
     unchanged,
     _transcode,
@@ -341,7 +341,7 @@ STATIC_REGEX_REPLACE = _op(
     "StaticRegexReplace",
     "input: string",
     "output: string",
-    "Replaces what a regular expression matches: `RegexReplace` with the pattern and the rewrite as attributes.",
+    "Replaces the matches of a regular expression: `RegexReplace` with pattern and rewrite as attributes.",
     ReplaceAttrs,
     unchanged,
     _static_replace,
@@ -350,8 +350,8 @@ STRING_FORMAT = _op(
     "StringFormat",
     "inputs: [T]",
     "output: string",
-    "The template with the inputs, of any dtypes and shapes, printed at its placeholders: a scalar.\n\n"
-    "Errors: another number of placeholders.",
+    "The template with its placeholders replaced by the printed inputs, of any dtypes and shapes: a scalar.\n\n"
+    "Errors: the number of placeholders is not the number of inputs.",
     FormatAttrs,
     scalar_shape,
     _format,
@@ -361,8 +361,8 @@ UNSORTED_SEGMENT_JOIN = _op(
     "UnsortedSegmentJoin",
     "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments",
     "output: string",
-    "Joins the strings of each segment in their order.\n\nsegment_ids: the first dimensions of inputs; negative ones"
-    " are left out. output: (num_segments, the other dimensions). Errors: a segment not below num_segments.",
+    "Joins the strings of each segment in their order.\n\nsegment_ids: the first dimensions of inputs; negative ids are"
+    " left out. output: (num_segments, the other dimensions). Errors: an id is not below num_segments.",
     JoinAttrs,
     _joined_shape,
     _segment_join,
@@ -380,7 +380,7 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Each string in another encoding: see `UnicodeTranscode`."""
+    """Converts strings to another encoding: see the op UnicodeTranscode."""
     return UNICODE_TRANSCODE(
         input,
         input_encoding=input_encoding,
@@ -395,7 +395,7 @@ def unicode_transcode(
 def string_format(
     template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Any:
-    """The template with printed tensors at its placeholders: a string scalar."""
+    """The template with its placeholders replaced by printed tensors: a string scalar."""
     given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     graph = graph_of(given)
     tensors = [graph.to_tensor(x) for x in given]
@@ -407,7 +407,7 @@ def string_format(
 def unsorted_segment_join(
     inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
 ) -> Any:
-    """Joins the strings of each segment: see `UnsortedSegmentJoin`."""
+    """Joins the strings of each segment: see the op UnsortedSegmentJoin."""
     return UNSORTED_SEGMENT_JOIN(inputs, segment_ids, num_segments, separator=separator, name=name)
 
 

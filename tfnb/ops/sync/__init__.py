@@ -1,4 +1,4 @@
-"""What several threads or workers share and wait for: queues, accumulators, locks, barriers."""
+"""Objects that several threads or workers share and wait for: queues, accumulators, locks, barriers."""
 
 FAMILIES = (
     "accumulators",

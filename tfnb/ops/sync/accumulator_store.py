@@ -1,7 +1,8 @@
-"""Accumulators of gradients as data (white paper, section 4.4; OSDI'16, section 4.4: synchronous replication).
+"""Accumulators of gradients as data structures, for synchronous replication (white paper and OSDI'16, section 4.4).
 
-Workers add gradients; whoever wants the average of n of them waits, without a thread, until so many are there.
-Invariant: a gradient older than the accumulator's step is dropped; taking empties it and begins the next step.
+Workers add gradients. An operation that takes the average of n gradients waits, without a thread, until n have arrived.
+Invariant: a gradient older than the accumulator's step is dropped; taking the average empties the accumulator and
+begins its next step.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import AsyncCall
-from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sync.waiting_list import Attempt, Lines
 from tfnb.types import DType, Shape
 
@@ -23,7 +23,7 @@ _TAKE = "TakeGrad"
 
 
 class Accumulator:
-    """What both kinds do; a kind keeps the sum (`_add`, `_average`, `_clear`). `mean`: the average, else the sum."""
+    """The common part of both kinds; each keeps its sum (`_add`, `_average`, `_clear`). `mean`: average, not sum."""
 
     def __init__(self, name: str, dtype: DType, shape: Shape, reduction: str) -> None:
         if reduction not in ("MEAN", "SUM"):
@@ -45,8 +45,8 @@ class Accumulator:
     def _clear(self) -> None:
         raise AssertionError("a kind of accumulator says how")
 
-    def apply(self, local_step: int, grad: TensorLike) -> None:
-        """Adds a gradient, unless it is stale: `local_step` lies before the accumulator's step."""
+    def apply(self, local_step: int, grad: Any) -> None:
+        """Adds a gradient unless it is stale, which means that `local_step` is before the accumulator's step."""
         with self._lines.lock:
             if local_step < self._step:
                 return
@@ -55,7 +55,7 @@ class Accumulator:
         self._lines.poke()
 
     def take(self, call: AsyncCall, n: int) -> Callable[[], str]:
-        """Answers with the average once `n` gradients are there; the accumulator is empty then, one step later."""
+        """Delivers the average once `n` gradients have arrived; then the accumulator is empty and one step further."""
         if n <= 0:
             raise InvalidArgumentError(f"Argument num_required must be positive, got {n}")
 
@@ -84,6 +84,8 @@ class Accumulator:
 
 
 class DenseAccumulator(Accumulator):
+    """Accumulates dense gradients of one shape."""
+
     _sum: np.ndarray | None = None
 
     def _add(self, grad: np.ndarray) -> None:
@@ -104,14 +106,14 @@ class DenseAccumulator(Accumulator):
         self._sum = None
 
 
-def _mean(total: np.ndarray, count: Any) -> np.ndarray:
+def _mean(total: np.ndarray, count: int | np.ndarray) -> np.ndarray:
     if total.dtype.kind in "iu":
         return total // np.asarray(count, total.dtype)
     return (total / np.asarray(count, total.dtype)).astype(total.dtype)
 
 
 class SparseAccumulator(Accumulator):
-    """Rows of a gradient by their indices; each row is averaged over the gradients that had it, as TensorFlow does."""
+    """Accumulates rows by their indices; as in TensorFlow, each row is averaged over the gradients that contain it."""
 
     def __init__(self, name: str, dtype: DType, shape: Shape, reduction: str) -> None:
         super().__init__(name, dtype, shape, reduction)

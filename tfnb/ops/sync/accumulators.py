@@ -1,7 +1,7 @@
 """Operations on accumulators of gradients, and locks (OSDI'16, section 4.4; white paper, section 4.7).
 
-Taking an average and taking a lock wait without a thread. All run on the host. Invariant: a lock is given back when
-its holder's step consumes it, fails, or drops it.
+Operations that wait for an average or a lock hold no thread. All run on the host. Invariant: a lock is released when
+the step that holds it consumes it, fails, or drops it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["API", "OPS"]
 
 @record
 class AccumulatorAttrs:
-    """`dtype`, `shape`: of a gradient; `reduction_type`: MEAN or SUM; `container`, `shared_name`: where, which name."""
+    """`dtype`, `shape`: those of a gradient; `reduction_type`: MEAN or SUM; `container`, `shared_name`: the storage."""
 
     dtype: DType = float32
     shape: Shape = unknown_shape
@@ -35,7 +35,7 @@ class AccumulatorAttrs:
 
 @record
 class MutexAttrs:
-    """`container`, `shared_name`: where the lock lives, and under which name."""
+    """`container`, `shared_name`: where the lock is stored, and under which name."""
 
     container: str = ""
     shared_name: str = ""
@@ -43,7 +43,7 @@ class MutexAttrs:
 
 @record
 class SparseAttrs:
-    """`has_known_shape`: is the gradient's shape given?"""
+    """`has_known_shape`: true if the gradient's shape is given."""
 
     has_known_shape: bool = True
 
@@ -116,7 +116,7 @@ APPLY = OpDef(
     "ResourceAccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient: dtype",
     "",
-    "Adds a gradient unless `local_step` lies before the accumulator's step. Errors: InvalidArgumentError for another "
+    "Adds a gradient unless `local_step` is before the accumulator's step. Errors: InvalidArgumentError for another "
     "dtype or shape. Host only.",
     types={"dtype": NUMBERS},
     host=_apply,
@@ -127,7 +127,7 @@ TAKE = OpDef(
     "ResourceAccumulatorTakeGradient",
     "handle: resource, num_required: int32",
     "average: dtype",
-    "The average of all gradients once `num_required` are there; empties the accumulator and begins its next step. "
+    "The average of all gradients once `num_required` have arrived; empties the accumulator and begins its next step. "
     "Errors: InvalidArgumentError unless num_required > 0, CancelledError when the step is stopped. Host only.",
     types={"dtype": NUMBERS},
     infer=lambda c: unknown_shape,
@@ -140,7 +140,7 @@ SET_STEP = OpDef(
     "ResourceAccumulatorSetGlobalStep",
     "handle: resource, new_global_step: int64",
     "",
-    "Sets the accumulator's step; gradients from before are stale. Host only.",
+    "Sets the accumulator's step; gradients of earlier steps are stale. Host only.",
     host=_set_step,
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
@@ -149,7 +149,7 @@ NUM_ACCUMULATED = OpDef(
     "ResourceAccumulatorNumAccumulated",
     "handle: resource",
     "num_accumulated: int32",
-    "How many gradients are in the accumulator, an int32 scalar. Host only.",
+    "The number of gradients in the accumulator, an int32 scalar. Host only.",
     infer=lambda c: scalar,
     host=lambda call, h: np.int32(_of(h, call).count),
     grad=NOT_DIFFERENTIABLE,
@@ -160,7 +160,7 @@ SPARSE_APPLY = OpDef(
     "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64",
     "",
     "Adds rows of a gradient unless `local_step` is stale. Errors: InvalidArgumentError for indices or shapes that do "
-    "not fit. Host only.",
+    "not match. Host only.",
     types={"dtype": NUMBERS},
     attrs=SparseAttrs,
     host=_sparse_apply,
@@ -171,7 +171,7 @@ SPARSE_TAKE = OpDef(
     "SparseAccumulatorTakeGradient",
     "handle: resource, num_required: int32",
     "indices: int64, values: dtype, shape: int64",
-    "As ResourceAccumulatorTakeGradient; each row is averaged over the gradients that had it. Host only.",
+    "As ResourceAccumulatorTakeGradient; each row is averaged over the gradients that contain it. Host only.",
     types={"dtype": NUMBERS},
     infer=_three,
     start=_take,
@@ -187,7 +187,7 @@ _LOCK = "MutexLock"
 
 
 class Mutex:
-    """A lock that operations wait for in line."""
+    """A lock for which operations wait in a queue."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -195,7 +195,7 @@ class Mutex:
         self._held = False
 
     def lock(self, call: AsyncCall) -> Callable[[], str]:
-        """Answers with a `HeldLock` once nobody else has it."""
+        """Delivers a `HeldLock` once no other operation holds the lock."""
 
         def step(attempt: Attempt) -> bool:
             if self._held:
@@ -208,13 +208,13 @@ class Mutex:
         return lambda: f"waits for the lock '{self.name}'"
 
     def release(self) -> None:
-        """From anywhere: a lock that was dropped is collected at any moment, also while this thread stands in line."""
+        """May be called anywhere: a dropped lock can be collected at any time, even while this thread is queued."""
         self._held = False
         self._lines.poke_from_anywhere()
 
 
 class HeldLock:
-    """Stands for having a lock; gives it back once, at the latest when it is dropped."""
+    """Represents the possession of a lock; releases it once, at the latest when it is garbage-collected."""
 
     def __init__(self, mutex: Mutex) -> None:
         self._mutex: Mutex | None = mutex
@@ -247,7 +247,7 @@ MUTEX_LOCK = OpDef(
     "MutexLock",
     "mutex: resource",
     "mutex_lock: variant",
-    "Takes a lock, waiting in line; it is held until ConsumeMutexLock, or until the value is dropped. Host only.",
+    "Waits for a lock and acquires it; it is held until ConsumeMutexLock, or until the value is dropped. Host only.",
     infer=lambda c: scalar,
     kind=Kind.ASYNC,
     grad=NOT_DIFFERENTIABLE,
@@ -258,7 +258,7 @@ CONSUME_LOCK = OpDef(
     "ConsumeMutexLock",
     "mutex_lock: variant",
     "",
-    "Gives a lock back. Host only.",
+    "Releases a lock. Host only.",
     host=_consume,
     grad=NOT_DIFFERENTIABLE,
     stateful=True,

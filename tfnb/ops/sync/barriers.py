@@ -1,8 +1,8 @@
-"""Barriers: elements whose components come one by one, under a key (white paper, section 4.6; TensorFlow's Barrier).
+"""Barriers, which assemble elements whose components arrive separately under a key (white paper, section 4.6).
 
-An element is ready when all its components are there; ready elements are taken many at a time, oldest first, and who
-must wait holds no thread. All run on the host. Invariant: an element is incomplete, ready or delivered, and an
-insertion that is refused changes nothing.
+An element is ready when all its components have arrived. Ready elements are taken in batches, oldest first, and an
+operation that waits holds no thread. All run on the host. Invariant: an element is incomplete, ready or delivered, and
+an insertion that is rejected changes nothing.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tfnb.types import ALL, DType, Shape, scalar, unknown_shape
 __all__ = ["API", "OPS"]
 
 _TAKE = "BarrierTakeMany"
-_FIRST = np.iinfo(np.int64).min  # the index of what the first insertion brought; then upwards
+_FIRST = np.iinfo(np.int64).min  # the index of the elements of the first insertion; later ones follow in order
 
 Ready = tuple[int, int, bytes, list[Any]]  # index of its insertion, order of completion, key, components
 
 
 class Barrier:
-    """What a barrier holds. `shapes`: one per component, or none when they are left open."""
+    """The contents of a barrier. `shapes`: one per component, or empty if they are not specified."""
 
     def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         self.name = name
@@ -46,12 +46,12 @@ class Barrier:
         self._cancelled = False
 
     def sizes(self) -> tuple[int, int]:
-        """How many elements are ready, how many incomplete."""
+        """(the number of ready elements, the number of incomplete elements)."""
         with self._lines.lock:
             return len(self._ready), len(self._incomplete)
 
     def insert(self, component: int, keys: Sequence[bytes], values: np.ndarray) -> None:
-        """Gives each key's element a component. Raises, and changes nothing, for keys that have it or come too late."""
+        """Adds a component to each key's element. Raises, without changes, for a duplicate, or when it is closed."""
         if len(set(keys)) < len(keys):
             raise InvalidArgumentError(f"Barrier '{self.name}': a key stands twice among the {len(keys)} given")
         with self._lines.lock:
@@ -86,9 +86,9 @@ class Barrier:
             heapq.heappush(self._ready, (index, self._order, key, [parts[i] for i in range(len(parts))]))
 
     def take(self, call: AsyncCall, n: int, small: bool) -> Callable[[], str]:
-        """`n` ready elements, oldest first.
+        """Delivers `n` ready elements, oldest first.
 
-        With `small`, what is there: at once if the barrier is closed, else when it is and nothing more can come.
+        With `small`, a closed barrier from which no more elements can come delivers the ready ones, even if fewer.
         """
         waits = False
 
@@ -129,7 +129,7 @@ class Barrier:
         return found
 
     def close(self, cancel: bool) -> None:
-        """No new keys; with `cancel` incomplete elements are dropped too. Raises `CancelledError` the second time."""
+        """Rejects new keys from now on; `cancel` also drops incomplete elements. Raises `CancelledError` if closed."""
         with self._lines.lock:
             if self._closed and not (cancel and not self._cancelled):
                 raise CancelledError(f"Barrier '{self.name}' is already closed.")
@@ -139,11 +139,11 @@ class Barrier:
         self._lines.poke()
 
     def dispose(self) -> None:
-        """The container was reset: whoever still waits is told."""
+        """Cancels all waiting operations, since the container was reset."""
         self._lines.cancel_line(_TAKE, f"Barrier '{self.name}': its container was reset")
 
     def describe(self) -> str:
-        """For reports of what waits."""
+        """A description for reports of waiting operations."""
         with self._lines.lock:
             state = "closed" if self._closed else "open"
             return (
@@ -157,15 +157,15 @@ class Barrier:
 
 @record
 class InsertAttrs:
-    """`component_index`: which component the values are."""
+    """`component_index`: the number of the component to which the values belong."""
 
     component_index: int
 
 
 @record
 class TakeAttrs:
-    """`allow_small_batch`: give what is left of a closed barrier; `wait_for_incomplete`: of GraphDefs, not read by
-    TensorFlow either; `timeout_ms`: must be -1, as in TensorFlow, since steps have timeouts (RunOptions)."""
+    """`allow_small_batch`: deliver the remaining elements of a closed barrier; `wait_for_incomplete`: accepted but not
+    used, as in TensorFlow; `timeout_ms`: must be -1, as in TensorFlow, since steps have timeouts (RunOptions)."""
 
     allow_small_batch: bool = False
     wait_for_incomplete: bool = False
@@ -237,7 +237,7 @@ def _taken_shapes(c: Infer) -> tuple[Shape, ...]:
     return vector, vector, *(unknown_shape for _ in c.types["component_types"])
 
 
-def _host(name: str, inputs: str, outputs: str, doc: str, host: Any, **rest: Any) -> OpDef:
+def _host(name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], **rest: Any) -> OpDef:
     return OpDef(name, inputs, outputs, doc + " Host only.", host=host, grad=NOT_DIFFERENTIABLE, stateful=True, **rest)
 
 
@@ -245,7 +245,7 @@ BARRIER = _host(
     "Barrier",
     "",
     "handle: resource",
-    "Elements that are put together from components under a key.\n\nhandle: the barrier, a scalar. Errors: "
+    "A barrier, which assembles elements from components under a key.\n\nhandle: the barrier, a scalar. Errors: "
     "InvalidArgumentError when a barrier of that `shared_name` differs in types or shapes.",
     _handle,
     attrs=QueueAttrs,
@@ -255,9 +255,9 @@ INSERT_MANY = _host(
     "BarrierInsertMany",
     "handle: resource, keys: string, values: T",
     "",
-    "Gives the elements with these keys a component: a row of `values` each. New keys begin elements. Errors: "
-    "CancelledError for new keys when the barrier is closed, InvalidArgumentError for a component that is there "
-    "already or does not fit.",
+    "Adds a component to the elements with these keys: one row of `values` each. New keys create elements. Errors: "
+    "CancelledError for new keys when the barrier is closed, InvalidArgumentError for a component that was already "
+    "added or does not match.",
     _insert,
     types={"T": ALL},
     attrs=InsertAttrs,
@@ -266,10 +266,10 @@ TAKE_MANY = OpDef(
     "BarrierTakeMany",
     "handle: resource, num_elements: int32",
     "indices: int64, keys: string, values: [component_types]",
-    "Takes complete elements, those first whose key came first; waits for `num_elements`, or, with allow_small_batch, "
-    "gives what is left of a closed barrier.\n\nindices: which insertion brought the key, counted from the smallest "
-    "int64. Errors: OutOfRangeError when the barrier is closed and too few can come, CancelledError when the step is "
-    "stopped. Host only.",
+    "Takes complete elements in the order in which their keys arrived; waits for `num_elements`, or, with "
+    "allow_small_batch, delivers the rest of a closed barrier.\n\nindices: the number of the insertion of the key, "
+    "counted from the smallest int64. Errors: OutOfRangeError when the barrier is closed and too few elements can "
+    "come, CancelledError when the step is stopped. Host only.",
     types={"component_types": ALL},
     attrs=TakeAttrs,
     infer=_taken_shapes,
@@ -282,8 +282,8 @@ CLOSE = _host(
     "BarrierClose",
     "handle: resource",
     "",
-    "Closes a barrier: no new keys come in. Incomplete elements can still be completed, unless "
-    "`cancel_pending_enqueues`. Errors: CancelledError when it is closed already.",
+    "Closes a barrier, which then rejects new keys. Incomplete elements can still be completed, unless "
+    "`cancel_pending_enqueues`. Errors: CancelledError when it is already closed.",
     _close,
     attrs=CloseAttrs,
 )
@@ -291,7 +291,7 @@ READY_SIZE = _host(
     "BarrierReadySize",
     "handle: resource",
     "size: int32",
-    "How many elements are complete, an int32 scalar.",
+    "The number of complete elements, an int32 scalar.",
     lambda call, handle: np.int32(_of(handle, call).sizes()[0]),
     infer=lambda c: scalar,
 )
@@ -299,7 +299,7 @@ INCOMPLETE_SIZE = _host(
     "BarrierIncompleteSize",
     "handle: resource",
     "size: int32",
-    "How many elements lack components, an int32 scalar.",
+    "The number of incomplete elements, an int32 scalar.",
     lambda call, handle: np.int32(_of(handle, call).sizes()[1]),
     infer=lambda c: scalar,
 )

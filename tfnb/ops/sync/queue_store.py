@@ -1,7 +1,7 @@
-"""Queues as data: FIFO, shuffled, padded and by priority (white paper, section 4.6; OSDI'16, section 3.1).
+"""Queues as data structures: FIFO, shuffled, padded and by priority (white paper, section 4.6; OSDI'16, section 3.1).
 
-Elements are tuples of arrays. Enqueuers and dequeuers stand in line (`Lines`), so a queue that is full or empty holds
-no thread. Invariant: an element is in the queue, in the hands of the one attempt that collects it, or delivered.
+Elements are tuples of arrays. Enqueue and dequeue operations wait in lists (`Lines`), so a full or empty queue holds no
+thread. Invariant: an element is in the queue, held by the one attempt that collects it, or delivered.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ENQUEUE, _DEQUEUE = "Enqueue", "Dequeue"
 
 
 class Queue:
-    """What all queues do; a kind says how it keeps its elements (`_put`, `_take`, `_put_back`, `_available`).
+    """The common part of all queues; each kind stores elements by `_put`, `_take`, `_put_back` and `_available`.
 
-    `capacity` None: no limit. `shapes`: one per component, or none when they are left open.
+    capacity: None means no limit. shapes: one per component, or empty if they are not specified.
     """
 
     def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
@@ -39,7 +39,7 @@ class Queue:
         self.closed = False
         self._lines = Lines(_ENQUEUE, _DEQUEUE)
 
-    # ---- how a kind keeps its elements; all under the lock ----------------------------------
+    # ---- how a kind stores its elements; all called under the lock --------------------------
 
     def _put(self, element: Element) -> None:
         raise AssertionError("a kind of queue says how")
@@ -48,17 +48,17 @@ class Queue:
         raise AssertionError("a kind of queue says how")
 
     def _put_back(self, elements: Sequence[Element]) -> None:
-        """Elements that were taken last, in the order in which they were."""
+        """Returns the elements that were taken last, in the order in which they were taken."""
         raise AssertionError("a kind of queue says how")
 
     def _count(self) -> int:
         raise AssertionError("a kind of queue says how")
 
     def _available(self) -> int:
-        """How many elements may be dequeued now."""
+        """The number of elements that may be dequeued now."""
         return self._count()
 
-    # ---- what operations ask ----------------------------------------------------------------
+    # ---- operations --------------------------------------------------------------------------
 
     @property
     def kind(self) -> str:
@@ -69,7 +69,7 @@ class Queue:
             return self._count()
 
     def check_same(self, other: Queue) -> None:
-        """Raises `InvalidArgumentError` unless `other`, made anew for the same name, asks for the same."""
+        """Raises `InvalidArgumentError` unless `other`, created for the same name, has the same properties."""
         for what, mine, theirs in (
             ("capacity", self.capacity, other.capacity),
             ("component types", [d.name for d in self.dtypes], [d.name for d in other.dtypes]),
@@ -81,7 +81,7 @@ class Queue:
                 )
 
     def enqueue(self, call: AsyncCall, elements: Sequence[Element]) -> Callable[[], str]:
-        """Puts the elements in, one by one as room comes; on cancellation those that are in stay in."""
+        """Enqueues the elements one by one as space becomes free; cancellation keeps those already enqueued."""
         left = deque(elements)
 
         def step(attempt: Attempt) -> bool:
@@ -106,7 +106,7 @@ class Queue:
         return lambda: f"{self.describe()}; waits for an element"
 
     def dequeue_many(self, call: AsyncCall, n: int, up_to: bool) -> Callable[[], str]:
-        """`n` elements stacked; with `up_to`, what is left once the queue is closed."""
+        """Dequeues `n` elements and stacks them; with `up_to`, a closed queue delivers its remaining elements."""
         if n < 0:
             raise InvalidArgumentError(f"{self.kind}: cannot dequeue {n} elements, needed n >= 0")
         if not self.shapes or not self._stackable():
@@ -135,7 +135,7 @@ class Queue:
         return lambda: f"{self.describe()}; has {len(taken)} of the {n} elements it waits for"
 
     def close(self, call: AsyncCall, cancel_pending_enqueues: bool) -> Callable[[], str]:
-        """No element comes in any more. What waits to enqueue is let in first, or cancelled."""
+        """Rejects new elements from now on. Waiting enqueues are completed first, or cancelled."""
         if cancel_pending_enqueues:
             self._lines.cancel_line(_ENQUEUE, "Enqueue operation was cancelled")
 
@@ -149,14 +149,14 @@ class Queue:
         return lambda: f"{self.describe()}; closes after those that wait to enqueue"
 
     def dispose(self) -> None:
-        """The queue's container was reset: whoever still waits is told."""
+        """Cancels all waiting operations, since the queue's container was reset."""
         with self._lines.lock:
             self.closed = True
         for line in (_ENQUEUE, _DEQUEUE):
             self._lines.cancel_line(line, f"{self.kind} '{self.name}': its container was reset")
 
     def describe(self) -> str:
-        """For reports of what waits."""
+        """A description for reports of waiting operations."""
         with self._lines.lock:
             room = "" if self.capacity is None else f" of {self.capacity}"
             state = "closed" if self.closed else "open"
@@ -169,7 +169,7 @@ class Queue:
     # ---- elements ---------------------------------------------------------------------------
 
     def check(self, components: Sequence[np.ndarray], many: bool) -> None:
-        """Raises `InvalidArgumentError` unless the components are an element (or, with `many`, rows of elements)."""
+        """Raises `InvalidArgumentError` unless the components form an element (or, with `many`, rows of elements)."""
         if len(components) != len(self.dtypes):
             raise InvalidArgumentError(
                 f"Wrong number of components in tuple. Expected {len(self.dtypes)}, got {len(components)}"
@@ -214,7 +214,7 @@ def _stack(rows: Sequence[Any], dtype: DType, shape: tuple[int, ...]) -> np.ndar
 
 
 class FIFOQueue(Queue):
-    """First in, first out."""
+    """A first-in-first-out queue."""
 
     def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         super().__init__(name, capacity, dtypes, shapes)
@@ -234,7 +234,7 @@ class FIFOQueue(Queue):
 
 
 class PaddingFIFOQueue(FIFOQueue):
-    """First in, first out; elements of different shapes are padded with zeros when many are dequeued."""
+    """A first-in-first-out queue that pads elements of different shapes with zeros when it stacks them."""
 
     def _stackable(self) -> bool:
         return all(s.dims is not None for s in self.shapes)
@@ -247,7 +247,7 @@ class PaddingFIFOQueue(FIFOQueue):
 
 
 def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = None) -> np.ndarray:
-    """Rows stacked; where `wanted` leaves a dimension open, all get the largest. `pad`: the filling (0, b"", False)."""
+    """Stacks rows; dimensions that are open in `wanted` get the largest size. `pad`: the filling (0, b"", False)."""
     dims = wanted.dims
     assert dims is not None
     shapes = [np.shape(r) for r in rows]
@@ -262,7 +262,7 @@ def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = N
 
 
 class RandomShuffleQueue(Queue):
-    """Gives a random one of its elements, and keeps at least `min_after_dequeue` of them while it is open."""
+    """A queue that delivers a random element, and while open keeps at least `min_after_dequeue` elements."""
 
     def __init__(
         self,
@@ -306,7 +306,7 @@ class RandomShuffleQueue(Queue):
 
 
 class PriorityQueue(Queue):
-    """Gives the element with the smallest first component, an int64; among equals the oldest."""
+    """A queue that delivers the element with the smallest first component, an int64; among equals the oldest."""
 
     def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         super().__init__(name, capacity, dtypes, shapes)

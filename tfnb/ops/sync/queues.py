@@ -1,8 +1,8 @@
 """Queue operations (white paper, section 4.6; OSDI'16, section 3.1).
 
-A queue lives in a container and outlives steps; what must wait (an enqueue into a full queue, a dequeue from an
-empty one) is an asynchronous kernel that holds no thread. All run on the host, for elements of any type.
-Invariant: nothing is lost or doubled, whatever is closed or cancelled meanwhile.
+A queue is stored in a container and persists between steps. An operation that must wait (an enqueue into a full queue,
+a dequeue from an empty one) is an asynchronous kernel that holds no thread. All run on the host, for elements of any
+type. Invariant: no element is lost or duplicated, even if queues are closed or operations cancelled meanwhile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["API", "OPS"]
 @record
 class QueueAttrs:
     """`component_types` and `shapes` (one per component, or none) of an element; `capacity` (-1: no limit);
-    `container`, `shared_name`: where it lives, and under which name."""
+    `container`, `shared_name`: where the queue is stored, and under which name."""
 
     component_types: tuple[DType, ...]
     shapes: tuple[Shape, ...] = ()
@@ -42,7 +42,7 @@ class QueueAttrs:
 
 @record
 class ShuffleAttrs:
-    """As QueueAttrs; `min_after_dequeue`: how many elements must stay for mixing; `seed`, `seed2`: of the choice."""
+    """As QueueAttrs; `min_after_dequeue`: the elements that remain for mixing; `seed`, `seed2`: those of the choice."""
 
     component_types: tuple[DType, ...]
     shapes: tuple[Shape, ...] = ()
@@ -56,7 +56,7 @@ class ShuffleAttrs:
 
 @record
 class TimeoutAttrs:
-    """`timeout_ms`: of GraphDefs; as in TensorFlow it must be -1, since steps have timeouts (RunOptions)."""
+    """`timeout_ms`: an attribute in GraphDefs; must be -1 as in TensorFlow, since steps have timeouts (RunOptions)."""
 
     timeout_ms: int = -1
 
@@ -67,7 +67,7 @@ class TimeoutAttrs:
 
 @record
 class CloseAttrs:
-    """`cancel_pending_enqueues`: what waits to enqueue fails instead of being let in."""
+    """`cancel_pending_enqueues`: waiting enqueues fail instead of being completed."""
 
     cancel_pending_enqueues: bool = False
 
@@ -106,7 +106,7 @@ def _shuffle(call: HostCall, name: str) -> Queue:
     return RandomShuffleQueue(name, _limit(call), a.component_types, a.shapes, a.min_after_dequeue, seed)
 
 
-def _queue_op(name: str, kind: type[Queue], make: Any, doc: str, attrs: type = QueueAttrs) -> OpDef:
+def _queue_op(name: str, kind: type[Queue], make: Callable[..., Any], doc: str, attrs: type = QueueAttrs) -> OpDef:
     return OpDef(
         name,
         "",
@@ -123,18 +123,18 @@ def _queue_op(name: str, kind: type[Queue], make: Any, doc: str, attrs: type = Q
 
 QUEUES = (
     _queue_op("FIFOQueueV2", FIFOQueue, _fifo, "A queue: first in, first out."),
-    _queue_op("PaddingFIFOQueueV2", PaddingFIFOQueue, _padding, "A FIFO queue that pads what it batches with zeros."),
+    _queue_op("PaddingFIFOQueueV2", PaddingFIFOQueue, _padding, "A FIFO queue that pads stacked elements with zeros."),
     _queue_op(
         "PriorityQueueV2",
         PriorityQueue,
         _priority,
-        "A queue that gives the element with the smallest int64 priority, its first component, first.",
+        "A queue that delivers the element with the smallest priority, its first component, an int64, first.",
     ),
     _queue_op(
         "RandomShuffleQueueV2",
         RandomShuffleQueue,
         _shuffle,
-        "A queue that gives a random one of its elements.",
+        "A queue that delivers its elements in random order.",
         ShuffleAttrs,
     ),
 )
@@ -145,12 +145,13 @@ FIFO_QUEUE, PADDING_FIFO_QUEUE, PRIORITY_QUEUE, RANDOM_SHUFFLE_QUEUE = QUEUES
 
 
 def queue_of(call: HostCall | AsyncCall, handle: np.ndarray) -> Queue:
+    """The queue in a handle. Raises `InvalidArgumentError` when it holds another resource."""
     op = call.host.op if isinstance(call, AsyncCall) else call.op
     return resource_of(handle, Queue, op)
 
 
 def _owned(x: np.ndarray) -> np.ndarray:
-    """The array, or a copy if its memory may change after the step (what a user fed)."""
+    """The array, or a copy if its memory may change after the step (an array that a user fed)."""
     return x if x.base is None and not x.flags.writeable else np.array(x)
 
 
@@ -219,7 +220,7 @@ def _batches(c: Infer) -> tuple[Shape, ...]:
     return _unknown(c)
 
 
-def _async(name: str, inputs: str, outputs: str, doc: str, start: Any, **rest: Any) -> OpDef:
+def _async(name: str, inputs: str, outputs: str, doc: str, start: Callable[..., Any], **rest: Any) -> OpDef:
     types = {"Tcomponents": ALL} if "Tcomponents" in inputs else {}
     types |= {"component_types": ALL} if outputs else {}
     return OpDef(
@@ -237,21 +238,21 @@ def _async(name: str, inputs: str, outputs: str, doc: str, start: Any, **rest: A
 
 
 _CLOSED = " Errors: CancelledError when the queue is closed or the step stopped"
-_MISFIT = ", InvalidArgumentError for components that do not fit the queue's types and shapes."
+_MISFIT = ", InvalidArgumentError for components that do not match the queue's types and shapes."
 _EMPTY = " Errors: OutOfRangeError when the queue is closed and holds too few, CancelledError when the step is stopped."
 
 ENQUEUE = _async(
     "QueueEnqueueV2",
     "handle: resource, components: [Tcomponents]",
     "",
-    "Puts one element, a tensor per component, into a queue; waits while the queue is full." + _CLOSED + _MISFIT,
+    "Enqueues one element, a tensor per component; waits while the queue is full." + _CLOSED + _MISFIT,
     _enqueue,
 )
 ENQUEUE_MANY = _async(
     "QueueEnqueueManyV2",
     "handle: resource, components: [Tcomponents]",
     "",
-    "Puts the rows of the components, one element per row, into a queue, waiting for room." + _CLOSED + _MISFIT,
+    "Enqueues the rows of the components, one element per row; waits while the queue is full." + _CLOSED + _MISFIT,
     _enqueue_many,
     infer=_check_many,
 )
@@ -259,7 +260,7 @@ DEQUEUE = _async(
     "QueueDequeueV2",
     "handle: resource",
     "components: [component_types]",
-    "Takes an element out of a queue; waits while there is none." + _EMPTY,
+    "Dequeues an element; waits while the queue is empty." + _EMPTY,
     _dequeue,
     infer=_unknown,
 )
@@ -267,9 +268,9 @@ DEQUEUE_MANY = _async(
     "QueueDequeueManyV2",
     "handle: resource, n: int32",
     "components: [component_types]",
-    "Takes `n` elements and stacks them along a new first dimension; waits for them."
+    "Dequeues `n` elements and stacks them along a new first dimension; waits for them."
     + _EMPTY
-    + " InvalidArgumentError when the queue knows no shapes of its components.",
+    + " InvalidArgumentError when the shapes of the queue's components are not specified.",
     _dequeue_many(False),
     infer=_batches,
 )
@@ -277,7 +278,7 @@ DEQUEUE_UP_TO = _async(
     "QueueDequeueUpToV2",
     "handle: resource, n: int32",
     "components: [component_types]",
-    "As QueueDequeueManyV2, but takes what is left, at least one element, from a closed queue." + _EMPTY,
+    "As QueueDequeueManyV2, but a closed queue delivers its remaining elements, at least one." + _EMPTY,
     _dequeue_many(True),
     infer=_batches,
 )
@@ -285,8 +286,8 @@ CLOSE = _async(
     "QueueCloseV2",
     "handle: resource",
     "",
-    "Closes a queue: no element comes in any more, dequeuing goes on until it is empty. Operations that wait to "
-    "enqueue are let in first, or cancelled. Errors: CancelledError when it is closed already.",
+    "Closes a queue, which then rejects new elements; its elements can still be dequeued. Waiting enqueues are "
+    "completed first, or cancelled. Errors: CancelledError when it is already closed.",
     _close,
     attrs=CloseAttrs,
 )
@@ -304,7 +305,7 @@ IS_CLOSED = OpDef(
     "QueueIsClosedV2",
     "handle: resource",
     "is_closed: bool",
-    "Is the queue closed? A bool scalar. Host only.",
+    "True if the queue is closed; a bool scalar. Host only.",
     infer=lambda c: scalar,
     host=lambda call, handle: np.bool_(queue_of(call, handle).closed),
     grad=NOT_DIFFERENTIABLE,

@@ -1,8 +1,8 @@
-"""Attempts that wait for a resource to change, and are tried again whenever it does (white paper, section 4.6).
+"""Operations that wait for a resource to change, and are retried whenever it does (white paper, section 4.6).
 
-The core of queues, accumulators and locks: an attempt is tried at once; if it cannot go on it stays in line, first
-come first served, and the operation that changes the resource carries it through. No thread waits. Invariant: an
-attempt is answered once, never under the lock; one that fails or is cancelled gives back what it had taken.
+This is the core of queues, accumulators and locks. An attempt is tried at once; if it cannot proceed it is queued in
+order of arrival, and the operation that changes the resource retries it. No thread waits. Invariant: an attempt is
+answered once and never under the lock; one that fails or is cancelled returns what it had taken.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["Attempt", "Lines"]
 class Attempt:
     """One operation on a resource.
 
-    `step()` tries it under the resource's lock: True when it is done (with `result` or `error` set), False to wait; it
-    sets `moved` when it changed the resource all the same.
-    `undo()` gives back what was taken so far. A `result` that is a function is called without the lock.
+    `step()` tries the operation under the resource's lock. It returns True when the attempt is finished (with `result`
+    or `error` set), and False to wait; it sets `moved` if it changed the resource without finishing. `undo()` returns
+    what was taken so far. A `result` that is a function is called outside the lock.
     """
 
     __slots__ = ("call", "error", "moved", "result", "step", "undo", "withdraw")
@@ -58,7 +58,7 @@ class Attempt:
 
 
 class Lines:
-    """Lines of attempts at one resource, under one lock; the head of each line is tried when something changed."""
+    """The waiting lists of one resource under one lock; after a change, the head of each list is retried."""
 
     def __init__(self, *names: str) -> None:
         self.lock = threading.Lock()
@@ -66,11 +66,11 @@ class Lines:
         self._poked = False
 
     def waiting(self, line: str) -> int:
-        """How many stand in a line. Under the lock."""
+        """The number of attempts in a list. To be called under the lock."""
         return len(self._lines[line])
 
     def submit(self, line: str, attempt: Attempt) -> bool:
-        """Tries `attempt` behind all others of its line; True if it was answered at once."""
+        """Queues `attempt` at the end of its list and retries; True if it was answered at once."""
         with self.lock:
             self._lines[line].append(attempt)
             done = self._flush()
@@ -81,22 +81,22 @@ class Lines:
         return not left
 
     def poke(self) -> None:
-        """The resource has changed: whoever can go on goes on."""
+        """Retries the waiting attempts after a change of the resource."""
         with self.lock:
             done = self._flush()
         self._settle(done)
 
     def poke_from_anywhere(self) -> None:
-        """As `poke`, also where this thread may be inside of `submit` and the like, as in `__del__`."""
+        """As `poke`, also when this thread may be inside a method of this object, as in `__del__`."""
         self._poked = True
         self._settle([])
 
     def _settle(self, done: list[Attempt]) -> None:
-        """Answers, without the lock; then sees to it that no poke of meanwhile is forgotten."""
+        """Answers attempts outside the lock; then handles any pokes that arrived meanwhile."""
         while True:
             for a in done:
                 a.answer()
-            # Who finds the lock taken leaves: its holder comes by here afterwards.
+            # A thread that finds the lock taken leaves: the holder of the lock runs this loop afterwards.
             if not self._poked or not self.lock.acquire(blocking=False):
                 return
             try:
@@ -106,7 +106,7 @@ class Lines:
                 self.lock.release()
 
     def cancel_line(self, line: str, text: str) -> None:
-        """All that stand in a line fail, save what they have done already."""
+        """Fails all attempts in a list; the parts that they have already done remain."""
         with self.lock:
             gone = list(self._lines[line])
             self._lines[line].clear()
@@ -138,7 +138,7 @@ class Lines:
         self._settle(done)
 
     def _flush(self) -> list[Attempt]:
-        """Tries the heads until none can go on; the attempts that are done, to be answered without the lock."""
+        """Retries the heads until none can proceed; returns the finished attempts, to be answered outside the lock."""
         done: list[Attempt] = []
         moved = True
         while moved:

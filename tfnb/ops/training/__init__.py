@@ -1,4 +1,4 @@
-"""The updates that optimizers make to variables, dense and sparse."""
+"""The update ops of optimizers, dense and sparse."""
 
 FAMILIES = (
     "sparse_updates",

@@ -1,8 +1,7 @@
-"""Sparse optimizer updates: only the rows of a variable that a step has read (OSDI'16, section 4.2).
+"""Sparse optimizer updates, which change only the rows of a variable that a step has read (OSDI'16, section 4.2).
 
-The rule of each op is the dense one of `updates.py`, applied to the rows that `indices` name, in their order.
-Invariant:
-rows that no index names keep their values, also in the slots.
+The rule of each op is the dense rule of `updates.py`, applied to the rows at `indices`, in their order. Invariant:
+all other rows of the variable and of its slots keep their values.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tfnb.errors import ShapeError
 from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.scalar import arg
-from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.shapes import merged
 from tfnb.ops.state.scatter import check_indices, rows_shape
 from tfnb.ops.state.scatter_recipes import sparse_apply_calls
@@ -40,7 +39,7 @@ __all__ = [
 
 
 def _rule_on_rows(rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """The rule's new values for some rows of the references, in the references' dtype."""
+    """The new values of some rows of the references by the rule, in the references' dtype."""
     dtype = as_dtype(arrays[0].dtype)
     wide = dtype if dtype.size > 2 else float32
     found = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
@@ -49,7 +48,7 @@ def _rule_on_rows(rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]
 
 
 def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Callable[..., Any]:
-    """The host kernel: all rows at once, or one after the other when an index comes twice."""
+    """The host kernel; it updates all rows at once, or one after the other when an index occurs twice."""
 
     def kernel(call: HostCall, *inputs: np.ndarray) -> Any:
         at = inputs[indices]
@@ -76,7 +75,7 @@ def _sparse(
     dense: str,
     attrs: type = LockAttrs,
 ) -> OpDef:
-    """The op `name(var, slots..., rest...)`; `rest` holds "grad", "indices" and scalar hyperparameters in any order."""
+    """The op `name(var, slots..., rest...)`; `rest` lists "grad", "indices" and scalar hyperparameters in any order."""
     refs = ["var", *slots.split()]
     names = [*refs, *rest.split()]
     grad, indices = names.index("grad"), names.index("indices")
@@ -94,10 +93,10 @@ def _sparse(
         name,
         ", ".join(f"{n}: {k}" for n, k in zip(names, kinds, strict=True)),
         "out: Ref(T)",
-        f"{dense} for the rows of {', '.join(refs)} that `indices` names; other rows stay as they are.\n\n"
-        f"{', '.join(refs)}: shape (rows, ...). indices: a vector of row numbers, shape (n,); a row named twice is "
-        "updated twice. grad: shape (n, ...). The other inputs are scalars. Gives `var`'s reference.\n"
-        "Errors: an index outside [0, rows); a device skips one that it computed itself.",
+        f"{dense} for the rows of {', '.join(refs)} at `indices`; other rows do not change.\n\n"
+        f"{', '.join(refs)}: shape (rows, ...). indices: a vector of row numbers, shape (n,); a row that occurs twice "
+        "is updated twice. grad: shape (n, ...). The other inputs are scalars. Returns the reference to `var`.\n"
+        "Errors: an index is outside [0, rows); a device skips an index that it computed itself.",
         types={"T": FLOATS, "Tindices": INDEX},
         attrs=attrs,
         infer=infer,

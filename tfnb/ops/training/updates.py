@@ -1,8 +1,8 @@
 """Optimizer updates: one in-place op per variable (OSDI'16, section 4.1; white paper, Table 1 "training").
 
 Each rule is one elementwise expression of the variable, its slots and the gradient; hyperparameters are scalar inputs.
-The sparse forms of these rules are in `sparse_updates.py`. Invariant: rules and defaults are TensorFlow's, so
-an optimizer written for it takes the same steps.
+The sparse forms of these rules are in `sparse_updates.py`. Invariant: rules and defaults are those of TensorFlow, so
+an optimizer written for TensorFlow takes the same steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from tfnb.ir.opdef import GRADIENT_MISSING, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
-from tfnb.ir.tensor import TensorLike
 from tfnb.ops.state.variables import LockAttrs
 from tfnb.types import FLOATS, Shape, scalar
 
@@ -50,7 +49,7 @@ Rule = Callable[..., Any]
 
 @record
 class NesterovAttrs:
-    """`use_nesterov`: look ahead along the new momentum."""
+    """`use_nesterov`: use Nesterov's form of momentum."""
 
     use_locking: bool = False
     use_nesterov: bool = False
@@ -58,7 +57,7 @@ class NesterovAttrs:
 
 @record
 class SlotAttrs:
-    """`update_slots`: the accumulator is updated too, not only read."""
+    """`update_slots`: update the accumulator instead of only reading it."""
 
     use_locking: bool = False
     update_slots: bool = True
@@ -71,25 +70,28 @@ def check_scalars(c: Infer, inputs: tuple[int, ...]) -> None:
             raise ShapeError(f"{c.op_name}: input {i} must be a scalar, got shape {c.shapes[i]}")
 
 
-def gradient_descent(a: TensorLike, var: Expr, alpha: Expr, delta: Expr) -> Expr:
+def gradient_descent(a: LockAttrs, var: Expr, alpha: Expr, delta: Expr) -> Expr:
+    """The rule of ApplyGradientDescent; returns the new value of var."""
     return var - alpha * delta
 
 
-def momentum(a: Any, var: Expr, accum: Expr, lr: Expr, grad: Expr, rate: Expr) -> tuple[Expr, ...]:
+def momentum(a: NesterovAttrs, var: Expr, accum: Expr, lr: Expr, grad: Expr, rate: Expr) -> tuple[Expr, ...]:
+    """The rule of ApplyMomentum; returns the new values of var and accum."""
     accum = accum * rate + grad
     if a.use_nesterov:
         return var - (grad * lr + accum * rate * lr), accum
     return var - accum * lr, accum
 
 
-def adagrad(a: Any, var: Expr, accum: Expr, lr: Expr, grad: Expr) -> tuple[Expr, ...]:
+def adagrad(a: SlotAttrs, var: Expr, accum: Expr, lr: Expr, grad: Expr) -> tuple[Expr, ...]:
+    """The rule of ApplyAdagrad; returns the new values of var and accum."""
     if a.update_slots:
         accum = accum + grad * grad
     return var - grad * lr * s.rsqrt(accum), accum
 
 
 def adadelta(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     accum: Expr,
     accum_update: Expr,
@@ -98,13 +100,14 @@ def adadelta(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyAdadelta; returns the new values of var, accum and accum_update."""
     accum = accum * rho + grad * grad * (1 - rho)
     update = s.sqrt(accum_update + epsilon) * s.rsqrt(accum + epsilon) * grad
     return var - update * lr, accum, accum_update * rho + update * update * (1 - rho)
 
 
 def rms_prop(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     ms: Expr,
     mom: Expr,
@@ -114,13 +117,14 @@ def rms_prop(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyRMSProp; returns the new values of var, ms and mom."""
     ms = ms + (grad * grad - ms) * (1 - rho)
     mom = mom * rate + grad * lr * s.rsqrt(ms + epsilon)
     return var - mom, ms, mom
 
 
 def centered_rms_prop(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     mg: Expr,
     ms: Expr,
@@ -131,6 +135,7 @@ def centered_rms_prop(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyCenteredRMSProp; returns the new values of var, mg, ms and mom."""
     ms = ms + (grad * grad - ms) * (1 - rho)
     mg = mg + (grad - mg) * (1 - rho)
     mom = mom * rate + grad * lr * s.rsqrt(ms - mg * mg + epsilon)
@@ -138,7 +143,7 @@ def centered_rms_prop(
 
 
 def adam(
-    a: Any,
+    a: NesterovAttrs,
     var: Expr,
     m: Expr,
     v: Expr,
@@ -150,6 +155,7 @@ def adam(
     epsilon: Expr,
     grad: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyAdam; returns the new values of var, m and v."""
     alpha = lr * s.sqrt(1 - beta2_power) / (1 - beta1_power)
     m = m + (grad - m) * (1 - beta1)
     v = v + (grad * grad - v) * (1 - beta2)
@@ -158,7 +164,7 @@ def adam(
 
 
 def ftrl(
-    a: TensorLike,
+    a: LockAttrs,
     var: Expr,
     accum: Expr,
     linear: Expr,
@@ -168,6 +174,7 @@ def ftrl(
     l2: Expr,
     lr_power: Expr,
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyFtrl; returns the new values of var, accum and linear."""
     new_accum = accum + grad * grad
     new, old = _power(new_accum, lr_power), _power(accum, lr_power)
     linear = linear + grad - (new - old) / lr * var
@@ -176,22 +183,24 @@ def ftrl(
 
 
 def _power(x: Expr, lr_power: Expr) -> Expr:
-    """x ^ -lr_power; a square root for the usual -0.5."""
+    """x ^ -lr_power; for the usual exponent -0.5 by a square root."""
     return s.where(s.eq(lr_power, -0.5), s.sqrt(x), s.pow_(x, -lr_power))
 
 
 def _shrink(x: Expr, rate: Expr, l1: Expr, l2: Expr) -> Expr:
-    """The point of least l1 |v| + l2/2 v^2 + |v - x|^2 / (2 rate)."""
+    """The v that minimises l1 |v| + l2/2 v^2 + |v - x|^2 / (2 rate)."""
     return s.sign(x) * s.maximum(s.abs_(x) - rate * l1, 0) / (rate * l2 + 1)
 
 
-def proximal_gradient_descent(a: TensorLike, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr) -> Expr:
+def proximal_gradient_descent(a: LockAttrs, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr) -> Expr:
+    """The rule of ApplyProximalGradientDescent; returns the new value of var."""
     return _shrink(var - alpha * delta, alpha, l1, l2)
 
 
 def proximal_adagrad(
-    a: TensorLike, var: Expr, accum: Expr, lr: Expr, l1: Expr, l2: Expr, grad: Expr
+    a: LockAttrs, var: Expr, accum: Expr, lr: Expr, l1: Expr, l2: Expr, grad: Expr
 ) -> tuple[Expr, ...]:
+    """The rule of ApplyProximalAdagrad; returns the new values of var and accum."""
     accum = accum + grad * grad
     rate = lr * s.rsqrt(accum)
     return _shrink(var - grad * rate, rate, l1, l2), accum
@@ -206,7 +215,7 @@ def _apply(
     attrs: type = LockAttrs,
     grad: str = "grad",
 ) -> OpDef:
-    """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` names the gradient too."""
+    """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` also contains the gradient's name."""
     refs = ("var", *slots.split())
     rest = hyper.split()
     inputs = ", ".join([f"{n}: Ref(T)" for n in refs] + [f"{n}: T" for n in rest])
@@ -222,7 +231,7 @@ def _apply(
         inputs,
         "out: Ref(T)",
         doc
-        + f"\n\nvar, {', '.join([*refs[1:], grad])}: one shape; the other inputs are scalars. Gives `var`'s reference.",
+        + f"\n\nvar, {', '.join([*refs[1:], grad])}: the same shape; other inputs are scalars. Returns the reference.",
         types={"T": FLOATS},
         attrs=attrs,
         infer=infer,
@@ -254,7 +263,7 @@ APPLY_ADAGRAD = _apply(
     "accum",
     "lr grad",
     adagrad,
-    "accum += grad^2; var -= lr * grad / sqrt(accum).\n\n`update_slots` false leaves accum as it is.",
+    "accum += grad^2; var -= lr * grad / sqrt(accum).\n\nWith `update_slots` false, accum is not updated.",
     SlotAttrs,
 )
 APPLY_ADADELTA = _apply(
@@ -277,7 +286,7 @@ APPLY_CENTERED_RMS_PROP = _apply(
     "mg ms mom",
     "lr rho momentum epsilon grad",
     centered_rms_prop,
-    "As ApplyRMSProp, with the variance ms - mg^2 in place of ms; mg = rho * mg + (1 - rho) * grad.",
+    "As ApplyRMSProp, with the variance ms - mg^2 in place of ms, where mg = rho * mg + (1 - rho) * grad.",
 )
 APPLY_ADAM = _apply(
     "ApplyAdam",
@@ -286,7 +295,7 @@ APPLY_ADAM = _apply(
     adam,
     "m = beta1 * m + (1 - beta1) * grad; v = beta2 * v + (1 - beta2) * grad^2;\n"
     "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).\n\n"
-    "With `use_nesterov`, beta1 * m + (1 - beta1) * grad stands for m in the step.",
+    "With `use_nesterov`, beta1 * m + (1 - beta1) * grad replaces m in the step.",
     NesterovAttrs,
 )
 APPLY_FTRL = _apply(

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.ir.scalar import COMPARE, Expr, arg, walk
-from tfnb.ir.scalar_host import elementary, scalar_exprs
+from tfnb.errors import UnimplementedError
+from tfnb.ir.scalar import PRIMITIVES, Expr, Primitive, arg, walk
+from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.graph import Node
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value, await_inputs, nbytes_of, to_host
@@ -23,16 +24,18 @@ __all__ = ["PyCode", "ScalarKernel", "number_of"]
 Number = bool | int | np.generic
 """What Python code computes with: Python's own numbers, or floats of NumPy's, which keep their width."""
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_LOGIC = {"and": "and", "or": "or", "xor": "!="}
-
 
 def number_of(value: Value) -> Number:
     """The number a scalar holds: a Python int or bool, or a NumPy float."""
     array = to_host(value)
     number: Any = array[()] if array.dtype.kind in "fV" else array.item()
     return number
+
+
+def _is_exact(e: Expr) -> bool:
+    """Whether Python computes the operation by itself, without NumPy."""
+    primitive = PRIMITIVES.get(e.op)
+    return bool(primitive.python) if primitive is not None else e.op in ("arg", "const", "cast", "where")
 
 
 class PyCode:
@@ -73,22 +76,19 @@ class PyCode:
             return self.cast(xs[0], e.args[0].dtype, e.dtype)
         if e.op == "where":
             return self.assign(f"({xs[1]} if {xs[0]} else {xs[2]})")
-        if e.op in _COMPARISONS:
-            text = f"{xs[0]} {_COMPARISONS[e.op]} {xs[1]}"
-            return self.assign(f"bool({text})" if e.args[0].dtype.is_floating else f"({text})")
-        if e.dtype.is_bool and e.op in _LOGIC:
-            return self.assign(f"({xs[0]} {_LOGIC[e.op]} {xs[1]})")
-        if e.dtype.is_bool and e.op == "not":
-            return self.assign(f"(not {xs[0]})")
-        if e.op in _SIGNS:
-            return self._wrapped(f"({xs[0]} {_SIGNS[e.op]} {xs[1]})", e.dtype)
-        if e.op == "neg":
-            return self._wrapped(f"(-{xs[0]})", e.dtype)
-        return self._generic(e, xs)
+        primitive = PRIMITIVES.get(e.op)
+        if primitive is None:
+            raise UnimplementedError(f"no Python form of the scalar operation {e.op}")
+        if not primitive.python:
+            return self._generic(primitive, e, xs)
+        text = f"({primitive.python.format(*xs)})"
+        if not e.dtype.is_bool:
+            return self._wrapped(text, e.dtype)
+        return self.assign(f"bool{text}" if e.args[0].dtype.is_floating else text)
 
-    def _generic(self, e: Expr, xs: list[str]) -> str:
+    def _generic(self, primitive: Primitive, e: Expr, xs: list[str]) -> str:
         """By the function that NumPy evaluation uses."""
-        f = self.constant(elementary(e.op))
+        f = self.constant(primitive.host)
         made = [
             x if a.dtype.is_floating else f"np.asarray({x}, {self.constant(a.dtype.np)})"
             for x, a in zip(xs, e.args, strict=True)
@@ -145,10 +145,8 @@ class ScalarKernel:
         given = [a for i, a in enumerate(args) if i not in constants]
         self._run = code.function(given, names)
         self._out = [s.dtype.np for s in node.specs]
-        exact = {"add", "sub", "mul", "neg", "and", "or", "not", "arg", "const", "cast", "where"} | COMPARE
-        self.quiet = all(  # nothing to warn of can come up
-            e.op in exact and not e.dtype.is_floating for root in self.exprs for e in walk(root)
-        )
+        # Python's own integers and bools raise no warnings of NumPy.
+        self.quiet = all(_is_exact(e) and not e.dtype.is_floating for root in self.exprs for e in walk(root))
 
     def _expressions(self) -> tuple[Expr, ...]:
         if self.node.opdef.scalar is None:  # Identity

@@ -1,8 +1,8 @@
 """`DaskCluster`: the workers of a Dask cluster as the tasks of jobs (white paper, section 3.1).
 
-Each Dask worker that gets a role hosts one task, whatever has started the worker. When it dies, the role goes to a
-worker without one, as soon as there is one. Invariant: at most one living worker has a role, and closing the cluster
-removes every task from its worker.
+Each Dask worker that gets a role hosts one task, whatever has started the worker. When the worker dies, its role is
+given to a worker without a role, as soon as there is one. Invariant: at most one living worker has a role, and closing
+the cluster removes every task from its worker.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""tf.estimator, and models to fit and evaluate."""
+"""tf.estimator, and `tf.Model`, a model with fit, evaluate and predict."""

@@ -1,6 +1,6 @@
 """The public names of `tf.estimator`.
 
-Invariant: loaded on first use, since it needs sessions.
+Invariant: the module is imported on first use, since it imports sessions.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ __all__ = [
     "export",
     "inputs",
 ]
-estimator = sys.modules[__name__]  # what tf.estimator is
+estimator = sys.modules[__name__]  # the module is the value of `tf.estimator`

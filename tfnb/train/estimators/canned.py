@@ -1,20 +1,21 @@
-"""Ready estimators: linear models and networks of dense layers, for classes and for numbers (`tf.estimator`).
+"""Ready-made estimators: linear models and networks of dense layers, for classification and regression.
 
-Invariant: each is an `Estimator` over one model function; they differ in hidden layers and head only.
+Invariant: each one is an `Estimator` with the same model function; they differ only in hidden layers and head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.client.layers.dense_layers import dense
-from tfnb.client.layers.feature_column import NumericColumn, input_layer, numeric_column
+from tfnb.client.layers.feature_column import BucketizedColumn, NumericColumn, input_layer, numeric_column
 from tfnb.client.layers.norm_layers import dropout as dropped
 from tfnb.client.losses_metrics import losses, metrics
 from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.gather import gather
@@ -28,7 +29,8 @@ from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.losses import softmax
 from tfnb.ops.strings.convert import AS_STRING
 from tfnb.train.estimators.estimator import Estimator
-from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys
+from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig
+from tfnb.train.optimizers.base import Optimizer
 from tfnb.train.optimizers.global_step import get_global_step
 from tfnb.train.optimizers.optimize_loss import OPTIMIZERS
 from tfnb.train.saving.signatures import ClassificationOutput, PredictOutput, RegressionOutput
@@ -36,24 +38,26 @@ from tfnb.types import float32, int64
 
 __all__ = ["DNNClassifier", "DNNRegressor", "LinearClassifier", "LinearRegressor"]
 
+Column: TypeAlias = NumericColumn | BucketizedColumn
+
 
 class _Canned(Estimator):
-    """A network over feature columns; `n_classes` None estimates `label_dimension` numbers."""
+    """A network over feature columns; if `n_classes` is None it estimates `label_dimension` numbers."""
 
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         n_classes: int | None,
         label_dimension: int,
-        optimizer: Any,
-        activation_fn: Any,
+        optimizer: str | Optimizer,
+        activation_fn: Callable[[Tensor], Tensor] | None,
         dropout: float | None,
         model_dir: str | None,
-        config: Any,
+        config: RunConfig | None,
         weight_column: str | NumericColumn | None = None,
         label_vocabulary: Sequence[str] | None = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Sequence[int]] | None = None,
     ) -> None:
         if n_classes is not None and n_classes < 2:
             raise InvalidArgumentError(f"{type(self).__name__}: needed at least 2 classes, got {n_classes}")
@@ -69,7 +73,7 @@ class _Canned(Estimator):
         self._vocabulary, self._partitioner = label_vocabulary, partitioner
         super().__init__(self._model, model_dir, config)
 
-    def _model(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def _model(self, features: Mapping[str, Tensor], labels: Tensor, mode: str) -> EstimatorSpec:
         size = self._dimension if self._classes is None else self._classes
         with variable_scope("dnn" if self._hidden else "linear", partitioner=self._partitioner):
             h = input_layer(features, self._columns)
@@ -84,7 +88,7 @@ class _Canned(Estimator):
         made = self._numbers if self._classes is None else self._kinds
         return made(y, labels, mode, weights)
 
-    def _kinds(self, logits: Any, labels: Any, mode: str, weights: Any) -> EstimatorSpec:
+    def _kinds(self, logits: Tensor, labels: Tensor, mode: str, weights: Tensor | None) -> EstimatorSpec:
         ids, probabilities = argmax(logits, 1), softmax(logits)
         words = AS_STRING(ids) if self._vocabulary is None else gather(constant(list(self._vocabulary)), ids)
         predictions = {
@@ -107,7 +111,7 @@ class _Canned(Estimator):
         return self._trained(mode, predictions, loss, metric)
 
     def _label_ids(self, labels: Tensor) -> Any:
-        """The numbers of the labels' classes. A label that `label_vocabulary` does not hold fails the step."""
+        """The class numbers of the labels. The step fails for a label that is not in `label_vocabulary`."""
         if self._vocabulary is None:
             return RESHAPE(cast(labels, int64), [-1])
         equal = EQUAL(RESHAPE(labels, [-1, 1]), constant([list(self._vocabulary)]))
@@ -115,7 +119,7 @@ class _Canned(Estimator):
         with control_dependencies([known]):
             return argmax(cast(equal, float32), 1)
 
-    def _numbers(self, y: Any, labels: Any, mode: str, weights: Any) -> EstimatorSpec:
+    def _numbers(self, y: Tensor, labels: Tensor, mode: str, weights: Tensor | None) -> EstimatorSpec:
         if mode == ModeKeys.PREDICT:
             outputs = {"serving_default": RegressionOutput(y), "predict": PredictOutput({"predictions": y})}
             return EstimatorSpec(mode, {"predictions": y}, export_outputs=outputs)
@@ -124,7 +128,13 @@ class _Canned(Estimator):
         metric = metrics.mean_squared_error(wanted, y, weights)
         return self._trained(mode, {"predictions": y}, loss, {"average_loss": metric})
 
-    def _trained(self, mode: str, predictions: Any, loss: Any, found: Any) -> EstimatorSpec:
+    def _trained(
+        self,
+        mode: str,
+        predictions: Mapping[str, Tensor],
+        loss: Tensor,
+        found: Mapping[str, tuple[Tensor, Operation | Tensor]],
+    ) -> EstimatorSpec:
         optimizer = self._optimizer
         if isinstance(optimizer, str):
             if optimizer not in OPTIMIZERS:
@@ -137,21 +147,27 @@ class _Canned(Estimator):
 
 
 class DNNClassifier(_Canned):
-    """Dense layers of `hidden_units` and a softmax over `n_classes`; labels are class numbers."""
+    """Dense layers of `hidden_units` and a softmax over `n_classes` classes.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. label_vocabulary: the labels in the order of their class numbers, by default labels are class numbers.
+    activation_fn, dropout: of hidden layers. Raises `InvalidArgumentError` for fewer than 2 classes, a vocabulary of
+    another size or an unknown optimizer.
+    """
 
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
-        label_vocabulary: Any = None,
-        optimizer: Any = "Adagrad",
-        activation_fn: Any = RELU,
+        weight_column: str | NumericColumn | None = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: str | Optimizer = "Adagrad",
+        activation_fn: Callable[[Tensor], Tensor] | None = RELU,
         dropout: float | None = None,
-        input_layer_partitioner: Any = None,
-        config: Any = None,
+        input_layer_partitioner: Callable[..., Sequence[int]] | None = None,
+        config: RunConfig | None = None,
     ) -> None:
         super().__init__(
             hidden_units,
@@ -170,20 +186,24 @@ class DNNClassifier(_Canned):
 
 
 class DNNRegressor(_Canned):
-    """Dense layers of `hidden_units` and `label_dimension` numbers, by their squared error."""
+    """Dense layers of `hidden_units` that estimate `label_dimension` numbers; the loss is the squared error.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. activation_fn, dropout: of hidden layers. Raises `InvalidArgumentError` for an unknown optimizer.
+    """
 
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Adagrad",
-        activation_fn: Any = RELU,
+        weight_column: str | NumericColumn | None = None,
+        optimizer: str | Optimizer = "Adagrad",
+        activation_fn: Callable[[Tensor], Tensor] | None = RELU,
         dropout: float | None = None,
-        input_layer_partitioner: Any = None,
-        config: Any = None,
+        input_layer_partitioner: Callable[..., Sequence[int]] | None = None,
+        config: RunConfig | None = None,
     ) -> None:
         super().__init__(
             hidden_units,
@@ -202,18 +222,23 @@ class DNNRegressor(_Canned):
 
 
 class LinearClassifier(_Canned):
-    """A softmax over `n_classes` of a linear function of the columns."""
+    """A softmax over `n_classes` linear functions of the feature columns.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. label_vocabulary: the labels in the order of their class numbers, by default labels are class numbers.
+    Raises `InvalidArgumentError` for fewer than 2 classes, a vocabulary of another size or an unknown optimizer.
+    """
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
-        label_vocabulary: Any = None,
-        optimizer: Any = "Ftrl",
-        config: Any = None,
-        partitioner: Any = None,
+        weight_column: str | NumericColumn | None = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: str | Optimizer = "Ftrl",
+        config: RunConfig | None = None,
+        partitioner: Callable[..., Sequence[int]] | None = None,
     ) -> None:
         super().__init__(
             (),
@@ -232,17 +257,21 @@ class LinearClassifier(_Canned):
 
 
 class LinearRegressor(_Canned):
-    """`label_dimension` linear functions of the columns, by their squared error."""
+    """`label_dimension` linear functions of the feature columns; the loss is the squared error.
+
+    feature_columns: the inputs. weight_column: the name or the column of example weights. optimizer: a name or an
+    optimizer. Raises `InvalidArgumentError` for an unknown optimizer.
+    """
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Sequence[Column] | Column,
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Ftrl",
-        config: Any = None,
-        partitioner: Any = None,
+        weight_column: str | NumericColumn | None = None,
+        optimizer: str | Optimizer = "Ftrl",
+        config: RunConfig | None = None,
+        partitioner: Callable[..., Sequence[int]] | None = None,
     ) -> None:
         super().__init__(
             (),

@@ -1,7 +1,7 @@
-"""`tf.estimator.Estimator`: a model function, trained, evaluated, asked and exported by calls that each build a graph.
+"""`tf.estimator.Estimator`: trains, evaluates, applies and exports a model function; each call builds a graph.
 
-`model_fn(features, labels, mode, params, config)` gives an `EstimatorSpec`; what was learnt passes from one call to the
-next through checkpoints in `model_dir`. Invariant: no graph or session outlives a call.
+`model_fn(features, labels, mode, params, config)` returns an `EstimatorSpec`. The trained variables pass from one call
+to the next through checkpoints in `model_dir`. Invariant: no graph or session outlives a call.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.session.api import ConfigProto, Session
@@ -43,10 +44,11 @@ from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, CheckpointSaverLi
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.optimizers.global_step import get_or_create_global_step
 from tfnb.train.saving.checkpoint_reader import list_variables, load_variable
-from tfnb.train.saving.checkpoint_state import latest_checkpoint
+from tfnb.train.saving.checkpoint_state import FilePath, latest_checkpoint
 from tfnb.train.saving.saved_model import SavedModelBuilder
 from tfnb.train.saving.saver import Saver
 from tfnb.train.saving.signatures import TAG_CONSTANTS
+from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.monitored_session import MonitoredSession, MonitoredTrainingSession
 from tfnb.train.sessions.scaffold import ChiefSessionCreator, Scaffold
 
@@ -61,21 +63,22 @@ _NEEDED = {
 
 
 class _StartData(SessionRunHook):
-    """Starts the iterator of an input function's dataset in each new session."""
+    """Initializes the iterator of the data set of an input function in each new session."""
 
-    def __init__(self, initializer: Any) -> None:
+    def __init__(self, initializer: Operation) -> None:
         self._initializer = initializer
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
+        """Runs the initializer in `session`; `coord` is not used."""
         session.run(self._initializer)
 
 
 class Estimator:
-    """Trains, evaluates, asks and exports what `model_fn` builds.
+    """Trains, evaluates, applies and exports the model that `model_fn` builds.
 
-    `input_fn()` gives (features, labels), features alone, or a dataset of either; it ends the data by
-    `OutOfRangeError`, and may take `mode`, `params` and `config`. Without `model_dir` the checkpoints go to a temporary
-    folder.
+    An `input_fn()` returns (features, labels), features alone, or a data set of either. It ends the data by
+    `OutOfRangeError`, and may take the arguments `mode`, `params` and `config`. Without `model_dir` checkpoints go to a
+    temporary folder. Raises `InvalidArgumentError` for a config of another class, or when it has another `model_dir`.
     """
 
     def __init__(
@@ -83,7 +86,7 @@ class Estimator:
         model_fn: Callable[..., EstimatorSpec],
         model_dir: str | None = None,
         config: RunConfig | None = None,
-        params: Any = None,
+        params: object = None,
     ) -> None:
         self._model_fn = model_fn
         self.config = config or RunConfig()
@@ -98,23 +101,23 @@ class Estimator:
         self.config = self.config.replace(model_dir=self.model_dir)
         self.params = params
 
-    # ---- what was learnt -------------------------------------------------------------------------
+    # ---- trained variables -------------------------------------------------------------------------
 
     def latest_checkpoint(self) -> str | None:
-        """The path of the newest checkpoint, or None."""
+        """The prefix of the latest checkpoint, or None."""
         return latest_checkpoint(self.model_dir)
 
     def get_variable_names(self) -> list[str]:
-        """The names of all variables of the newest checkpoint. Raises `NotFoundError` when there is none."""
+        """The names of the variables in the latest checkpoint. Raises `NotFoundError` when there is none."""
         return [name for name, _ in list_variables(self._checkpoint(None))]
 
     def get_variable_value(self, name: str) -> np.ndarray:
-        """The value of a variable in the newest checkpoint. Raises `NotFoundError` when it is not there."""
+        """The value of the variable `name` in the latest checkpoint. Raises `NotFoundError` when it is missing."""
         found: np.ndarray = load_variable(self._checkpoint(None), name)
         return found
 
     def eval_dir(self, name: str | None = None) -> str:
-        """The folder of the event files that `evaluate` writes."""
+        """The folder of the event files that `evaluate` writes for the evaluation `name`."""
         return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
 
     def _checkpoint(self, given: str | None) -> str:
@@ -133,10 +136,11 @@ class Estimator:
         max_steps: int | None = None,
         saving_listeners: Iterable[CheckpointSaverListener] | None = None,
     ) -> Estimator:
-        """Trains for `steps`, up to the global step `max_steps`, or to the end of the data.
+        """Trains for `steps` steps, up to the global step `max_steps`, or to the end of the data.
 
-        Goes on from the newest checkpoint of `model_dir`. `hooks` run around every step, `saving_listeners` around
-        every checkpoint. Raises `InvalidArgumentError` when both `steps` and `max_steps` are given.
+        It continues from the latest checkpoint of `model_dir`. input_fn: returns the data (see `Estimator`). hooks: run
+        around every step. saving_listeners: run around every save. Returns the estimator. Raises `InvalidArgumentError`
+        when both `steps` and `max_steps` are given, or one is not positive.
         """
         if steps is not None and max_steps is not None:
             raise InvalidArgumentError(f"train: steps={steps} and max_steps={max_steps}; needed at most one of them")
@@ -183,7 +187,7 @@ class Estimator:
         asked: list[SessionRunHook],
         listeners: list[CheckpointSaverListener],
     ) -> list[SessionRunHook]:
-        """The model's own hooks for the chief, and a hook that saves unless somebody has given one."""
+        """The hooks of the model for the chief, and a hook that saves unless another one does."""
         config, chief = self.config, list(spec.training_chief_hooks or ())
         savers = [h for h in [*asked, *(spec.training_hooks or ()), *chief] if isinstance(h, CheckpointSaverHook)]
         if not savers and (config.save_checkpoints_steps or config.save_checkpoints_secs):
@@ -204,7 +208,7 @@ class Estimator:
 
     @staticmethod
     def _summarise_loss(loss: Tensor) -> None:
-        """The loss becomes a summary, unless the model function has made one of that name."""
+        """Adds a summary of the loss, unless the model function has added one with that name."""
         made = loss.graph.get_collection(GraphKeys.SUMMARIES)
         if not any(getattr(s, "op", s).name == "loss" for s in made):
             scalar("loss", loss)
@@ -219,9 +223,11 @@ class Estimator:
         checkpoint_path: str | None = None,
         name: str | None = None,
     ) -> dict[str, Any]:
-        """The metrics over `steps` batches or all data, the mean "loss" and the "global_step".
+        """A dict of the metrics over `steps` batches, or over all data, with the mean "loss" and the "global_step".
 
-        They are written as summaries to `eval_dir(name)`, so evaluations of several data sets stay apart.
+        input_fn: returns the data. checkpoint_path: by default the latest checkpoint. The metrics are also written as
+        summaries to `eval_dir(name)`, so evaluations of several data sets can be compared. Raises `NotFoundError`
+        without a checkpoint.
         """
         if steps is not None and steps <= 0:
             raise InvalidArgumentError(f"evaluate: steps must be above 0, got {steps}")
@@ -269,9 +275,11 @@ class Estimator:
         checkpoint_path: str | None = None,
         yield_single_examples: bool = True,
     ) -> Iterator[Any]:
-        """The predictions, one example at a time, or with `yield_single_examples=False` one batch at a time.
+        """An iterator over the predictions, for one example at a time, or with `yield_single_examples=False` one batch.
 
-        `predict_keys`: which of the predictions are computed. Raises `InvalidArgumentError` when none of them is there.
+        input_fn: returns the data. predict_keys: the names of the predictions that are computed, by default all.
+        checkpoint_path: by default the latest checkpoint. Raises `NotFoundError` without a checkpoint, and
+        `InvalidArgumentError` when no prediction has one of these names.
         """
         asked, path = checked_hooks(hooks, "predict: hooks"), self._checkpoint(checkpoint_path)
         with self._graph() as graph:
@@ -280,7 +288,7 @@ class Estimator:
             session = self._session(scaffold, path, [*started, *asked, *(spec.prediction_hooks or ())])
         with session:
             while not session.should_stop():
-                with graph.as_default():  # and not where the caller goes on
+                with graph.as_default():  # but not while the caller's code runs
                     batch = session.run(wanted)
                 if not yield_single_examples:
                     yield batch
@@ -294,17 +302,18 @@ class Estimator:
 
     def export_savedmodel(
         self,
-        export_dir_base: Any,
+        export_dir_base: FilePath,
         serving_input_receiver_fn: Callable[[], ServingInputReceiver],
         assets_extra: Mapping[str, Any] | None = None,
         as_text: bool = False,
         checkpoint_path: str | None = None,
         strip_default_attrs: bool = False,
     ) -> bytes:
-        """Writes the model as a SavedModel to a new folder, named by the time, below `export_dir_base`; gives its path.
+        """Writes the model as a SavedModel to a new folder below `export_dir_base`, and returns its path.
 
-        `serving_input_receiver_fn`: what the model receives; see `tf.estimator.export`. Each of the `export_outputs`
-        of the EstimatorSpec becomes a signature. `assets_extra`: paths below `assets.extra` -> files to copy there.
+        The name of the folder is the time in seconds. serving_input_receiver_fn: returns the inputs of the model (see
+        `tf.estimator.export`). Each of the `export_outputs` of the EstimatorSpec becomes a signature. assets_extra: a
+        dict of paths below `assets.extra` to files that are copied there. Raises `NotFoundError` without a checkpoint.
         """
         path = self._checkpoint(checkpoint_path)
         with self._graph() as graph:
@@ -349,12 +358,12 @@ class Estimator:
         return self.config.session_config or ConfigProto(allow_soft_placement=True)
 
     def _session(self, scaffold: Scaffold, path: str, hooks: list[SessionRunHook]) -> MonitoredSession:
-        """A session with what a checkpoint holds."""
+        """A session with the values of a checkpoint."""
         creator = ChiefSessionCreator(scaffold, config=self._session_config(), checkpoint_filename_with_path=path)
         return MonitoredSession(creator, hooks)
 
-    def _build(self, input_fn: Any, mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
-        """The spec, the scaffold with a saver, and the hooks that start the data."""
+    def _build(self, input_fn: Callable[..., Any], mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
+        """The spec, the scaffold with a saver, and the hooks that initialize the data."""
         graph_step = get_or_create_global_step()
         hooks: list[SessionRunHook] = []
         found = self._with_known(input_fn, mode)()
@@ -375,18 +384,21 @@ class Estimator:
                 allow_empty=True,
                 keep_checkpoint_every_n_hours=self.config.keep_checkpoint_every_n_hours,
             )
-            graph_step.graph.add_to_collection(GraphKeys.SAVERS, saver)  # a user's CheckpointSaverHook looks there
+            graph_step.graph.add_to_collection(GraphKeys.SAVERS, saver)  # for a CheckpointSaverHook of the user
         return spec, scaffold, hooks
 
     def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
-        """The function with those of mode, params, config and `more` that it takes."""
+        """The function with those of mode, params, config and `more` that it has parameters for."""
         known = inspect.signature(function).parameters
         given = {**more, "mode": mode, "params": self.params, "config": self.config}
         taken = {k: v for k, v in given.items() if k in known}
         return lambda *args: function(*args, **taken)
 
-    def _call(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
-        """Calls the model function. Raises `InvalidArgumentError` when it does not take the labels or gives no spec."""
+    def _call(self, features: object, labels: object, mode: str) -> EstimatorSpec:
+        """Calls the model function.
+
+        Raises `InvalidArgumentError` when it has no parameter for the labels, or returns no EstimatorSpec.
+        """
         if labels is not None and "labels" not in inspect.signature(self._model_fn).parameters:
             raise InvalidArgumentError("the input function gives labels, and model_fn does not take `labels`")
         spec = self._with_known(self._model_fn, mode, labels=labels)(features)
@@ -406,7 +418,7 @@ def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> l
 
 
 def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
-    """Those of the predictions that are asked for."""
+    """The predictions with the given names."""
     if keys is None:
         return predictions
     names = [keys] if isinstance(keys, str) else list(keys)
@@ -419,7 +431,7 @@ def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
 
 
 def _batch_size(batch: Mapping[str, Any]) -> int:
-    """How many examples a batch holds. Raises `InvalidArgumentError` when its parts differ."""
+    """The number of examples in a batch. Raises `InvalidArgumentError` when its parts have different sizes."""
     sizes = {k: len(v) if np.ndim(v) else None for k, v in batch.items()}
     if len(set(sizes.values())) != 1 or None in sizes.values():
         raise InvalidArgumentError(

@@ -1,6 +1,6 @@
-"""`tf.estimator.export`: what an exported model receives and gives, and how an estimator's model is exported.
+"""`tf.estimator.export`: the inputs and outputs of exported models, and the export of the model of an estimator.
 
-Invariant: an exported model is a SavedModel that appears under its name only when all of it is written.
+Invariant: an exported model is a SavedModel, whose folder gets its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.placeholder import placeholder
 from tfnb.ops.io.example_functions import parse_example
 from tfnb.system.files import os_errors
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.signatures import (
     SIGNATURE_CONSTANTS,
     ClassificationOutput,
@@ -46,10 +47,11 @@ class _Receiver(NamedTuple):
 
 
 class ServingInputReceiver(_Receiver):
-    """`features`: what the model function gets; `receiver_tensors`: the placeholders that are fed for it.
+    """The inputs of an exported model: `features` for the model function, and the placeholders that are fed.
 
-    One tensor in place of a dict is called "feature" and "input". `receiver_tensors_alternatives`: name -> other
-    tensors that may be fed, each for one more signature of every output.
+    receiver_tensors: the placeholders. Instead of a dict one tensor may be given, which is then called "feature" or
+    "input". receiver_tensors_alternatives: a dict of name to other tensors that may be fed instead; each adds a
+    signature for every output.
     """
 
     __slots__ = ()
@@ -60,7 +62,7 @@ class ServingInputReceiver(_Receiver):
         receiver_tensors: TensorLike | Mapping[str, Any],
         receiver_tensors_alternatives: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Any:
-        """Gives names to single tensors."""
+        """Replaces a single tensor by a dict."""
         named = features if isinstance(features, Mapping) else {"feature": features}
         received = receiver_tensors if isinstance(receiver_tensors, Mapping) else {"input": receiver_tensors}
         return super().__new__(cls, named, received, receiver_tensors_alternatives)
@@ -69,7 +71,10 @@ class ServingInputReceiver(_Receiver):
 def build_parsing_serving_input_receiver_fn(
     feature_spec: Mapping[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
-    """A function that receives serialized tf.Example messages, parsed by `feature_spec`."""
+    """A function that returns a receiver of serialized tf.Examples, which are parsed by `feature_spec`.
+
+    default_batch_size: the static batch size, by default unknown.
+    """
 
     def receive() -> ServingInputReceiver:
         serialized = placeholder(string, [default_batch_size], name="input_example_tensor")
@@ -81,7 +86,10 @@ def build_parsing_serving_input_receiver_fn(
 def build_raw_serving_input_receiver_fn(
     features: Mapping[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
-    """A function that receives tensors like these features, in batches of any size or of `default_batch_size`."""
+    """A function that returns a receiver of tensors like `features`.
+
+    default_batch_size: the static batch size, by default unknown.
+    """
 
     def receive() -> ServingInputReceiver:
         received = {
@@ -96,10 +104,10 @@ def build_raw_serving_input_receiver_fn(
 def signatures(
     receiver: ServingInputReceiver, export_outputs: Mapping[str, ExportOutput] | None, predictions: TensorLike
 ) -> dict[str, Any]:
-    """The SignatureDefs of the outputs by name; without `export_outputs` the predictions are the one output.
+    """The SignatureDefs of the outputs by name; without `export_outputs` the predictions are the only output.
 
-    An output whose signature needs tf.Example strings is left out, with a warning, where the model receives something
-    else, as TensorFlow does. Raises `InvalidArgumentError` when several outputs leave open which is the default.
+    As in TensorFlow, an output whose signature needs tf.Example strings is skipped with a warning if the model receives
+    something else. Raises `InvalidArgumentError` when there are several outputs and none is the default.
     """
     outputs = dict(export_outputs or {_DEFAULT_KEY: PredictOutput(predictions)})
     if _DEFAULT_KEY not in outputs:
@@ -121,8 +129,8 @@ def signatures(
     return found
 
 
-def timestamped_folder(base: Any) -> str:
-    """A folder's name below `base`: the seconds of now, or of the next second that has no folder yet."""
+def timestamped_folder(base: FilePath) -> str:
+    """A new folder name below `base`: the current time in seconds, or the next number without a folder."""
     folder, now = os.fsdecode(base), int(time.time())
     while os.path.lexists(os.path.join(folder, str(now))):
         now += 1
@@ -132,7 +140,10 @@ def timestamped_folder(base: Any) -> str:
 
 
 def add_extra_assets(folder: str, assets_extra: Mapping[str, Any]) -> None:
-    """Copies files into `assets.extra` of a SavedModel. Raises `InvalidArgumentError` for a name that leads out."""
+    """Copies files into `assets.extra` of a SavedModel.
+
+    Raises `InvalidArgumentError` for a path that leads out of that folder.
+    """
     extra = os.path.join(folder, "assets.extra")
     for name, source in assets_extra.items():
         target = os.path.normpath(os.path.join(extra, name))

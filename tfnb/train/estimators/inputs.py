@@ -1,6 +1,6 @@
 """`tf.estimator.inputs`: arrays in memory as the batches of an estimator.
 
-Invariant: every call of an input function begins its data anew; the end of the data is an `OutOfRangeError`.
+Invariant: each call of an input function starts at the first example; the end of the data is an `OutOfRangeError`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ def numpy_input_fn(
     num_threads: int = 1,
     seed: int | None = None,
 ) -> Callable[[], Any]:
-    """A function that gives (features, labels) of the next batch, or features alone without `y`.
+    """An input function that returns (features, labels) of the next batch, or features alone without `y`.
 
-    `x`: an array, or a dict of arrays, all of one length; `y` likewise. The last batch of the data may be smaller.
-    `num_epochs` None goes on for ever. `shuffle` must be True or False. Raises `InvalidArgumentError` otherwise.
+    x: an array, or a dict of arrays, all with the same length; y: likewise. The last batch of the data may be smaller.
+    num_epochs: how often the data is repeated; None means without end. shuffle: True or False. seed: makes the order
+    repeatable. The queue arguments have no effect. Raises `InvalidArgumentError` for other values.
     """
     if not isinstance(shuffle, bool):
         raise InvalidArgumentError(f"numpy_input_fn: shuffle must be True or False, got {shuffle!r}")

@@ -1,8 +1,7 @@
-"""A model to fit, evaluate and ask, as TFLearn's (Goldsborough, "A Tour of TensorFlow", section on wrappers).
+"""`tf.Model`: a model with fit, evaluate and predict, like TFLearn's (Goldsborough, "A Tour of TensorFlow", wrappers).
 
-`tf.Model(inputs, outputs, ...)` adds labels, loss, metric and training op to the graph that made the outputs, and
-keeps a session. Invariant: everything it does is a run of that graph; `model.session` and `model.graph` are the
-user's as well.
+`tf.Model(inputs, outputs, ...)` adds labels, loss, metric and training operation to the graph of the outputs, and has a
+session. Invariant: every method runs that graph; `model.session` and `model.graph` can also be used directly.
 """
 
 from __future__ import annotations
@@ -17,15 +16,16 @@ from tfnb.client.logging import summaries
 from tfnb.client.losses_metrics import losses
 from tfnb.client.variables.variable import global_variables_initializer, local_variables_initializer
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import SupportsTensor, Tensor, TensorLike
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_functions import argmax, reduce_mean
 from tfnb.ops.math.unary import SIGMOID
 from tfnb.ops.nn.losses import softmax
-from tfnb.session.api import Session
+from tfnb.session.api import ConfigProto, Session
 from tfnb.summary.writer import FileWriter
+from tfnb.train.optimizers.base import Optimizer
 from tfnb.train.optimizers.optimize_loss import OPTIMIZERS
 from tfnb.train.saving.saver import Saver
 from tfnb.types import float32, int64
@@ -36,23 +36,24 @@ LOSSES = ("categorical_crossentropy", "binary_crossentropy", "mean_square")
 
 
 class Model:
-    """Trains what leads from the placeholder `inputs` to `outputs` (of a chain, or any tensor).
+    """Trains the computation from the placeholder `inputs` to the tensor `outputs`.
 
-    `loss`: "categorical_crossentropy" (outputs are logits [batch, classes]; labels are classes or one-hot rows),
-    "binary_crossentropy" (logits and labels of one shape) or "mean_square". `optimizer`: a name such as "Adam", or an
-    optimizer. `log_dir`: where event files go. Raises `InvalidArgumentError` for an unknown loss or optimizer.
+    loss: "categorical_crossentropy" (outputs are logits [batch, classes], labels are class numbers or one-hot rows),
+    "binary_crossentropy" (logits and labels have one shape) or "mean_square". optimizer: a name such as "Adam", or an
+    optimizer. log_dir: the folder of event files. feeds: further feeds of every step. Raises `InvalidArgumentError` for
+    an unknown loss or optimizer.
     """
 
     def __init__(
         self,
-        inputs: Any,
-        outputs: Any,
+        inputs: Tensor,
+        outputs: Tensor | SupportsTensor,
         loss: str = "categorical_crossentropy",
-        optimizer: Any = "Adam",
+        optimizer: str | Optimizer = "Adam",
         learning_rate: float = 0.001,
         log_dir: str | None = None,
         feeds: Mapping[Any, Any] | None = None,
-        config: Any = None,
+        config: ConfigProto | None = None,
     ) -> None:
         if loss not in LOSSES:
             raise InvalidArgumentError(f"Model: the loss {loss!r}; needed one of {', '.join(LOSSES)}")
@@ -68,10 +69,10 @@ class Model:
         self._writer = FileWriter(log_dir, self.graph) if log_dir else None
         self.steps = 0
 
-    def _build(self, loss: str, optimizer: Any, learning_rate: float) -> None:
+    def _build(self, loss: str, optimizer: str | Optimizer, learning_rate: float) -> None:
         y = self.outputs
         sparse = loss == "categorical_crossentropy"
-        # classes come as numbers; what is fed as one-hot rows is turned into numbers first
+        # labels are class numbers; one-hot rows are converted to numbers before they are fed
         self.labels = PLACEHOLDER(
             dtype=int64 if sparse else float32, shape=y.shape[:-1] if sparse else y.shape, name="labels"
         )
@@ -97,7 +98,7 @@ class Model:
             self.train_op = optimizer.minimize(total)
         self._summary = summaries.merge_all()
 
-    def _fed(self, x: Any, y: Any = None) -> dict[Any, Any]:
+    def _fed(self, x: TensorLike, y: TensorLike | None = None) -> dict[Any, Any]:
         feeds = {self.inputs: x, **self._feeds}
         if y is not None:
             y = np.asarray(y)
@@ -111,11 +112,16 @@ class Model:
         y: TensorLike,
         n_epoch: int = 1,
         batch_size: int = 64,
-        validation_set: Any = None,
+        validation_set: tuple[TensorLike, TensorLike] | None = None,
         shuffle: bool = True,
         seed: int | None = None,
     ) -> list[dict[str, float]]:
-        """Trains over the data `n_epoch` times; what each epoch came to: loss, and with a validation set its values."""
+        """Trains on the examples `x` with the labels `y`, `n_epoch` times over.
+
+        validation_set: a pair of examples and labels that are evaluated after each epoch. shuffle, seed: the order of
+        the examples. Returns a dict for each epoch with the mean "loss", and the values of the evaluation. Raises
+        `InvalidArgumentError` when the numbers of examples and labels differ or are zero.
+        """
         x, y = np.asarray(x), np.asarray(y)
         if len(x) != len(y) or not len(x):
             raise InvalidArgumentError(f"fit: {len(x)} inputs and {len(y)} labels; needed equally many, at least one")
@@ -131,7 +137,7 @@ class Model:
             history.append(report)
         return history
 
-    def _step(self, x: Any, y: Any) -> float:
+    def _step(self, x: np.ndarray, y: np.ndarray) -> float:
         fetches = [self.loss, self.train_op]
         if self._writer is not None:
             fetches.append(self._summary)
@@ -142,7 +148,7 @@ class Model:
         return float(loss)
 
     def evaluate(self, x: TensorLike, y: TensorLike, batch_size: int = 256) -> dict[str, float]:
-        """The loss over the data and, of classifiers, the accuracy."""
+        """The mean loss on the examples `x` with the labels `y`, and for a classifier the accuracy, as a dict."""
         x, y = np.asarray(x), np.asarray(y)
         wanted = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
         sums = dict.fromkeys(wanted, 0.0)
@@ -152,21 +158,21 @@ class Model:
         return {k: v / max(len(x), 1) for k, v in sums.items()}
 
     def predict(self, x: TensorLike, batch_size: int = 256) -> np.ndarray:
-        """Probabilities of a classifier, else the outputs."""
+        """The probabilities of a classifier for the examples `x`, or else the outputs."""
         x = np.asarray(x)
         parts = [self.session.run(self.prediction, self._fed(x[at])) for at in _batches(np.arange(len(x)), batch_size)]
         return np.concatenate(parts)
 
     def predict_label(self, x: TensorLike) -> np.ndarray:
-        """The most likely class of each row."""
+        """The most likely class of each example of `x`, an array of ints."""
         return self.predict(x).argmax(-1)
 
     def save(self, path: str) -> str:
-        """Writes a checkpoint; gives its path."""
+        """Writes a checkpoint with the prefix `path`, and returns its prefix."""
         return str(self._saver.save(self.session, path))
 
     def load(self, path: str) -> None:
-        """Restores a checkpoint written by `save`."""
+        """Restores the checkpoint with the prefix `path` that `save` wrote."""
         self._saver.restore(self.session, path)
 
     def close(self) -> None:
@@ -178,7 +184,7 @@ class Model:
     def __enter__(self) -> Model:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

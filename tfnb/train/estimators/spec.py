@@ -1,7 +1,7 @@
-"""What a model function gives to an estimator, and how an estimator runs (`EstimatorSpec`, `RunConfig`, `ModeKeys`).
+"""The result of a model function, and the configuration of an estimator (`EstimatorSpec`, `RunConfig`, `ModeKeys`).
 
-Invariant: every field is read by `estimator.py` or `export.py` beside this file; a value of the wrong kind is
-refused when the object is made, not when a long training ends.
+Invariant: `estimator.py` or `export.py` in this folder uses every field; a value of the wrong class is an error when
+the object is created, not after a long training.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOT_GIVEN: Any = object()
 
 
 class ModeKeys:
-    """What a model function is asked to build for."""
+    """The purposes for which a model function builds a graph."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -31,7 +31,7 @@ class ModeKeys:
 
 
 def checked_hooks(hooks: Iterable[SessionRunHook] | None, name: str) -> list[SessionRunHook]:
-    """The hooks as a list. Raises `InvalidArgumentError` for one that is no `SessionRunHook`."""
+    """The hooks as a list. Raises `InvalidArgumentError` for an object that is not a `SessionRunHook`."""
     found = list(hooks or ())
     for hook in found:
         if not isinstance(hook, SessionRunHook):
@@ -54,18 +54,19 @@ class _Fields(NamedTuple):
 
 
 class EstimatorSpec(_Fields):
-    """What a model function gives: training needs `loss` and `train_op`, evaluation `loss`, prediction `predictions`.
+    """The result of a model function.
 
-    `eval_metric_ops`: name -> (value, update op), as `tf.metrics` makes them. `export_outputs`: name -> an output of
-    `tf.estimator.export`; each becomes a signature of an exported model. `training_hooks`, `training_chief_hooks`,
-    `evaluation_hooks` and `prediction_hooks` run around the steps of their mode. `scaffold`: the initialisation, the
-    summaries and the saver of the session. Raises `InvalidArgumentError` for values of other kinds.
+    Training needs `loss` and `train_op`, evaluation `loss`, prediction `predictions`. eval_metric_ops: a dict of name
+    to (value, update op), as `tf.metrics` returns them. export_outputs: a dict of name to an output of
+    `tf.estimator.export`, which becomes a signature of an exported model. training_hooks, training_chief_hooks,
+    evaluation_hooks, prediction_hooks: run around the steps of their mode. scaffold: has the initialization, the
+    summaries and the saver of the session. Raises `InvalidArgumentError` for values of other classes.
     """
 
     __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> EstimatorSpec:
-        """Takes the fields by position or by name, and checks their kinds."""
+        """Takes the fields by position or by name, and checks their classes."""
         made = super().__new__(cls, *args, **kwargs)
         known = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
         if made.mode not in known:
@@ -85,14 +86,15 @@ class EstimatorSpec(_Fields):
 
 @dataclass(frozen=True)
 class RunConfig:
-    """How an estimator runs.
+    """The configuration of an estimator.
 
-    `model_dir`: where checkpoints and event files go. `tf_random_seed`: the seed of each graph. `session_config`: the
-    ConfigProto of the sessions; by default one with `allow_soft_placement`. `save_summary_steps`: steps between
-    summaries, 0 or None for none. `save_checkpoints_steps` or `save_checkpoints_secs`: the interval between
-    checkpoints, every 600 seconds by default; at most one of the two is given, and None for both saves no checkpoint
-    at all. `keep_checkpoint_max` and `keep_checkpoint_every_n_hours`: as of `tf.train.Saver`. `log_step_count_steps`:
-    steps between the logged losses and speeds, None for none. `device_fn`: chooses the device of each operation.
+    model_dir: the folder of checkpoints and event files. tf_random_seed: the seed of each graph. session_config: the
+    ConfigProto of the sessions, by default one with `allow_soft_placement`. save_summary_steps: the number of steps
+    between summaries; 0 or None saves none. save_checkpoints_steps, save_checkpoints_secs: the interval between
+    checkpoints, by default 600 seconds; at most one of the two is given, and None for both saves no checkpoint.
+    keep_checkpoint_max, keep_checkpoint_every_n_hours: as in `tf.train.Saver`. log_step_count_steps: the number of
+    steps between log lines with loss and speed; None logs nothing. device_fn: chooses the device of each operation.
+    Raises `InvalidArgumentError` for negative numbers, or when both intervals are given.
     """
 
     model_dir: str | None = None
@@ -123,7 +125,7 @@ class RunConfig:
                 raise InvalidArgumentError(f"RunConfig: {name} must be at least 0, got {value}")
 
     def replace(self, **changes: Any) -> RunConfig:
-        """A copy with some fields changed. One of the intervals between checkpoints takes the place of the other."""
+        """A copy with some fields changed. One kind of interval between checkpoints replaces the other."""
         intervals = ("save_checkpoints_steps", "save_checkpoints_secs")
         for name, other in (intervals, intervals[::-1]):
             if changes.get(name) is not None:

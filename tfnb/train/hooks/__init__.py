@@ -1,1 +1,1 @@
-"""Hooks: code that runs around every step of a monitored session."""
+"""Hooks: code that runs before and after each step of a monitored session."""

@@ -1,12 +1,12 @@
-"""Hooks that write: checkpoints and summaries of a training.
+"""Hooks that write checkpoints and summaries during a training.
 
-Invariant: a checkpoint is saved after a step, never within; the last one holds the last step.
+Invariant: a checkpoint is saved between steps, never within one; the last checkpoint has the values of the last step.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -15,8 +15,9 @@ from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
 from tfnb.session.session import Session
-from tfnb.summary.writer import FileWriterCache
+from tfnb.summary.writer import FileWriter, FileWriterCache
 from tfnb.train.hooks.basic_hooks import element, needed_global_step
 from tfnb.train.hooks.session_run_hook import (
     SessionRunArgs,
@@ -25,42 +26,49 @@ from tfnb.train.hooks.session_run_hook import (
     SessionRunValues,
 )
 from tfnb.train.hooks.timer import SecondOrStepTimer
+from tfnb.train.saving.checkpoint_state import FilePath
+from tfnb.train.saving.saver import Saver
+from tfnb.train.sessions.coordinator import Coordinator
+from tfnb.train.sessions.scaffold import Scaffold
 
 __all__ = ["API", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook"]
 
 
 class CheckpointSaverListener:
-    """Code around the saves of a CheckpointSaverHook: every method may be overridden."""
+    """The interface of code that runs before and after a CheckpointSaverHook saves; by default it does nothing."""
 
     def begin(self) -> None:
-        """Once, before the session is made."""
+        """Is called once, before the session is created."""
 
     def before_save(self, session: Session, global_step_value: int) -> None:
-        """Before a checkpoint is saved."""
+        """Is called before a checkpoint of `session` is saved; `global_step_value` is the number of steps so far."""
 
     def after_save(self, session: Session, global_step_value: int) -> Any:
-        """After one was saved; True asks the training to stop."""
+        """Is called after a checkpoint of `session` was saved at the step `global_step_value`.
+
+        Returning True requests that the training stops.
+        """
 
     def end(self, session: Session, global_step_value: int) -> None:
-        """At the end, after the last save."""
+        """Is called at the end, after the last checkpoint of `session` was saved at the step `global_step_value`."""
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves a checkpoint at the start, every so many steps or seconds, and at the end.
+    """Saves a checkpoint before the first step, then every `save_steps` steps or `save_secs` seconds, and at the end.
 
-    saver or scaffold: whose saver; without one that of the graph's collection SAVERS. listeners: called around saves.
-    asynchronous: a thread writes the checkpoint while the training goes on. Raises `InvalidArgumentError` unless one
-    interval is given.
+    checkpoint_dir: the folder. saver, scaffold: the saver, or the scaffold that has one; by default the saver in the
+    graph's collection SAVERS. listeners: `CheckpointSaverListener` objects. asynchronous: a thread writes the
+    checkpoint while the training continues. Raises `InvalidArgumentError` unless exactly one interval is given.
     """
 
     def __init__(
         self,
-        checkpoint_dir: Any,
+        checkpoint_dir: FilePath,
         save_secs: float | None = None,
         save_steps: int | None = None,
-        saver: Any = None,
+        saver: Saver | None = None,
         checkpoint_basename: str = "model.ckpt",
-        scaffold: Any = None,
+        scaffold: Scaffold | None = None,
         listeners: Iterable[CheckpointSaverListener] | None = None,
         asynchronous: bool = False,
     ) -> None:
@@ -74,17 +82,19 @@ class CheckpointSaverHook(SessionRunHook):
         self._asynchronous = asynchronous
 
     def add_listener(self, listener: CheckpointSaverListener) -> None:
-        """Adds a listener, before the session is made."""
+        """Adds a listener; to be called before the session is created."""
         self._listeners.append(listener)
 
     def begin(self) -> None:
+        """Looks up the global step, and calls `begin` of the listeners."""
         os.makedirs(self._dir, exist_ok=True)
         self._writer = FileWriterCache.get(self._dir)
         self._step = needed_global_step("CheckpointSaverHook")
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
+        """Writes the graph to the folder and saves the first checkpoint of `session`; `coord` is not used."""
         step = int(session.run(self._step))
         write_graph(session.graph, self._dir, "graph.pbtxt")
         self._writer.add_graph(session.graph, step)
@@ -92,9 +102,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(step)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Requests the value of the global step; `run_context` is not used."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Saves a checkpoint if it is due after the step in `run_context`; `run_values` has the global step."""
         if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
             return
         step = int(run_context.session.run(self._step))
@@ -104,6 +116,7 @@ class CheckpointSaverHook(SessionRunHook):
                 run_context.request_stop()
 
     def end(self, session: Session) -> None:
+        """Saves the last checkpoint of `session`."""
         last = int(session.run(self._step))
         if last != self._timer.last_triggered_step():
             self._save(session, last)
@@ -112,7 +125,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, last)
 
     def _save(self, session: Session, step: int) -> bool:
-        """Saves; has a listener asked to stop?"""
+        """Saves a checkpoint. Returns True if a listener requests that the training stops."""
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
@@ -141,20 +154,20 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries every so many steps or seconds, to `output_dir` or the writer.
+    """Writes summaries every `save_steps` steps or `save_secs` seconds to the folder `output_dir` or to a writer.
 
-    summary_op: one or a list; without one that of the scaffold. Raises `InvalidArgumentError` unless exactly one
-    of summary_op and scaffold, and one interval, is given.
+    summary_op: a summary tensor or a list of them; by default the `summary_op` of the scaffold. Raises
+    `InvalidArgumentError` unless exactly one of `summary_op` and `scaffold`, and exactly one interval, is given.
     """
 
     def __init__(
         self,
         save_steps: int | None = None,
         save_secs: float | None = None,
-        output_dir: Any = None,
-        summary_writer: Any = None,
-        scaffold: Any = None,
-        summary_op: Any = None,
+        output_dir: FilePath | None = None,
+        summary_writer: FileWriter | None = None,
+        scaffold: Scaffold | None = None,
+        summary_op: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
         if (scaffold is None) == (summary_op is None):
             raise InvalidArgumentError("SummarySaverHook needs exactly one of scaffold and summary_op")
@@ -163,6 +176,7 @@ class SummarySaverHook(SessionRunHook):
         self._scaffold, self._op = scaffold, summary_op
 
     def begin(self) -> None:
+        """Looks up the global step, and the writer of `output_dir`."""
         if self._writer is None and self._output_dir:
             self._writer = FileWriterCache.get(self._output_dir)
         self._step = needed_global_step("SummarySaverHook")
@@ -170,6 +184,7 @@ class SummarySaverHook(SessionRunHook):
         self._wanted = False
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Requests the summaries if they are due in the step in `run_context`."""
         self._wanted = self._next is None or self._timer.should_trigger_for_step(self._next)
         fetches: dict[str, Any] = {"step": self._step}
         ops = self._ops() if self._wanted else []
@@ -178,6 +193,7 @@ class SummarySaverHook(SessionRunHook):
         return SessionRunArgs(fetches)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Writes the summaries in `run_values`, if they were requested; `run_context` is not used."""
         if self._writer is None:
             return
         step = int(run_values.results["step"]) + 1
@@ -193,11 +209,14 @@ class SummarySaverHook(SessionRunHook):
         self._next = step + 1
 
     def end(self, session: Session) -> None:
+        """Waits until all summaries are in the file; `session` is not used."""
         if self._writer is not None:
             self._writer.flush()
 
     def _ops(self) -> list[Any]:
-        found = self._op if self._op is not None else self._scaffold.summary_op
+        found: Any = self._op
+        if found is None and self._scaffold is not None:
+            found = self._scaffold.summary_op
         if found is None:
             return []
         return [element(x) for x in (found if isinstance(found, (list, tuple)) else [found])]

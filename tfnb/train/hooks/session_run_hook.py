@@ -1,7 +1,7 @@
-"""Hooks: code that runs around every step of a monitored session, and asks for fetches of its own.
+"""The interface of hooks: code that runs before and after each step of a monitored session.
 
-Invariant: a hook's fetches and feeds join the user's in one step; what a hook returns from `before_run` it gets back,
-as values, in `after_run`.
+Invariant: the fetches and feeds of all hooks are added to those of the user in one step; the fetches that a hook
+returns from `before_run` are given to its `after_run` as values.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfnb.session.session import Session
+from tfnb.train.sessions.coordinator import Coordinator
 
 __all__ = ["API", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a step: fetches (any structure), feeds, `tf.RunOptions`."""
+    """What a hook adds to a step: fetches of any structure, feeds and `tf.RunOptions`."""
 
     fetches: Any
     feed_dict: Any = None
@@ -22,7 +23,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a hook gets after a step: the values of its fetches, the options used, the `tf.RunMetadata`."""
+    """What a hook receives after a step: the values of its fetches, its options and its `tf.RunMetadata`."""
 
     results: Any
     options: Any
@@ -30,49 +31,59 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """The step that is about to run, or has run."""
+    """The step that is about to run or has just run."""
 
-    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+    def __init__(self, original_args: SessionRunArgs, session: Session) -> None:
         self._args, self._session = original_args, session
         self._stop = False
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """The user's fetches, feeds and options."""
+        """The fetches, feeds and options of the user's call."""
         return self._args
 
     @property
     def session(self) -> Any:
-        """The session, for steps beside this one."""
+        """The session, in which a hook can run steps of its own."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
+        """True after `request_stop` was called."""
         return self._stop
 
     def request_stop(self) -> None:
-        """Makes `should_stop()` of the monitored session true after this step."""
+        """Requests that the training stops: `should_stop()` of the monitored session is true after this step."""
         self._stop = True
 
 
 class SessionRunHook:
-    """The base of hooks: every method may be overridden, and does nothing."""
+    """The base class of hooks. A subclass overrides the methods that it needs; by default they do nothing."""
 
     def begin(self) -> None:
-        """Once, before the session is made: the graph may still grow."""
+        """Is called once, before the session is created; nodes may be added to the graph."""
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
-        """When a session was made, also after a failure: the graph is finished, variables have values."""
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
+        """Is called after `session` was created, also when it is created again after a failure.
+
+        The graph is final and the variables have values. `coord` is the coordinator of the threads of the session.
+        """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Before each step: what to add to it."""
+        """Is called before each step; `run_context` describes it.
+
+        Returns the `SessionRunArgs` that the hook adds to the step, or None.
+        """
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """After each step that did not fail."""
+        """Is called after each step that did not fail.
+
+        `run_context` describes the step, and `run_values` has the values of the fetches that `before_run` requested.
+        """
 
     def end(self, session: Session) -> None:
-        """At the end, when no error ended the training (an interrupt is none)."""
+        """Is called at the end of `session`, unless an error ended the training; an interrupt is no error."""
 
 
 API: dict[str, Any] = {

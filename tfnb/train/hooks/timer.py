@@ -1,4 +1,4 @@
-"""Every so many steps or seconds.
+"""A timer that triggers after a number of steps or seconds.
 
 Invariant: a timer never triggers twice for one step.
 """
@@ -14,9 +14,9 @@ __all__ = ["API", "SecondOrStepTimer"]
 
 
 class SecondOrStepTimer:
-    """Triggers when `every_secs` have passed or `every_steps` were made since it triggered last; at the first step too.
+    """A timer that triggers at the first step, then every `every_steps` steps or `every_secs` seconds.
 
-    Raises `InvalidArgumentError` unless exactly one of them is given and is positive.
+    Raises `InvalidArgumentError` unless exactly one of the two is given and is positive.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -30,11 +30,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """As before the first step."""
+        """Resets the timer to its state before the first step."""
         self._last_step: int | None = None
         self._last_time = 0.0
 
     def should_trigger_for_step(self, step: int) -> bool:
+        """True if the timer is due at the step with this number."""
         if self._last_step is None:
             return True
         if step == self._last_step:
@@ -44,7 +45,10 @@ class SecondOrStepTimer:
         return step >= self._last_step + (self._every_steps or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Notes a trigger; gives the seconds and steps since the one before (None, None at the first)."""
+        """Records that the timer triggered at a step.
+
+        Returns the seconds and the steps since it triggered before, or (None, None) at the first time.
+        """
         now = time.time()
         if self._last_step is None:
             passed: tuple[float | None, int | None] = (None, None)
@@ -54,6 +58,7 @@ class SecondOrStepTimer:
         return passed
 
     def last_triggered_step(self) -> int | None:
+        """The step at which the timer triggered last, or None."""
         return self._last_step
 
 

@@ -1,1 +1,1 @@
-"""Input through queues: producers, batches, buckets, and the threads that fill them."""
+"""Input through queues: producers, batches, buckets, and the threads that fill the queues."""

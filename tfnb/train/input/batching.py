@@ -1,8 +1,8 @@
-"""Batches through queues: `tf.train.batch` and its kin (white paper, section 4.6).
+"""Batches through queues: `tf.train.batch` and related functions (white paper, section 4.6).
 
-A queue of single examples, filled by as many threads as asked for, from which whole batches are taken; prefetching
-comes for free. Invariant: every example that enters the queue is in exactly one batch, save what is left when fewer
-than a batch remain and `allow_smaller_final_batch` is false.
+Threads fill a queue with single examples, from which whole batches are dequeued, so examples are prefetched. Invariant:
+each example that enters the queue is in exactly one batch. An exception is the last partial batch, which is dropped
+unless `allow_smaller_final_batch` is set.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.graph.nest import flatten, pack
-from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.sparse import SparseTensorValue
@@ -23,13 +23,13 @@ from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.train.input.producers import add_fill_summary
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
 from tfnb.train.input.stored_sparse import restored, stored, stored_shapes
-from tfnb.types import Shape, as_shape, bool_
+from tfnb.types import DType, Shape, ShapeLike, as_shape, bool_
 
 __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
 
 
-def components(tensors: Any) -> Any:
-    """`tensors` with every list or tuple among them packed into one tensor, as wherever a tensor is wanted."""
+def components(tensors: object) -> Any:
+    """`tensors` in which every list or tuple is packed into one tensor, as in other places that take a tensor."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}
     if isinstance(tensors, SparseTensorValue):
@@ -43,8 +43,8 @@ def _component(value: Tensor) -> Any:
     return graph_of(flatten(value)).to_tensor(value)
 
 
-def flat_tensors(tensors: Any) -> list[Any]:
-    """The tensors of a list or dict (or one tensor), flat."""
+def flat_tensors(tensors: object) -> list[Any]:
+    """The tensors of a list or dict, or one tensor, as a flat list. Raises `InvalidArgumentError` if there is none."""
     if not isinstance(tensors, (Mapping, list, tuple)):
         tensors = [tensors]
     leaves = flatten(tensors)
@@ -57,7 +57,11 @@ def flat_tensors(tensors: Any) -> list[Any]:
 def static_shapes(
     tensor_lists: Sequence[Sequence[Any]], shapes: Sequence[Any], enqueue_many: bool, open_dims: bool
 ) -> list[Shape] | None:
-    """The shape of one example's components: as given, else what all lists agree on; None if a rank is unknown."""
+    """The static shapes of the components of one example.
+
+    They are `shapes` if given, or else what all lists of tensors have in common. Raises `InvalidArgumentError` for an
+    unknown rank, and for an unknown dimension unless `open_dims` is set.
+    """
     if shapes is not None:
         return [as_shape(s) for s in shapes]
     found = []
@@ -78,29 +82,32 @@ def static_shapes(
     return found
 
 
-def make_queue(capacity: int, dtypes: Any, shapes: Any, dynamic_pad: bool, **rest: Any) -> Any:
+def make_queue(
+    capacity: int, dtypes: Sequence[DType], shapes: Sequence[ShapeLike] | None, dynamic_pad: bool, **options: Any
+) -> QueueBase:
+    """A first-in-first-out queue; with `dynamic_pad` one that pads the elements of a batch. `options` are passed on."""
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-    return kind(capacity, dtypes, shapes, **rest)
+    return kind(capacity, dtypes, shapes, **options)
 
 
-def _enqueue(queue: Any, tensors: Sequence[Any], enqueue_many: bool, keep: Any) -> Any:
+def _enqueue(queue: QueueBase, tensors: Sequence[Any], enqueue_many: bool, keep: TensorLike | None) -> Any:
     if keep is True:
         return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
-    keep = get_default_graph().to_tensor(keep, bool_)
-    if enqueue_many and keep.shape.ndims == 1:
-        return queue.enqueue_many([boolean_mask(t, keep) for t in tensors])
+    wanted = get_default_graph().to_tensor(keep, bool_)
+    if enqueue_many and wanted.shape.ndims == 1:
+        return queue.enqueue_many([boolean_mask(t, wanted) for t in tensors])
     if enqueue_many:
-        return cond(keep, lambda: queue.enqueue_many(tensors), NO_OP)
-    return cond(keep, lambda: queue.enqueue(tensors), NO_OP)
+        return cond(wanted, lambda: queue.enqueue_many(tensors), NO_OP)
+    return cond(wanted, lambda: queue.enqueue(tensors), NO_OP)
 
 
 def _batched(
     lists: Sequence[Any],
-    keep: Any,
-    batch_size: Any,
+    keep: TensorLike | None,
+    batch_size: TensorLike,
     capacity: int,
     enqueue_many: bool,
-    shapes: Any,
+    shapes: Sequence[ShapeLike] | None,
     dynamic_pad: bool,
     smaller: bool,
     shared_name: str | None,
@@ -109,7 +116,7 @@ def _batched(
     min_after: int | None = None,
     seed: int | None = None,
 ) -> Any:
-    """The batches of one or several lists of tensors, one enqueuing thread per list."""
+    """The batches of one or several lists of tensors, with one enqueuing thread for each list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
     parts = [stored(components(tensors), enqueue_many) for tensors in lists]
@@ -143,7 +150,7 @@ def _batched(
 
 
 def batch(
-    tensors: Any,
+    tensors: object,
     batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
@@ -154,12 +161,13 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of `batch_size` examples, in order when `num_threads` is 1, through a queue that a runner fills.
+    """Batches of `batch_size` examples, through a queue that a queue runner fills; in order if `num_threads` is 1.
 
-    tensors: one example, a list or dict of tensors, sparse ones too (with `enqueue_many` their rows are examples).
-    capacity: of the queue. shapes: of one example's components where the tensors do not tell. dynamic_pad: pads
-    components with zeros to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end.
-    The result has the structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
+    tensors: one example, as a list or dict of tensors, which may be sparse; with `enqueue_many` their rows are
+    examples. num_threads: the number of threads that fill the queue. capacity: of the queue. shapes: the shapes of the
+    components of one example, if they are not known statically. dynamic_pad: pad components with zeros to the largest
+    one of the batch. allow_smaller_final_batch: also return the examples that are left at the end. The result has the
+    structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
     """
     return _batched(
         [tensors] * num_threads,
@@ -177,19 +185,19 @@ def batch(
 
 
 def maybe_batch(
-    tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors: object,
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of the examples for which the bool `keep_input` (a vector with `enqueue_many`) is true."""
+    """Like `batch`, for the examples for which `keep_input`, a bool scalar (or vector with `enqueue_many`), is true."""
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -206,17 +214,17 @@ def maybe_batch(
 
 
 def batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
+    """Like `batch`, with a thread for each list or dict of tensors in `tensors_list`."""
     return _batched(
         list(tensors_list),
         None,
@@ -233,18 +241,18 @@ def batch_join(
 
 
 def maybe_batch_join(
-    tensors_list: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch_join`, of the examples for which `keep_input` is true."""
+    """Like `batch_join`, for the examples for which `keep_input` is true."""
     return _batched(
         list(tensors_list),
         keep_input,
@@ -261,19 +269,23 @@ def maybe_batch_join(
 
 
 def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of examples chosen at random among at least `min_after_dequeue` (until the input ends)."""
+    """Like `batch`, with examples in random order.
+
+    Each is drawn from at least `min_after_dequeue` examples in the queue, until the input ends. `seed` makes the order
+    repeatable.
+    """
     return _batched(
         [tensors] * num_threads,
         None,
@@ -292,20 +304,20 @@ def shuffle_batch(
 
 
 def maybe_shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: object,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of the examples for which `keep_input` is true."""
+    """Like `shuffle_batch`, for the examples for which `keep_input` is true."""
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -324,18 +336,18 @@ def maybe_shuffle_batch(
 
 
 def shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
+    """Like `shuffle_batch`, with a thread for each list or dict of tensors in `tensors_list`."""
     return _batched(
         list(tensors_list),
         None,
@@ -354,19 +366,19 @@ def shuffle_batch_join(
 
 
 def maybe_shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Sequence[object],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch_join`, of the examples for which `keep_input` is true."""
+    """Like `shuffle_batch_join`, for the examples for which `keep_input` is true."""
     return _batched(
         list(tensors_list),
         keep_input,

@@ -1,7 +1,7 @@
-"""Batches of examples that are alike: `tf.contrib.training.bucket` (white paper, section 4.6).
+"""Batches of similar examples: `tf.contrib.training.bucket` (white paper, section 4.6).
 
-Every bucket is a queue; full batches of all go into one queue, with the number of their bucket. Invariant: a batch
-holds examples of one bucket only.
+Each bucket is a queue; full batches of all buckets go to one queue, with the number of their bucket. Invariant: all
+examples of a batch belong to one bucket.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfnb.client.sync.queues import FIFOQueue, QueueBase
 from tfnb.client.variables.variable import group
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
@@ -26,30 +26,31 @@ from tfnb.train.input.batching import components, flat_tensors, make_queue, stat
 from tfnb.train.input.producers import add_fill_summary
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
 from tfnb.train.input.stored_sparse import restored, stored, stored_shapes
-from tfnb.types import Shape, bool_, int32
+from tfnb.types import Shape, ShapeLike, bool_, int32
 
 __all__ = ["API"]
 
 
 def bucket(
-    tensors: Any,
-    which_bucket: Any,
-    batch_size: Any,
+    tensors: object,
+    which_bucket: Tensor,
+    batch_size: int | Sequence[int],
     num_buckets: int,
     num_threads: int = 1,
     capacity: int = 32,
     bucket_capacities: Sequence[int] | None = None,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
-    keep_input: Any = True,
+    keep_input: TensorLike = True,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """(bucket, batch): batches of examples that were put into the same of `num_buckets` buckets.
+    """A pair of a bucket number and a batch of examples of that bucket.
 
-    which_bucket: an int32 scalar, 0 to num_buckets - 1, of the example `tensors`. batch_size: an int, or one per
-    bucket. The other arguments are those of `tf.train.batch`. Raises `InvalidArgumentError` for fewer than 2 buckets.
+    tensors: one example. which_bucket: an int32 scalar from 0 to num_buckets - 1. batch_size: an int, or a list with
+    one for each bucket. The other arguments are those of `tf.train.batch`. Raises `InvalidArgumentError` for fewer than
+    2 buckets.
     """
     sizes = list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size] * num_buckets
     rooms = list(bucket_capacities) if bucket_capacities is not None else [capacity] * num_buckets
@@ -78,8 +79,8 @@ def bucket(
         return which, found[0] if single else pack(tensors, found)
 
 
-def _fill(queues: list[Any], flat: list[Any], which: Any, num_threads: int, keep: Any) -> None:
-    """The operations that put each example into its bucket's queue."""
+def _fill(queues: list[Any], flat: list[Any], which: Tensor, num_threads: int, keep: TensorLike) -> None:
+    """Adds the operations that enqueue each example in the queue of its bucket."""
     chosen = QueueBase.from_list(get_default_graph().to_tensor(which, int32), queues)
 
     def put() -> Any:
@@ -102,7 +103,7 @@ def _join(
     smaller: bool,
     shared_name: str | None,
 ) -> Any:
-    """The queue of finished batches, filled from each bucket by a thread of its own."""
+    """The queue of full batches, which a thread for each bucket fills."""
     top = FIFOQueue(capacity, [int32, *dtypes], shared_name=shared_name, name="top_queue")
     moves = []
     for i, (q, n) in enumerate(zip(queues, sizes, strict=True)):
@@ -117,23 +118,24 @@ def _join(
 
 
 def bucket_by_sequence_length(
-    input_length: Any,
-    tensors: Any,
-    batch_size: TensorLike,
+    input_length: Tensor,
+    tensors: object,
+    batch_size: int | Sequence[int],
     bucket_boundaries: Sequence[int],
     num_threads: int = 1,
     capacity: int = 32,
     bucket_capacities: Sequence[int] | None = None,
-    shapes: Any = None,
+    shapes: Sequence[ShapeLike] | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     keep_input: TensorLike = True,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """(lengths, batch): batches of sequences of similar lengths, between two of the increasing `bucket_boundaries`.
+    """A pair of lengths and a batch of sequences of similar lengths.
 
-    input_length: the int32 scalar length of the example `tensors`. Other arguments as `bucket`'s.
+    input_length: the length of the example `tensors`, an int32 scalar. bucket_boundaries: increasing lengths that
+    separate the buckets. The other arguments are those of `bucket`.
     """
     boundaries = list(bucket_boundaries)
     if not boundaries or any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):

@@ -1,7 +1,7 @@
-"""Producers: the elements of a tensor, or numbers, in a queue, epoch after epoch (white paper, section 4.6).
+"""Producers: queues of the elements of a tensor, or of numbers, for several epochs (white paper, section 4.6).
 
-A producer is a queue, an operation that fills it, and a queue runner in the graph's collection. Invariant: without
-`num_epochs` a producer never ends; with it the queue is closed after as many passes.
+A producer consists of a queue, an operation that fills it, and a queue runner in a collection of the graph. Invariant:
+without `num_epochs` a producer never ends; with it the queue is closed after that number of epochs.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.logging import summaries
-from tfnb.client.sync.queues import FIFOQueue
+from tfnb.client.sync.queues import FIFOQueue, QueueBase
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import IDENTITY, shape_of
@@ -27,13 +28,16 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.random.functions import random_shuffle
 from tfnb.ops.state.variables import count_up_to
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
-from tfnb.types import float32, int32, string
+from tfnb.types import ShapeLike, float32, int32, string
 
 __all__ = ["API", "add_fill_summary", "input_producer", "limit_epochs"]
 
 
-def add_fill_summary(queue: Any, name: str, capacity: int, after: int = 0) -> None:
-    """A scalar summary of how full a queue is: of the elements beyond `after`, the fraction of the room for them."""
+def add_fill_summary(queue: QueueBase, name: str, capacity: int, after: int = 0) -> None:
+    """Adds a scalar summary of the fraction to which a queue is filled.
+
+    Only elements beyond the first `after` count, relative to `capacity - after`.
+    """
     level = cast(queue.size() - after if after else queue.size(), float32)
     if after:
         level = (level + abs(level)) * 0.5
@@ -41,9 +45,9 @@ def add_fill_summary(queue: Any, name: str, capacity: int, after: int = 0) -> No
 
 
 def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """`tensor`, `num_epochs` times; then running it raises `OutOfRangeError`. None: for ever.
+    """`tensor` for `num_epochs` steps, after which a step raises `OutOfRangeError`; None means without end.
 
-    It counts in a local variable, `epochs` (`tf.local_variables_initializer`).
+    The steps are counted in a local variable called `epochs` (see `tf.local_variables_initializer`).
     """
     if num_epochs is None:
         return tensor
@@ -58,7 +62,7 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
 
 def input_producer(
     input_tensor: TensorLike,
-    element_shape: Any = None,
+    element_shape: ShapeLike = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -66,12 +70,14 @@ def input_producer(
     shared_name: str | None = None,
     summary_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
+    cancel_op: Operation | None = None,
 ) -> Any:
-    """A queue of the rows of `input_tensor`, epoch after epoch, shuffled within each; a queue runner fills it.
+    """A queue of the rows of `input_tensor`, which a queue runner fills.
 
-    element_shape: of a row, where `input_tensor`'s shape does not tell. num_epochs: counted in a local variable.
-    summary_name: with it, a summary of how full the queue is. Raises `ShapeError` when the shape stays unknown.
+    shuffle, seed: shuffle the rows of each epoch. num_epochs: the number of epochs, which a local variable counts; None
+    means without end. element_shape: the shape of a row, if it is not known statically. capacity, shared_name: of the
+    queue. summary_name: adds a summary of the fraction to which the queue is filled. cancel_op: the operation that
+    cancels pending enqueues. Raises `ShapeError` when the shape of a row is unknown.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = graph_of([input_tensor]).to_tensor(input_tensor)
@@ -93,18 +99,19 @@ def input_producer(
 
 
 def string_input_producer(
-    string_tensor: Any,
+    string_tensor: Tensor | Sequence[str | bytes] | np.ndarray,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
+    cancel_op: Operation | None = None,
 ) -> Any:
-    """A queue of strings (file names), epoch after epoch, shuffled within each; a queue runner fills it.
+    """A queue of strings, such as file names, which a queue runner fills.
 
-    Raises `InvalidArgumentError` for an empty list; an empty tensor fails when it is run.
+    The arguments are those of `input_producer`. Raises `InvalidArgumentError` for an empty list; for an empty tensor a
+    step raises it.
     """
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
         raise InvalidArgumentError("string_input_producer requires a non-null input tensor")
@@ -130,7 +137,7 @@ def string_input_producer(
 
 
 def range_input_producer(
-    limit: Any,
+    limit: int | Tensor,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -138,7 +145,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """A queue of the integers 0 to limit - 1, epoch after epoch, shuffled within each; a queue runner fills it."""
+    """A queue of the integers from 0 to limit - 1; the other arguments are those of `input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = range_(limit) if hasattr(limit, "dtype") else graph_of([]).to_tensor(np.arange(limit, dtype=np.int32))
         return input_producer(
@@ -155,9 +162,10 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """One row of each tensor in `tensor_list`, the same row of all, epoch after epoch; a queue runner chooses.
+    """A list with one row of each tensor in `tensor_list`, at the same position in all of them.
 
-    All have the same first dimension. Raises `InvalidArgumentError` for an empty list.
+    The tensors have the same first dimension; the other arguments are those of `input_producer`. Raises
+    `InvalidArgumentError` for an empty list.
     """
     if not tensor_list:
         raise InvalidArgumentError("slice_input_producer needed at least one tensor, got an empty list")

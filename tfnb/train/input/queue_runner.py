@@ -1,7 +1,7 @@
-"""Queue runners: threads that keep queues filled while a training runs (white paper, section 4.6).
+"""Queue runners: threads that keep queues filled during a training (white paper, section 4.6).
 
-Each thread runs one enqueue operation over and over; the last one to see the end of its input closes the queue.
-Invariant: a runner's threads end when the input ends, the coordinator stops, or the session is closed.
+Each thread runs one enqueue operation repeatedly; the last thread whose input ends closes the queue. Invariant: the
+threads of a runner end when the input ends, the coordinator stops, or the session is closed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.platform.tf_logging import warning
+from tfnb.client.sync.queues import QueueBase
 from tfnb.errors import (
     CancelledError,
     ClosedSessionError,
@@ -35,21 +36,22 @@ __all__ = ["API", "QueueRunner", "add_queue_runner", "start_queue_runners"]
 
 
 class QueueRunner:
-    """Enqueue operations of one queue, each to be run over and over in a thread of its own.
+    """Enqueue operations of one queue, each of which a thread runs repeatedly.
 
-    queue: closed by the last thread when its input ends (`close_op`, by default the queue's), with what waits to
-    enqueue cancelled when the coordinator stops (`cancel_op`). queue_closed_exception_types: errors that mean the end
-    of the input (OutOfRangeError by default); CancelledError means that the queue or session was closed.
-    queue_runner_def, alone, names nodes that are in the default graph already, below `import_scope`.
+    queue: the queue. close_op: closes it when the input of the last thread ends; by default the queue's operation.
+    cancel_op: closes it and cancels pending enqueues when the coordinator stops. queue_closed_exception_types: the
+    classes of errors that mean the end of the input, by default OutOfRangeError; CancelledError means that the queue or
+    the session was closed. queue_runner_def: given alone, it names nodes below `import_scope` that are already in the
+    default graph. Raises `InvalidArgumentError` without a queue or operations, and `DTypeError` for other classes.
     """
 
     def __init__(
         self,
-        queue: Any = None,
+        queue: QueueBase | None = None,
         enqueue_ops: Sequence[Any] | None = None,
-        close_op: Any = None,
-        cancel_op: Any = None,
-        queue_closed_exception_types: Any = None,
+        close_op: Operation | None = None,
+        cancel_op: Operation | None = None,
+        queue_closed_exception_types: tuple[type[OpError], ...] | None = None,
         queue_runner_def: Any = None,
         import_scope: str | None = None,
     ) -> None:
@@ -77,30 +79,36 @@ class QueueRunner:
 
     @property
     def queue(self) -> Any:
+        """The queue."""
         return self._queue
 
     @property
     def enqueue_ops(self) -> list[Any]:
+        """The enqueue operations."""
         return self._enqueue_ops
 
     @property
     def close_op(self) -> Any:
+        """The operation that closes the queue when its input ends."""
         return self._close_op
 
     @property
     def cancel_op(self) -> Any:
+        """The operation that closes the queue and cancels pending enqueues."""
         return self._cancel_op
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[BaseException], ...]:
+        """The classes of errors that mean the end of the input."""
         return self._ends
 
     @property
     def name(self) -> str:
+        """The name of the queue."""
         return str(self._queue.name)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The QueueRunnerDef, without the prefix `export_scope` of names; None for a queue that is not below it."""
+        """The QueueRunnerDef message with names below `export_scope`; None if the queue is not below it."""
         scope = f"{export_scope}/" if export_scope else ""
         if not self.name.startswith(scope):
             return None
@@ -114,20 +122,21 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner whose nodes, in the default graph below `import_scope`, a QueueRunnerDef (or its bytes) names."""
+        """The runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below `import_scope`."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """What ended threads that have no coordinator."""
+        """The errors that ended threads without a coordinator."""
         return self._exceptions
 
     def create_threads(
         self, sess: Session, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """The threads that run the operations in `sess`, and with `coord` one that closes the queue at the stop.
+        """The threads that run the operations in `sess`; with `coord` also one that closes the queue at the stop.
 
-        Gives no threads when those of an earlier call for this session still run.
+        daemon, start: make them daemon threads, and start them. Returns no threads while those of an earlier call for
+        this session are running.
         """
         with self._lock:
             if self._runs.get(sess, 0) > 0:
@@ -152,7 +161,7 @@ class QueueRunner:
                 t.start()
         return threads
 
-    def _run(self, sess: Session, enqueue_op: Any, coord: Coordinator | None) -> None:
+    def _run(self, sess: Session, enqueue_op: Operation, coord: Coordinator | None) -> None:
         ended = False
         try:
             enqueue: Callable[[], Any] = sess.make_callable(enqueue_op)
@@ -161,7 +170,7 @@ class QueueRunner:
         except self._ends:
             ended = True
         except (CancelledError, ClosedSessionError):
-            ended = True  # the queue or the session was closed by somebody else
+            ended = True  # another thread closed the queue or the session
         except Exception as e:
             if coord is not None:
                 coord.request_stop(e)
@@ -182,7 +191,7 @@ class QueueRunner:
 
 
 def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
-    """What a QueueRunnerDef names. Raises `NotFoundError` for a node that is not in the graph, `DataLossError`."""
+    """The nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
     content = message if isinstance(message, bytes) else message.SerializeToString()
     told = queue_runner_def()()
     try:
@@ -202,13 +211,13 @@ _ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, Cancelle
 
 
 def _close(sess: Session, op: Operation) -> None:
-    """Closes a queue that may be closed already, in a session that may be closed too, or have lost the queue's task."""
+    """Closes a queue; it may already be closed, as may the session, or the task of the queue may be lost."""
     with contextlib.suppress(OpError):
         sess.run(op)
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """`start_queue_runners` will start this runner."""
+    """Adds the queue runner `qr` to a collection of the graph, whose runners `start_queue_runners` starts."""
     get_default_graph().add_to_collection(collection, qr)
 
 
@@ -219,9 +228,10 @@ def start_queue_runners(
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
-    """Starts the threads of all queue runners of the session's graph; gives the threads.
+    """Starts the threads of all queue runners of the graph of a session, and returns them.
 
-    sess: the default session by default. Raises `FailedPreconditionError` when there is none.
+    sess: by default the default session. coord: the coordinator of the threads. Raises `FailedPreconditionError`
+    without a session.
     """
     session = get_default_session() if sess is None else sess
     if session is None:

@@ -1,7 +1,7 @@
-"""QueueRunnerDef: what a MetaGraph keeps of a queue runner, names of nodes (white paper, section 4.6).
+"""QueueRunnerDef: the message by which a MetaGraph stores a queue runner, as names of nodes (white paper, section 4.6).
 
-The packages that tfnb takes TensorFlow's messages from lack this one, so its fields are described here. Invariant: the
-bytes are TensorFlow's.
+The packages from which tfnb takes TensorFlow's messages lack this one, so its fields are defined here. Invariant: the
+serialized message has TensorFlow's format.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["queue_runner_def"]
 
-_STRING, _INT32 = 9, 5  # FieldDescriptorProto's types; an enum's numbers stand on the wire as int32 do
+_STRING, _INT32 = 9, 5  # types of FieldDescriptorProto; an enum is encoded like an int32
 _ONE, _MANY = 1, 3
 _FIELDS = (
     ("queue_name", _STRING, _ONE),
@@ -25,7 +25,7 @@ _FIELDS = (
 
 @cache
 def queue_runner_def() -> Any:
-    """The class of the message."""
+    """The class of the QueueRunnerDef message."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pool = importlib.import_module("google.protobuf.descriptor_pool").DescriptorPool()
     file = descriptors.FileDescriptorProto(name="tfnb/queue_runner.proto", package="tfnb", syntax="proto3")

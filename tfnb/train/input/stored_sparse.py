@@ -1,7 +1,7 @@
-"""Sparse tensors on their way through queues of batches (`tf.train.batch` and its kin).
+"""Sparse tensors as elements of the queues of batches (`tf.train.batch` and related functions).
 
-A queue holds one as a vector of 3 strings; a batch of those becomes one sparse tensor with a dimension more. Invariant:
-what is not sparse passes as it is.
+A queue stores a sparse tensor as a vector of 3 strings; a batch of them becomes one sparse tensor with one more
+dimension. Invariant: other tensors are not changed.
 """
 
 from __future__ import annotations
@@ -12,32 +12,31 @@ from typing import Any, NamedTuple
 from tfnb.client.graph.nest import flatten
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.serialized_tensors import (
     deserialize_many_sparse,
     serialize_many_sparse,
     serialize_sparse,
 )
-from tfnb.types import DType
+from tfnb.types import DType, ShapeLike
 
 __all__ = ["Kind", "restored", "stored", "stored_shapes"]
 
 
 class Kind(NamedTuple):
-    """What a sparse component is: the dtype of its values and the rank of one example, if known."""
+    """The kind of a sparse component: the dtype of its values, and the rank of one example if it is known."""
 
     dtype: DType
     rank: int | None
 
 
-def stored(tensors: Any, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
-    """The structure (a dict, a list or one tensor) with strings for sparse tensors; the kind of each leaf, in order.
+def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
+    """The structure (a dict, a list or one tensor) with strings for sparse tensors, and the kind of each leaf.
 
-    With `enqueue_many` each example is a row. Raises `InvalidArgumentError` for rows of a vector.
+    With `enqueue_many` each row is an example. Raises `InvalidArgumentError` for a sparse vector, which has no rows.
     """
     kinds: dict[int, Kind] = {}
 
-    def one(value: Tensor) -> Any:
+    def one(value: Any) -> Any:
         if not isinstance(value, (SparseTensor, SparseTensorValue)):
             return value
         sparse = SparseTensor.from_value(value)
@@ -57,15 +56,15 @@ def stored(tensors: Any, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
     return found, [kinds.get(id(leaf)) for leaf in flatten(found)]
 
 
-def stored_shapes(shapes: Any, kinds: Sequence[Kind | None]) -> Any:
-    """Shapes that a caller gave, with those of strings for sparse components."""
+def stored_shapes(shapes: Sequence[ShapeLike] | None, kinds: Sequence[Kind | None]) -> Any:
+    """The shapes that a caller gave, with those of the strings in place of sparse components."""
     if shapes is None or not any(kinds):
         return shapes
     return [s if kind is None else (3,) for s, kind in zip(shapes, kinds, strict=True)]
 
 
 def restored(components: Sequence[Any], kinds: Sequence[Kind | None]) -> list[Any]:
-    """Batches, those of strings as sparse tensors again."""
+    """The components of a batch, with sparse tensors in place of strings."""
     return [
         x if kind is None else deserialize_many_sparse(x, kind.dtype, kind.rank)
         for x, kind in zip(components, kinds, strict=True)

@@ -1,1 +1,1 @@
-"""Optimizers, their slots and schedules, moving averages, the global step."""
+"""Optimizers with their slots and learning-rate schedules, moving averages, and the global step."""

@@ -1,13 +1,13 @@
-"""Optimizer: gradients of a loss, and ops that apply them to variables (OSDI'16, section 4.1).
+"""The base class of optimizers: gradients of a loss, and operations that apply them to variables (OSDI'16, 4.1).
 
-Each optimizer says which slots it keeps and which op updates a variable; the rest stands here once.
-Invariant: `apply_gradients` adds one update per variable and one increment of the global step, after all updates.
+A subclass defines the slots of a variable and the op that updates it. Invariant: `apply_gradients` adds one update for
+each variable and one increment of the global step, which runs after all updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from tfnb.client.gradients.backprop import gradients
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -23,16 +23,19 @@ from tfnb.ops.state.variables import ASSIGN_ADD
 from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
 from tfnb.train.optimizers.sparse_gradients import deduplicated
 
-__all__ = ["Optimizer"]
+__all__ = ["Hyper", "Optimizer"]
+
+# A hyper-parameter: a number, a tensor, or a function without arguments that returns one.
+Hyper: TypeAlias = TensorLike | Callable[[], TensorLike]
 
 
 class Optimizer:
-    """Base of the optimizers.
+    """The base class of optimizers.
 
-    A subclass gives `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; `_finish` may be overridden.
+    A subclass defines `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; it may override `_finish`.
     """
 
-    takes_repeated_rows = False  # else `_apply_sparse` gets each row once, its values summed
+    takes_repeated_rows = False  # if False, the values of equal rows are summed before `_apply_sparse`
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
@@ -46,23 +49,26 @@ class Optimizer:
         self._tensors: dict[str, Tensor] = {}
 
     def get_name(self) -> str:
+        """The name of the optimizer, which is the name scope of its operations."""
         return self._name
 
     def minimize(
         self,
-        loss: Any,
-        global_step: Any = None,
-        var_list: Any = None,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> Operation:
-        """An operation that takes one step down the gradient of `loss` and adds one to `global_step`.
+        """An operation that takes one step down the gradient of `loss` and increments `global_step`.
 
-        `loss`: a tensor (a vector counts as the sum of its elements). Raises `InvalidArgumentError` when no variable
-        influences it.
+        loss: a tensor; that of a vector is the sum of its elements. var_list: the variables, by default the trainable
+        ones. grad_loss: the gradient of the loss, by default ones. gate_gradients, aggregation_method,
+        colocate_gradients_with_ops: as in `compute_gradients`. Raises `InvalidArgumentError` when the loss depends on
+        none of the variables.
         """
         pairs = self.compute_gradients(
             loss,
@@ -82,17 +88,18 @@ class Optimizer:
     def compute_gradients(
         self,
         loss: TensorLike,
-        var_list: Any = None,
+        var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None = None,
         gate_gradients: int = 1,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
-        """(gradient or None, variable) per variable, and per part of a partitioned one.
+        """A list of pairs (gradient, variable), with one pair for each part of a partitioned variable.
 
-        `var_list` defaults to the trainable variables.
-
-        An integer variable (a counter that was left trainable) has no gradient.
+        The gradient is None for an integer variable, and for a variable on which the loss does not depend. loss: a
+        floating tensor. var_list: the variables, by default the trainable ones. gate_gradients: GATE_GRAPH computes all
+        gradients before any is used. grad_loss: the gradient of the loss, by default ones. Raises `DTypeError` for a
+        loss or a variable of another class, and `InvalidArgumentError` when there are no variables.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise InvalidArgumentError(f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}")
@@ -113,7 +120,9 @@ class Optimizer:
         found = dict(zip(floats, grads, strict=True))
         return [(found.get(v), v) for v in variables]
 
-    def _variables(self, loss: Tensor, var_list: Any) -> list[Any]:
+    def _variables(
+        self, loss: Tensor, var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None
+    ) -> list[Any]:
         if var_list is None:
             found = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
@@ -127,11 +136,12 @@ class Optimizer:
         return found
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: TensorLike | None = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
-        """An operation that applies the gradients; None gradients are left out.
+        """An operation that applies gradients to their variables and then increments `global_step`, if it is given.
 
-        Raises `InvalidArgumentError` when no gradient is given.
+        grads_and_vars: the pairs that `compute_gradients` returns; a pair without a gradient is ignored. Raises
+        `InvalidArgumentError` when there is no gradient, and `DTypeError` for a variable of another class.
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
@@ -154,8 +164,8 @@ class Optimizer:
         graph.add_to_collection(GraphKeys.TRAIN_OP, train)
         return train
 
-    def _counted(self, updates: Sequence[Operation], global_step: Any, scope: str) -> Operation:
-        """The training operation: all updates, then one more in `global_step`."""
+    def _counted(self, updates: Sequence[Operation], global_step: Variable | None, scope: str) -> Operation:
+        """The training operation: all updates, followed by the increment of `global_step`."""
         if global_step is None:
             return self._finish(updates, scope)
         done = self._finish(updates, "update")
@@ -164,7 +174,7 @@ class Optimizer:
             one = graph.to_tensor(1, global_step.dtype)
             return ASSIGN_ADD(_ref(global_step), one, name=scope).op
 
-    def _update(self, grad: Tensor, variable: Any) -> Operation:
+    def _update(self, grad: Tensor, variable: Variable) -> Operation:
         if isinstance(grad, IndexedSlices):
             grad = grad if self.takes_repeated_rows else deduplicated(grad)
             update = self._apply_sparse(grad, variable)
@@ -177,56 +187,60 @@ class Optimizer:
 
     # slots
 
-    def get_slot(self, var: TensorLike, name: str) -> Variable | None:
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The slot variable called `name` of the variable `var`, or None."""
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
+        """The sorted names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
         """All slot variables."""
         return [v for table in self._slots.values() for v in table.values()]
 
-    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         table = self._slots.setdefault(slot_name, {})
         if var not in table:
             table[var] = create_zeros_slot(var, op_name)
         return table[var]
 
-    def _get_or_make_slot(self, var: Any, value: Any, slot_name: str, op_name: str) -> Variable:
+    def _get_or_make_slot(
+        self, var: Variable, value: TensorLike | Callable[[], Tensor], slot_name: str, op_name: str
+    ) -> Variable:
         table = self._slots.setdefault(slot_name, {})
         if var not in table:
             table[var] = create_slot(var, value, op_name, var.dtype)
         return table[var]
 
-    def _hyper(self, name: str, value: Any) -> None:
-        """Makes a hyper-parameter (number, tensor, variable or callable) a tensor of the graph."""
+    def _hyper(self, name: str, value: Hyper) -> None:
+        """Stores a hyper-parameter (a number, tensor, variable or callable) as a tensor of the graph."""
         value = value() if callable(value) else value
         value = value.__tensor__() if hasattr(value, "__tensor__") else value
         self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
 
-    def _cast(self, name: str, var: Tensor) -> Tensor:
-        """The hyper-parameter in the variable's dtype."""
+    def _cast(self, name: str, var: Variable) -> Tensor:
+        """A hyper-parameter as a tensor with the dtype of the variable."""
         t = self._tensors[name]
         return t if t.dtype is var.dtype else cast(t, var.dtype)
 
-    # what a subclass says
+    # methods of subclasses
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
-        """Makes the slots of the variables (none by default)."""
+        """Creates the slots of the variables; by default there are none."""
 
     def _prepare(self) -> None:
-        """Makes tensors of the hyper-parameters."""
+        """Creates the tensors of the hyper-parameters."""
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take dense gradients")
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take sparse gradients")
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         return group(*update_ops, name=name_scope)
 
 
-def _ref(variable: Any) -> Tensor:
+def _ref(variable: Variable) -> Tensor:
     return variable.__tensor__(as_ref=True)

@@ -1,6 +1,6 @@
-"""The global step: an int64 variable that counts training steps of a graph.
+"""The global step: an integer variable that counts the training steps of a graph.
 
-Invariant: a graph has at most one, in the collection GLOBAL_STEP.
+Invariant: a graph has at most one, which is in the collection GLOBAL_STEP.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from typing import Any
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import AlreadyExistsError, DTypeError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.session.session import Session
 from tfnb.types import int64
 
@@ -20,7 +22,7 @@ __all__ = ["API", "get_global_step", "get_or_create_global_step"]
 
 
 def get_global_step(graph: GraphBuilder | None = None) -> Any:
-    """The global step variable of `graph` (default: the default graph), or None.
+    """The global step of `graph`, by default the default graph, or None if there is none.
 
     Raises `DTypeError` when it is not an integer scalar.
     """
@@ -38,7 +40,7 @@ def get_global_step(graph: GraphBuilder | None = None) -> Any:
 
 
 def create_global_step(graph: GraphBuilder | None = None) -> Any:
-    """Makes the global step. Raises `AlreadyExistsError` when there is one."""
+    """Creates the global step, an int64 variable. Raises `AlreadyExistsError` when there is one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise AlreadyExistsError("the graph has a global step already")
@@ -54,13 +56,13 @@ def create_global_step(graph: GraphBuilder | None = None) -> Any:
 
 
 def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
-    """The global step, made when it does not exist yet."""
+    """The global step, which is created if it does not exist."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
-def assert_global_step(global_step_tensor: Any) -> None:
-    """Raises `DTypeError` unless it is an integer scalar."""
+def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
+    """Raises `DTypeError` unless `global_step_tensor` is an integer scalar."""
     if not global_step_tensor.dtype.is_integer or global_step_tensor.get_shape().ndims not in (
         0,
         None,
@@ -71,8 +73,8 @@ def assert_global_step(global_step_tensor: Any) -> None:
         )
 
 
-def global_step(sess: Session, global_step_tensor: Any) -> int:
-    """The value of the global step in a session."""
+def global_step(sess: Session, global_step_tensor: Variable | Tensor) -> int:
+    """The value of the global step in the session `sess`, an int."""
     value = sess.run(global_step_tensor)
     if value is None:
         raise NotFoundError("the global step has no value")

@@ -1,6 +1,6 @@
 """Learning-rate schedules: functions of the global step, as tensors.
 
-Invariant: the step is cast to the learning rate's dtype, so a schedule is a float scalar of that dtype.
+Invariant: a schedule is a scalar with the dtype of the learning rate, to which the step is cast.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from tfnb.ops.random.functions import random_normal
 __all__ = ["API", "exponential_decay", "piecewise_constant"]
 
 
-def _start(name: str, rate: Any, step: Any, *others: Any) -> tuple[Any, ...]:
-    """Rate, step and other numbers as tensors of the rate's dtype."""
+def _start(name: str, learning_rate: TensorLike, step: TensorLike | None, *others: TensorLike) -> tuple[Any, ...]:
+    """The learning rate, the step and further numbers as tensors with the dtype of the learning rate.
+
+    Raises `InvalidArgumentError` when the step is None.
+    """
     if step is None:
         raise InvalidArgumentError(f"{name} needs a global_step")
     graph = getattr(step, "graph", None) or get_default_graph()
-    rate = graph.to_tensor(rate)
+    rate = graph.to_tensor(learning_rate)
     steps = cast(graph.to_tensor(step), rate.dtype)
     rest = [o if isinstance(o, Tensor) else graph.to_tensor(o) for o in others]
     return rate, steps, *(cast(o, rate.dtype) for o in rest)
@@ -41,14 +44,18 @@ def _scope(name: str | None, default: str) -> Any:
 
 
 def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * decay_rate ^ (step / decay_steps); `staircase` takes whole quotients."""
+    """learning_rate * decay_rate ^ (global_step / decay_steps)
+
+    The arguments are scalars, `staircase` rounds the quotient down. Returns a scalar of the dtype of `learning_rate`.
+    Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "ExponentialDecay"):
         rate, step, per, decay = _start("exponential_decay", learning_rate, global_step, decay_steps, decay_rate)
         p = step / per
@@ -56,14 +63,18 @@ def exponential_decay(
 
 
 def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * exp(-decay_rate * step / decay_steps)."""
+    """learning_rate * exp(-decay_rate * global_step / decay_steps)
+
+    The arguments are scalars, `staircase` rounds the quotient down. Returns a scalar of the dtype of `learning_rate`.
+    Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "NaturalExpDecay"):
         rate, step, per, decay = _start("natural_exp_decay", learning_rate, global_step, decay_steps, decay_rate)
         p = step / per
@@ -71,14 +82,18 @@ def natural_exp_decay(
 
 
 def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate / (1 + decay_rate * step / decay_steps)."""
+    """learning_rate / (1 + decay_rate * global_step / decay_steps)
+
+    The arguments are scalars, `staircase` rounds the quotient down. Returns a scalar of the dtype of `learning_rate`.
+    Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "InverseTimeDecay"):
         rate, step, per, decay = _start("inverse_time_decay", learning_rate, global_step, decay_steps, decay_rate)
         p = step / per
@@ -86,15 +101,20 @@ def inverse_time_decay(
 
 
 def polynomial_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    end_learning_rate: Any = 0.0001,
-    power: Any = 1.0,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    end_learning_rate: TensorLike = 0.0001,
+    power: TensorLike = 1.0,
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """(learning_rate - end) * (1 - step / decay_steps) ^ power + end; `cycle` lengthens decay_steps to fit."""
+    """(learning_rate - end) * (1 - step / decay_steps) ^ power + end
+
+    Here step is the smaller one of `global_step` and `decay_steps`, and end is `end_learning_rate`. With `cycle` the
+    number of decay steps is instead raised to the next multiple of `decay_steps` from the global step on. Returns a
+    scalar of the dtype of `learning_rate`. Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "PolynomialDecay"):
         rate, step, per, end, power = _start(
             "polynomial_decay", learning_rate, global_step, decay_steps, end_learning_rate, power
@@ -107,9 +127,17 @@ def polynomial_decay(
 
 
 def cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0, name: str | None = None
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    alpha: float = 0.0,
+    name: str | None = None,
 ) -> Tensor:
-    """learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)."""
+    """learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)
+
+    Here step is the smaller one of `global_step` and `decay_steps`. Returns a scalar of the dtype of `learning_rate`.
+    Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "CosineDecay"):
         rate, step, per = _start("cosine_decay", learning_rate, global_step, decay_steps)
         share = MINIMUM(step, per) / per
@@ -117,15 +145,20 @@ def cosine_decay(
 
 
 def cosine_decay_restarts(
-    learning_rate: Any,
-    global_step: Any,
-    first_decay_steps: Any,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    first_decay_steps: TensorLike,
     t_mul: float = 2.0,
     m_mul: float = 1.0,
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Cosine decays one after the other, each `t_mul` times as long and `m_mul` times as high as the one before."""
+    """Cosine decays from `learning_rate`, one after the other.
+
+    The first one has `first_decay_steps` steps. Each has `t_mul` times as many steps as the one before, and starts at
+    `m_mul` times its rate. `global_step` is an integer scalar; `alpha` is the final fraction of the rate. Returns a
+    scalar of the dtype of `learning_rate`. Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "SGDRDecay"):
         rate, step, first = _start("cosine_decay_restarts", learning_rate, global_step, first_decay_steps)
         share = step / first
@@ -141,15 +174,19 @@ def cosine_decay_restarts(
 
 
 def linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
     num_periods: float = 0.5,
     alpha: float = 0.0,
     beta: float = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta), p = step / decay_steps up to 1."""
+    """learning_rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta)
+
+    Here p is global_step / decay_steps, at most 1. Returns a scalar of the dtype of `learning_rate`. Raises
+    `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "LinearCosineDecay"):
         rate, step, per = _start("linear_cosine_decay", learning_rate, global_step, decay_steps)
         share = MINIMUM(step, per) / per
@@ -157,9 +194,9 @@ def linear_cosine_decay(
 
 
 def noisy_linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
     initial_variance: float = 1.0,
     variance_decay: float = 0.55,
     num_periods: float = 0.5,
@@ -167,7 +204,11 @@ def noisy_linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """`linear_cosine_decay` with normal noise on the line, of variance initial_variance / (1 + step)^variance_decay."""
+    """A `linear_cosine_decay` of `learning_rate` with normal noise added to its linear part.
+
+    The variance of the noise at `global_step` is initial_variance / (1 + global_step) ^ variance_decay. Returns a
+    scalar of the dtype of `learning_rate`. Raises `InvalidArgumentError` when `global_step` is None.
+    """
     with _scope(name, "NoisyLinearCosineDecay"):
         rate, step, per = _start("noisy_linear_cosine_decay", learning_rate, global_step, decay_steps)
         step = MINIMUM(step, per)
@@ -182,7 +223,7 @@ def piecewise_constant(
 ) -> Tensor:
     """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last value after that.
 
-    Raises `InvalidArgumentError` unless there is one value more than boundaries.
+    x: a scalar, such as the global step. Raises `InvalidArgumentError` unless there is one value more than boundaries.
     """
     if len(boundaries) != len(values) - 1:
         raise InvalidArgumentError(f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries")

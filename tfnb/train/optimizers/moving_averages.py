@@ -1,6 +1,7 @@
-"""Moving averages of variables: shadow variables that follow at a distance.
+"""Exponential moving averages of variables, in shadow variables.
 
-shadow = decay * shadow + (1 - decay) * variable. Invariant: the shadow of `W` is named `W/ExponentialMovingAverage`.
+An update computes shadow = decay * shadow + (1 - decay) * variable. Invariant: the shadow variable of `W` is named
+`W/ExponentialMovingAverage`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
 
 
 def assign_moving_average(
-    variable: Any, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
+    variable: Variable, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
 ) -> Any:
-    """variable -= (1 - decay) * (variable - value). With `zero_debias`, corrected for a start at zero."""
+    """An operation that computes variable -= (1 - decay) * (variable - value).
+
+    With `zero_debias` the average is corrected for its initial value of zero.
+    """
     graph = variable.graph
     with (
         graph.as_default(),
@@ -40,11 +44,11 @@ def assign_moving_average(
 
 
 def _now(value: Any) -> Any:
-    """A variable as it is after the control dependencies of now: after the training step, where that is one."""
+    """The value of a variable after the current control dependencies, such as a training step."""
     return value.read_value() if isinstance(value, Variable) else value
 
 
-def _debiased(variable: Any, value: Any, rest: Any) -> Any:
+def _debiased(variable: Variable, value: Any, rest: Any) -> Any:
     biased = create_slot(variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype)
     count = create_slot(variable, 0.0, "local_step", variable.dtype)
     new_biased = biased.assign_sub((biased.value() - value) * rest)
@@ -55,14 +59,19 @@ def _debiased(variable: Any, value: Any, rest: Any) -> Any:
 
 
 class ExponentialMovingAverage:
-    """Keeps exponential moving averages of variables and tensors.
+    """Exponential moving averages of variables and tensors.
 
-    `decay`: near 1. `num_updates`: a count; the decay is then at most (1 + n) / (10 + n), so that averages move
-    fast at first. `zero_debias` corrects averages of tensors for their start at zero.
+    decay: a number below but near 1. num_updates: the number of updates so far, n; if it is given, the decay is at most
+    (1 + n) / (10 + n), so that averages change fast at first. zero_debias: corrects averages of tensors for their
+    initial value of zero.
     """
 
     def __init__(
-        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+        self,
+        decay: TensorLike,
+        num_updates: TensorLike | None = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
     ) -> None:
         self._decay = decay
         self._num_updates = num_updates
@@ -72,12 +81,14 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
+        """The name of the object, which is the last part of the names of shadow variables."""
         return self._name
 
     def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
-        """An operation that updates the averages of `var_list` (default: the trainable variables).
+        """An operation that updates the averages of `var_list`, by default the trainable variables.
 
-        Raises `DTypeError` for what is not floating, `InvalidArgumentError` for a second call on one variable.
+        Raises `DTypeError` for an element that is not floating, and `InvalidArgumentError` for one that already has an
+        average.
         """
         given = trainable_variables() if var_list is None else list(var_list)
         for v in given:
@@ -111,13 +122,16 @@ class ExponentialMovingAverage:
         """The shadow variable of `var`, or None."""
         return self._averages.get(var)
 
-    def average_name(self, var: Any) -> str:
-        """The name of the shadow variable, whether it exists or not."""
+    def average_name(self, var: Variable) -> str:
+        """The name of the shadow variable of `var`, which need not exist."""
         found = self._averages.get(var)
         return found.op.name if found is not None else f"{var.op.name}/{self._name}"
 
-    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
-        """Name in a checkpoint -> variable, so that restoring loads averages into the variables."""
+    def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Any]:
+        """A dict of names to variables for a `Saver` that restores the averages into the variables themselves.
+
+        moving_avg_variables: the variables with averages, by default the trainable ones and those that have one.
+        """
         graph = get_default_graph()
         averaged = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
         if moving_avg_variables is None:

@@ -1,19 +1,21 @@
-"""`tf.contrib.layers.optimize_loss`: gradients, clipping, noise, schedule and update in one call.
+"""`tf.contrib.layers.optimize_loss`: gradients, clipping, noise, learning-rate schedule and update in one call.
 
-Invariant: the loss that is returned is the one before the step, available once the step is done.
+Invariant: the returned loss is that before the step; its value is available when the step is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.logging.summaries import histogram, scalar
 from tfnb.client.variables.initializers import Constant
 from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY, shape_of
 from tfnb.ops.math.clip import clip_by_global_norm, global_norm
@@ -33,32 +35,38 @@ OPTIMIZERS: dict[str, Callable[[Any], Optimizer]] = {
     "SGD": optimizers.GradientDescentOptimizer,
 }
 
+OptimizerChoice: TypeAlias = str | Optimizer | Callable[[Any], Any]
+ClipGradients: TypeAlias = float | Callable[[list[tuple[Any, Any]]], Iterable[tuple[Any, Any]]] | None
 OPTIMIZER_SUMMARIES = ("learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm")
 _DEFAULT_SUMMARIES = ["loss", "learning_rate", "global_gradient_norm"]
 
 
 def optimize_loss(
-    loss: Any,
-    global_step: Any,
-    learning_rate: Any,
-    optimizer: Any,
+    loss: Tensor,
+    global_step: Variable | None,
+    learning_rate: TensorLike | None,
+    optimizer: OptimizerChoice,
     gradient_noise_scale: float | None = None,
-    gradient_multipliers: Any = None,
-    clip_gradients: Any = None,
-    learning_rate_decay_fn: Any = None,
-    update_ops: Any = None,
-    variables: Any = None,
+    gradient_multipliers: Mapping[Any, TensorLike] | None = None,
+    clip_gradients: ClipGradients = None,
+    learning_rate_decay_fn: Callable[[Tensor, Any], TensorLike] | None = None,
+    update_ops: Sequence[Operation | Tensor] | None = None,
+    variables: Sequence[Variable] | None = None,
     name: str | None = None,
-    summaries: Any = None,
+    summaries: Sequence[str] | None = None,
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """A tensor of the loss; evaluating it takes one step of the optimizer.
+    """A tensor of the loss; a session that evaluates it runs one step of the optimizer.
 
-    `optimizer`: a name ("Adam", "SGD", ...), class, instance, or function of the learning rate. `clip_gradients`: the
-    greatest global norm, or a function of the (gradient, variable) pairs. `update_ops` (default: the collection
-    UPDATE_OPS) run before. `summaries`: of `OPTIMIZER_SUMMARIES`; by default those of the loss, the learning rate and
-    the global norm of the gradients. Raises `InvalidArgumentError` for an unknown optimizer or summary.
+    loss: a floating scalar. global_step: the counter of steps, by default that of the graph. optimizer: a name ("Adam",
+    "SGD", ...), a class, an instance, or a function of the learning rate. gradient_noise_scale: the factor of normal
+    noise that is added to gradients. gradient_multipliers: variables, or names of their operations, to factors of their
+    gradients. clip_gradients: the largest global norm, or a function of the list of pairs (gradient, variable).
+    learning_rate_decay_fn: a function of learning rate and global step. update_ops: operations that run before, by
+    default the collection UPDATE_OPS. summaries: names among `OPTIMIZER_SUMMARIES`, by default those of the loss, the
+    learning rate and the global norm of the gradients. Raises `InvalidArgumentError` for an unknown optimizer or
+    summary.
     """
     graph = loss.graph
     wanted = _DEFAULT_SUMMARIES if summaries is None else list(summaries)
@@ -88,7 +96,7 @@ def optimize_loss(
 
 
 def _summarise_gradients(pairs: list[tuple[Any, Any]], wanted: list[str], prefix: str) -> None:
-    """The summaries of gradients, before (`prefix` "") or after they are clipped ("clipped_")."""
+    """Adds summaries of gradients before (`prefix` "") or after clipping (`prefix` "clipped_")."""
     if "global_gradient_norm" in wanted:
         scalar(f"global_norm/{prefix}gradient_norm", global_norm([g for g, _ in pairs]))
     if prefix:
@@ -101,7 +109,7 @@ def _summarise_gradients(pairs: list[tuple[Any, Any]], wanted: list[str], prefix
             scalar(f"gradient_norm/{v.op.name}", global_norm([values]))
 
 
-def _rate(learning_rate: Any, decay: Any, step: Any) -> Any:
+def _rate(learning_rate: TensorLike | None, decay: Any, step: Any) -> Any:
     rate = learning_rate
     if isinstance(rate, (int, float)):
         rate = get_variable("learning_rate", [], trainable=False, initializer=Constant(float(rate)))
@@ -112,7 +120,7 @@ def _rate(learning_rate: Any, decay: Any, step: Any) -> Any:
     return decay(rate, step)
 
 
-def _optimizer(wanted: Any, rate: TensorLike) -> Optimizer:
+def _optimizer(wanted: OptimizerChoice, rate: TensorLike) -> Optimizer:
     if isinstance(wanted, Optimizer):
         return wanted
     if isinstance(wanted, str):
@@ -128,7 +136,9 @@ def _optimizer(wanted: Any, rate: TensorLike) -> Optimizer:
     return found
 
 
-def _changed(pairs: list[tuple[Any, Any]], noise: Any, multipliers: Any, clip: Any) -> list[tuple[Any, Any]]:
+def _changed(
+    pairs: list[tuple[Any, Any]], noise: float | None, multipliers: Mapping[Any, TensorLike] | None, clip: ClipGradients
+) -> list[tuple[Any, Any]]:
     pairs = [(g, v) for g, v in pairs if g is not None]
     if noise is not None:
         pairs = [(_plus(g, truncated_normal(shape_of(v.value()), dtype=v.dtype) * noise), v) for g, v in pairs]
@@ -146,7 +156,7 @@ def _factor(multipliers: Mapping[Any, Any], variable: Any) -> Any:
     return multipliers.get(variable, multipliers.get(variable.op.name))
 
 
-def _plus(grad: Tensor, noise: Any) -> Any:
+def _plus(grad: Tensor, noise: Tensor) -> Any:
     return (grad.__tensor__() if isinstance(grad, IndexedSlices) else grad) + noise
 
 

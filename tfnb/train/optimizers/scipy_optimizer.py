@@ -1,7 +1,7 @@
-"""`tf.contrib.opt.ScipyOptimizerInterface`: SciPy's minimisers (L-BFGS-B by default) on losses in a graph.
+"""`tf.contrib.opt.ScipyOptimizerInterface`: SciPy's minimizers, by default L-BFGS-B, for losses in a graph.
 
-SciPy walks in one vector of all variables; each of its steps is one run for loss and gradients. Invariant: variables
-change only at the end (and for callbacks), to what SciPy found.
+SciPy sees one vector of all variables; each of its evaluations is a step that computes the loss and its gradients.
+Invariant: the variables keep their values until the end (and until a callback), and then get those of the result.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.client.gradients.backprop import gradients
-from tfnb.client.variables.variable import trainable_variables
+from tfnb.client.variables.variable import Variable, trainable_variables
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
@@ -25,20 +26,21 @@ __all__ = ["API", "ExternalOptimizerInterface", "ScipyOptimizerInterface"]
 
 
 class ExternalOptimizerInterface:
-    """Base: packs the variables into a vector; a subclass says how that is minimised.
+    """The base class of minimizers outside the graph. It packs the variables into one vector.
 
-    `loss`: a scalar. `var_list`: the variables (default: the trainable ones). `equalities` must become 0,
-    `inequalities` at least 0 (scalars or vectors). `var_to_bounds`: variable -> (least, greatest). `options` go to the
-    minimiser. Raises `InvalidArgumentError` without variables.
+    loss: a scalar tensor. var_list: the variables, by default the trainable ones. equalities, inequalities: scalars or
+    vectors that must be zero, or not negative, at the minimum. var_to_bounds: a dict of variable to a pair of bounds,
+    which are broadcast to its shape. Further arguments are passed to the minimizer. Raises `InvalidArgumentError` when
+    there are no variables.
     """
 
     def __init__(
         self,
-        loss: Any,
+        loss: Tensor,
         var_list: Sequence[Any] | None = None,
         equalities: Sequence[Any] | None = None,
         inequalities: Sequence[Any] | None = None,
-        var_to_bounds: Any = None,
+        var_to_bounds: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None = None,
         **optimizer_kwargs: Any,
     ) -> None:
         self._vars = list(trainable_variables() if var_list is None else var_list)
@@ -58,11 +60,13 @@ class ExternalOptimizerInterface:
                 kind: [self._gradients(c) for c in found] for kind, found in self._conditions.items()
             }
 
-    def _gradients(self, target: Any) -> list[Any]:
+    def _gradients(self, target: Tensor) -> list[Any]:
         found = gradients(target, self._vars)
         return [zeros_like(v) if g is None else v.graph.to_tensor(g) for g, v in zip(found, self._vars, strict=True)]
 
-    def _packed_bounds(self, table: Any) -> list[tuple[float, float]] | None:
+    def _packed_bounds(
+        self, table: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None
+    ) -> list[tuple[float, float]] | None:
         if table is None:
             return None
         found: list[tuple[float, float]] = []
@@ -90,11 +94,11 @@ class ExternalOptimizerInterface:
         loss_callback: Callable[..., Any] | None = None,
         **run_kwargs: Any,
     ) -> Any:
-        """Minimises and stores what was found in the variables; gives SciPy's result.
+        """Minimizes the loss, stores the result in the variables, and returns SciPy's result.
 
-        `step_callback(vector)` after each step; `loss_callback(*fetches)` after each evaluation. `run_kwargs`: of
-        `Session.run` for the evaluations (`options`, `run_metadata`). Raises
-        `InvalidArgumentError` without a session.
+        session: by default the default session. step_callback(vector) is called after each step, and
+        loss_callback(*fetches) after each evaluation. run_kwargs: arguments of `Session.run` for the evaluations
+        (`options`, `run_metadata`). Raises `InvalidArgumentError` without a session.
         """
         session = session or get_default_session()
         if session is None:
@@ -131,12 +135,15 @@ class ExternalOptimizerInterface:
 
 
 class ScipyOptimizerInterface(ExternalOptimizerInterface):
-    """SciPy's `minimize`; `method` defaults to L-BFGS-B, with constraints to SLSQP; `options={"maxiter": 100}`."""
+    """Minimizes a loss by `scipy.optimize.minimize`, for example with `options={"maxiter": 100}`.
+
+    `method` is by default L-BFGS-B, or SLSQP if there are equalities or inequalities.
+    """
 
     def _minimize(self, start: np.ndarray, value: Any, constraints: list[Any], bounds: Any, callback: Any) -> Any:
         kwargs = dict(self.optimizer_kwargs)
         method = kwargs.pop("method", "SLSQP" if constraints else "L-BFGS-B")
-        # loading it takes as long as all of tfnb
+        # imported here since that takes as long as importing tfnb
         minimize = import_module("scipy.optimize").minimize
         if constraints:
             kwargs["constraints"] = constraints

@@ -1,22 +1,28 @@
-"""Slots: the extra variables that an optimizer keeps beside each variable it trains.
+"""Slots: additional variables that an optimizer keeps for each variable that it trains.
 
-Invariant: the slot `Adam` of variable `W` is the variable named `W/Adam`, of W's shape, colocated with it; the slot of
-a part of a partitioned variable is the same slice of the whole's slot.
+Invariant: the slot `Adam` of the variable `W` is named `W/Adam`, has the shape of W and is colocated with it; the slot
+of a part of a partitioned variable is the same slice of the slot of the whole.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from tfnb.client.variables.variable import Variable
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros
 from tfnb.types import DTypeLike
 
 __all__ = ["create_slot", "create_zeros_slot"]
 
 
-def create_slot(primary: Any, initial_value: Any, name: str, dtype: DTypeLike | None = None) -> Variable:
-    """A variable named after `primary` and `name` with the initial value (a tensor, value, or callable)."""
+def create_slot(
+    primary: Variable | Tensor,
+    initial_value: TensorLike | Callable[[], Tensor],
+    name: str,
+    dtype: DTypeLike | None = None,
+) -> Variable:
+    """A slot of the variable `primary`, called `name`; its initial value is a tensor, a value or a callable."""
     graph = primary.graph
     with (
         graph.as_default(),
@@ -31,7 +37,7 @@ def create_slot(primary: Any, initial_value: Any, name: str, dtype: DTypeLike | 
     return slot
 
 
-def create_zeros_slot(primary: Any, name: str, dtype: DTypeLike | None = None) -> Variable:
-    """A slot of zeros of the primary's shape."""
+def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
+    """A slot of the variable `primary`, called `name`, with zeros in the shape of `primary`."""
     wanted = primary.dtype if dtype is None else dtype
     return create_slot(primary, lambda: zeros(primary.shape.known(), wanted), name, wanted)

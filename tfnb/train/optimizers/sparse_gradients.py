@@ -1,6 +1,6 @@
-"""Sparse gradients for optimizers: rows of a variable, each named once.
+"""Sparse gradients without repeated rows, for optimizers.
 
-Invariant: after `deduplicated` no index occurs twice, so a sparse update may read and write each row once.
+Invariant: the result of `deduplicated` has no index twice, so a sparse update may read and write each row once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["deduplicated"]
 
 
 def deduplicated(grad: IndexedSlices) -> IndexedSlices:
-    """The same sparse gradient with the values of equal indices summed."""
+    """The same sparse gradient, in which the values of equal indices are summed."""
     rows, positions = unique(grad.indices)
     values = UNSORTED_SEGMENT_SUM(grad.values, positions, shape(rows)[0])
     return IndexedSlices(values, rows, grad.dense_shape)

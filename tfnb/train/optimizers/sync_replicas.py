@@ -1,8 +1,8 @@
-"""`SyncReplicasOptimizer`: workers whose gradients are averaged into one step (OSDI'16, sections 4.4 and 6.3).
+"""`SyncReplicasOptimizer`: the gradients of several workers are averaged for one step (OSDI'16, sections 4.4 and 6.3).
 
-Each worker adds its gradients to an accumulator beside each variable and waits for a token; one thread of the chief
-takes the first `replicas_to_aggregate` gradients, applies their mean and hands out the tokens of the next step. With
-more workers than that, the others are backups. Invariant: a gradient of an earlier step never counts.
+Each worker adds its gradients to an accumulator next to each variable and waits for a token. A thread of the chief
+takes the first `replicas_to_aggregate` gradients, applies their mean and enqueues the tokens of the next step. Any
+further workers are backups. Invariant: a gradient of an earlier step is never applied.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ from tfnb.session.session import Session
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.input.queue_runner import QueueRunner
 from tfnb.train.optimizers.base import Optimizer
+from tfnb.train.optimizers.moving_averages import ExponentialMovingAverage
+from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.types import int32
 
 __all__ = ["API", "SyncReplicasOptimizer"]
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Makes `opt` apply the mean of the gradients of `replicas_to_aggregate` workers.
+    """An optimizer that applies the mean of the gradients of `replicas_to_aggregate` workers with `opt`.
 
-    `total_num_replicas`: how many workers there are (default: as many); those above `replicas_to_aggregate` are
-    backups, whose gradients are dropped when they come late. `variable_averages`: an `ExponentialMovingAverage` for
-    `variables_to_average`. The training needs `make_session_run_hook(is_chief)` among its hooks.
+    total_num_replicas: the number of workers, by default `replicas_to_aggregate`; the others are backups, and gradients
+    that arrive late are dropped. variable_averages: an `ExponentialMovingAverage` of `variables_to_average`. The hook
+    `make_session_run_hook(is_chief)` must be among the hooks of the training.
     """
 
     def __init__(
@@ -47,8 +49,8 @@ class SyncReplicasOptimizer(Optimizer):
         opt: Optimizer,
         replicas_to_aggregate: int,
         total_num_replicas: int | None = None,
-        variable_averages: Any = None,
-        variables_to_average: Any = None,
+        variable_averages: ExponentialMovingAverage | None = None,
+        variables_to_average: Sequence[Variable] | None = None,
         use_locking: bool = False,
         name: str = "sync_replicas",
     ) -> None:
@@ -65,15 +67,16 @@ class SyncReplicasOptimizer(Optimizer):
         self._made = False
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """As the wrapped optimizer's."""
+        """The gradients that the wrapped optimizer computes; the arguments are passed on."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
-        """An operation that hands in this worker's gradients and waits until the step is done.
+        """An operation that submits the gradients of this worker and waits until the step is done.
 
-        `global_step` counts the steps of all and must be given.
+        global_step: the counter of the steps of all workers, which must be given. Raises `InvalidArgumentError` without
+        it or without gradients.
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not isinstance(global_step, Variable):
@@ -101,8 +104,8 @@ class SyncReplicasOptimizer(Optimizer):
         self._made = True
         return train
 
-    def _make_local_step(self, global_step: Any) -> Variable:
-        """The step that this worker's gradients are of; on the worker, not with the other variables."""
+    def _make_local_step(self, global_step: Variable) -> Variable:
+        """A variable on this worker with the global step for which its next gradients are computed."""
         anchor = NO_OP(name="local_anchor", graph=get_default_graph())
         with get_default_graph().colocate_with(anchor):
             return Variable(
@@ -114,9 +117,13 @@ class SyncReplicasOptimizer(Optimizer):
             )
 
     def _accumulate(
-        self, pairs: Sequence[tuple[Any, Any]], global_step: Any
+        self, pairs: Sequence[tuple[Any, Any]], global_step: Variable
     ) -> tuple[list[Operation], list[tuple[Any, Any]], list[Operation]]:
-        """(what hands this worker's gradients in, the mean gradients, what tells the accumulators the step)."""
+        """The operations of the accumulators of the gradients.
+
+        Returns those that submit the gradients of this worker, the pairs of mean gradient and variable, and the
+        operations that set the global step of the accumulators.
+        """
         handed_in, taken, set_steps = [], [], []
         local = self._local_step.value()
         for grad, v in pairs:
@@ -142,23 +149,26 @@ class SyncReplicasOptimizer(Optimizer):
             return found
 
     def _hand_out_tokens(self, update: Operation) -> Operation:
-        """After the update: a token for each worker, which is the step that its next gradients are of."""
+        """After the update, enqueues a token for each worker: the step for which its next gradients are computed."""
         with get_default_graph().control_dependencies([update]):
             step = self._global_step.read_value()
             found: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
             return found
 
-    # ---- what the chief does -----------------------------------------------------------------
+    # ---- operations of the chief -----------------------------------------------------------------
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """Takes gradients, applies them and hands out tokens, for ever. Raises before `apply_gradients`."""
+        """The queue runner of the chief, which repeatedly applies the mean gradients and enqueues tokens.
+
+        Raises `FailedPreconditionError` before `apply_gradients` was called.
+        """
         self._check_made("get_chief_queue_runner")
         return self._runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """An operation that puts tokens there for the first step, where fewer workers than gradients need them.
+        """An operation that enqueues tokens for the first step, if there are fewer workers than gradients to aggregate.
 
-        `num_tokens`: -1 for `replicas_to_aggregate`. Raises `InvalidArgumentError` for fewer than are needed.
+        num_tokens: the number of tokens; -1 means `replicas_to_aggregate`. Raises `InvalidArgumentError` for too few.
         """
         self._check_made("get_init_tokens_op")
         missing = self._needed - self._total
@@ -174,27 +184,34 @@ class SyncReplicasOptimizer(Optimizer):
             return found
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """The hook that a worker's `MonitoredTrainingSession` needs."""
+        """The hook that the `MonitoredTrainingSession` of a worker needs.
+
+        is_chief: True for the chief, whose hook also runs the synchronous steps; num_tokens: as in
+        `get_init_tokens_op`.
+        """
         return _SyncReplicasHook(self, is_chief, num_tokens)
 
     def _check_made(self, what: str) -> None:
         if not self._made:
             raise FailedPreconditionError(f"{what} must be called after apply_gradients")
 
-    # ---- the wrapped optimizer's -------------------------------------------------------------
+    # ---- the wrapped optimizer -------------------------------------------------------------
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Variable | None:
+        """A slot of the wrapped optimizer; the arguments are those of `Optimizer.get_slot`."""
         return self._opt.get_slot(*args, **kwargs)
 
     def get_slot_names(self) -> list[str]:
+        """The names of the slots of the wrapped optimizer."""
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
+        """The slot variables of the wrapped optimizer."""
         return self._opt.variables()
 
 
 class _SyncReplicasHook(SessionRunHook):
-    """Prepares a worker for synchronous steps; the chief's also runs them."""
+    """Prepares a worker for synchronous steps; on the chief it also runs them."""
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
         self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
@@ -207,7 +224,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._tokens = opt.get_init_tokens_op(self._num_tokens) if self._is_chief else None
         self._runner = opt.get_chief_queue_runner() if self._is_chief else None
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         missing = session.run(self._ready)
         if len(missing):
             raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in missing]}")

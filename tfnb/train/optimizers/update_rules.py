@@ -1,7 +1,7 @@
-"""The optimizers: SGD, Momentum, Adagrad, Adadelta, RMSProp, Adam, FTRL, and the proximal forms of the first two.
+"""The optimizers: SGD, Momentum, Adagrad, Adadelta, RMSProp, Adam, FTRL, and the proximal forms of SGD and Adagrad.
 
-Each class names its slots and its update op; the formulas stand with the ops (`tfnb/ops/training/updates.py`).
-Invariant: names of slots and hyper-parameters are TensorFlow's, so that checkpoints and programs fit.
+Each class defines its slots and its update op; `tfnb/ops/training/updates.py` has the formulas. Invariant: slots and
+hyper-parameters have TensorFlow's names, so that checkpoints and programs are compatible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
 from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
-from tfnb.train.optimizers.base import Optimizer
+from tfnb.train.optimizers.base import Hyper, Optimizer
 
 __all__ = [
     "API",
@@ -36,43 +36,45 @@ __all__ = [
 ]
 
 
-def _ref(variable: Any) -> Tensor:
+def _ref(variable: Variable | None) -> Tensor:
+    if variable is None:
+        raise InvalidArgumentError("an optimizer applies gradients before its slots exist")
     return variable.__tensor__(as_ref=True)
 
 
 class GradientDescentOptimizer(Optimizer):
-    """var -= learning_rate * grad."""
+    """Gradient descent: var -= learning_rate * grad."""
 
     takes_repeated_rows = True
 
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+    def __init__(self, learning_rate: Hyper, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
     def _prepare(self) -> None:
         self._hyper("learning_rate", self._learning_rate)
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         lr = self._cast("learning_rate", var)
         return APPLY_GRADIENT_DESCENT(_ref(var), lr, grad, use_locking=self._use_locking).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         values: Any = grad.values
         delta = values * self._cast("learning_rate", var)
         return SCATTER_SUB(_ref(var), grad.indices, delta).op
 
 
 class _SlotOptimizer(Optimizer):
-    """An optimizer that is a table: slots, hyper-parameters, and the names of its dense and sparse ops.
+    """An optimizer that is described by a table of slots, hyper-parameters and the names of its dense and sparse ops.
 
-    `slots`: slot key -> (name in the graph, initial value or None for zeros). `order` lists the hyper-parameters in the
-    order of the op's inputs; `extra` are its attributes.
+    slots: slot name -> (name in the graph, initial value or None for zeros). `order` has the hyper-parameters in the
+    order of the inputs of the op; `extra` has its attributes.
     """
 
     dense_op = ""
     sparse_op = ""
     order: tuple[str, ...] = ()
-    grad_after: int | None = None  # place of the gradient among the hyper-parameters; None: last
+    grad_after: int | None = None  # the position of the gradient among the hyper-parameters; None: last
 
     def __init__(
         self,
@@ -99,37 +101,40 @@ class _SlotOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _inputs(self, grad: Tensor, var: Tensor, sparse: Tensor | None = None) -> list[Any]:
+    def _inputs(self, grad: Tensor, var: Variable, sparse: Tensor | None = None) -> list[Any]:
         refs = [_ref(var)] + [_ref(self.get_slot(var, key)) for key in self._slot_table]
         hyper = [self._cast(name, var) for name in self.order]
         place = len(hyper) if self.grad_after is None else self.grad_after
         given = [grad] if sparse is None else [grad, sparse]
         return [*refs, *hyper[:place], *given, *hyper[place:]]
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         if not self.sparse_op:
             return self._apply_dense(grad.__tensor__(), var)
         inputs = self._inputs(grad.values, var, grad.indices)
         return CATALOG[self.sparse_op](*inputs, **self._extra).op
 
 
-def _filled(var: Tensor, value: float) -> Callable[[], Tensor]:
+def _filled(var: Variable, value: float) -> Callable[[], Tensor]:
     return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
 
 
 class MomentumOptimizer(_SlotOptimizer):
-    """accum = momentum * accum + grad; var -= learning_rate * accum (or Nesterov's form)."""
+    """Momentum: accum = momentum * accum + grad; var -= learning_rate * accum.
+
+    `use_nesterov` selects the accelerated form of Nesterov (Sutskever et al., 2013).
+    """
 
     dense_op, sparse_op = "ApplyMomentum", "SparseApplyMomentum"
     order, grad_after = ("learning_rate", "momentum"), 1
 
     def __init__(
         self,
-        learning_rate: Any,
-        momentum: Any,
+        learning_rate: Hyper,
+        momentum: Hyper,
         use_locking: bool = False,
         name: str = "Momentum",
         use_nesterov: bool = False,
@@ -145,14 +150,17 @@ class MomentumOptimizer(_SlotOptimizer):
 
 
 class AdagradOptimizer(_SlotOptimizer):
-    """accum += grad^2; var -= learning_rate * grad / sqrt(accum)."""
+    """Adagrad (Duchi et al., 2011): accum += grad^2; var -= learning_rate * grad / sqrt(accum).
+
+    Raises `InvalidArgumentError` unless `initial_accumulator_value` is positive.
+    """
 
     dense_op, sparse_op = "ApplyAdagrad", "SparseApplyAdagrad"
     order = ("learning_rate",)
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         initial_accumulator_value: float = 0.1,
         use_locking: bool = False,
         name: str = "Adagrad",
@@ -164,14 +172,14 @@ class AdagradOptimizer(_SlotOptimizer):
 
 
 class ProximalGradientDescentOptimizer(_SlotOptimizer):
-    """Gradient descent followed by the proximal step of l1 and l2 penalties."""
+    """Gradient descent, followed by the proximal step of the l1 and l2 penalties."""
 
     dense_op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
     order = ("learning_rate", "l1", "l2")
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
         use_locking: bool = False,
@@ -186,14 +194,14 @@ class ProximalGradientDescentOptimizer(_SlotOptimizer):
 
 
 class ProximalAdagradOptimizer(_SlotOptimizer):
-    """Adagrad followed by the proximal step of l1 and l2 penalties."""
+    """Adagrad, followed by the proximal step of the l1 and l2 penalties."""
 
     dense_op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
     order = ("learning_rate", "l1", "l2")
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
@@ -214,16 +222,16 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
 
 
 class AdadeltaOptimizer(_SlotOptimizer):
-    """Zeiler's Adadelta: steps scaled by running averages of squared gradients and squared steps."""
+    """Adadelta (Zeiler, 2012): steps are scaled by running averages of squared gradients and squared steps."""
 
     dense_op, sparse_op = "ApplyAdadelta", "SparseApplyAdadelta"
     order = ("learning_rate", "rho", "epsilon")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        rho: Any = 0.95,
-        epsilon: Any = 1e-8,
+        learning_rate: Hyper = 0.001,
+        rho: Hyper = 0.95,
+        epsilon: Hyper = 1e-8,
         use_locking: bool = False,
         name: str = "Adadelta",
     ) -> None:
@@ -233,16 +241,20 @@ class AdadeltaOptimizer(_SlotOptimizer):
 
 
 class RMSPropOptimizer(_SlotOptimizer):
-    """Gradients divided by a running root mean square; `centered` subtracts the running mean first."""
+    """RMSProp (Hinton, 2012): gradients are divided by the root of a running mean of their squares.
+
+    decay: of the running mean. `centered` subtracts the square of the running mean of the gradients from that of
+    squares.
+    """
 
     order = ("learning_rate", "decay", "momentum", "epsilon")
 
     def __init__(
         self,
-        learning_rate: Any,
-        decay: Any = 0.9,
-        momentum: Any = 0.0,
-        epsilon: Any = 1e-10,
+        learning_rate: Hyper,
+        decay: Hyper = 0.9,
+        momentum: Hyper = 0.0,
+        epsilon: Hyper = 1e-10,
         use_locking: bool = False,
         centered: bool = False,
         name: str = "RMSProp",
@@ -261,14 +273,17 @@ class RMSPropOptimizer(_SlotOptimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """Kingma and Ba's Adam, in the form with epsilon outside the bias correction ("epsilon hat")."""
+    """Adam (Kingma and Ba, 2014), in the form with epsilon outside the bias correction ("epsilon hat").
+
+    beta1, beta2: the decays of the running means of the gradients and of their squares.
+    """
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-8,
+        learning_rate: Hyper = 0.001,
+        beta1: Hyper = 0.9,
+        beta2: Hyper = 0.999,
+        epsilon: Hyper = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
     ) -> None:
@@ -294,18 +309,18 @@ class AdamOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _inputs(self, var: Tensor) -> list[Any]:
+    def _inputs(self, var: Variable) -> list[Any]:
         powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype) for p in self._powers[var.graph]]
         hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
         return [*powers, *hyper]
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         inputs = [_ref(var), _ref(m), _ref(v), *self._inputs(var), grad]
         return APPLY_ADAM(*inputs, use_locking=self._use_locking).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
-        """All moments decay, as TensorFlow's: only the rows of the gradient get a new share."""
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        """Decays all rows of the moments, as TensorFlow does, and adds the gradient to the rows that it has."""
         b1_power, b2_power, lr, b1, b2, epsilon = self._inputs(var)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         lr = lr * SQRT(1 - b2_power) / (1 - b1_power)
@@ -329,26 +344,29 @@ class AdamOptimizer(Optimizer):
         return group(*update_ops, new1, new2, name=name_scope)
 
 
-def _power(first: Any, beta: Any, name: str) -> Any:
+def _power(first: Variable, beta: Hyper, name: str) -> Any:
     initial = beta() if callable(beta) else beta
     graph = first.graph
     with (
         graph.as_default(),
         graph.control_dependencies(None),
         graph.colocate_with(first),
-    ):  # in the name scope of the program, as in TensorFlow's checkpoints
+    ):  # in the program's name scope, as in TensorFlow's checkpoints
         return Variable(initial, trainable=False, name=name)
 
 
 class FtrlOptimizer(_SlotOptimizer):
-    """McMahan et al.'s follow-the-regularised-leader, with l1 and l2 penalties."""
+    """Follow the regularized leader (McMahan et al., 2013), with l1 and l2 penalties.
+
+    Raises `InvalidArgumentError` for a negative accumulator or penalty, or a positive `learning_rate_power`.
+    """
 
     dense_op, sparse_op = "ApplyFtrl", "SparseApplyFtrl"
     order, grad_after = ("learning_rate", "l1", "l2", "learning_rate_power"), 0
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Hyper,
         learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,

@@ -1,1 +1,1 @@
-"""Saver, the files that keep track of checkpoints, MetaGraphs and SavedModels."""
+"""Saver, the files that list the checkpoints of a folder, MetaGraphs and SavedModels."""

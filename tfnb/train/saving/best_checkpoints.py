@@ -1,6 +1,6 @@
-"""The checkpoints with the best values of a metric, told in a file beside them.
+"""The checkpoints with the best values of a metric, which a file in their folder lists.
 
-Invariant: the file is replaced as a whole, before a checkpoint that it no longer names is removed.
+Invariant: the file is replaced as a whole, before any checkpoint that it no longer lists is removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_BYTES = 1 << 20
 
 
 class BestCheckpoints:
-    """At most `count` checkpoints, the best first; `mode` "max" or "min" says what is better."""
+    """The best `count` checkpoints, the best one first; `mode` is "max" if a larger metric is better, else "min"."""
 
     def __init__(self, count: int, mode: str) -> None:
         self._count, self._sign = count, 1.0 if mode == "max" else -1.0
@@ -32,13 +32,15 @@ class BestCheckpoints:
 
     @property
     def best(self) -> str | None:
+        """The prefix of the best checkpoint, or None."""
         return self._found[0][1] if self._found else None
 
     def keeps(self, prefix: str) -> bool:
+        """True if the checkpoint `prefix` is among the best."""
         return any(p == prefix for _, p in self._found)
 
     def add(self, folder: str, prefix: str, metric: float) -> None:
-        """Notes a checkpoint's metric. Raises `InvalidArgumentError` for NaN."""
+        """Adds a checkpoint with its metric and writes the file. Raises `InvalidArgumentError` for NaN."""
         if math.isnan(metric):
             raise InvalidArgumentError(f"the metric of {prefix} is NaN")
         rest = [x for x in self._found if x[1] != prefix]
@@ -50,12 +52,12 @@ class BestCheckpoints:
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
 
     def drop(self) -> list[str]:
-        """The checkpoints that are no longer among the best since the last call."""
+        """The checkpoints that ceased to be among the best since the previous call."""
         dropped, self._dropped = self._dropped, []
         return [p for p in dropped if not self.keeps(p)]
 
     def recover(self, folder: str) -> None:
-        """Goes on from the file that an earlier run left."""
+        """Takes over the checkpoints that the file of an earlier run lists, as far as they exist."""
         self._found = [(m, p) for m, p in _read(folder) if is_checkpoint(p)][: self._count]
 
 
@@ -64,7 +66,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _read(folder: str) -> list[tuple[float, str]]:
-    """The metric and prefix of each checkpoint that the file names. Raises `DataLossError` when it is damaged."""
+    """The metric and the prefix of each checkpoint that the file lists. Raises `DataLossError` when it is damaged."""
     path = os.path.join(folder, _FILE)
     if not os.path.exists(path):
         return []
@@ -87,7 +89,7 @@ def _read(folder: str) -> list[tuple[float, str]]:
 
 
 def best_checkpoint(checkpoint_dir: str) -> str | None:
-    """The prefix of a folder's checkpoint with the best metric (`Saver(keep_best=...)`), or None."""
+    """The prefix of the best checkpoint in a folder (see `Saver(keep_best=...)`), or None."""
     for _, path in _read(os.fsdecode(checkpoint_dir)):
         if is_checkpoint(path):
             return path

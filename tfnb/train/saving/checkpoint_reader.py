@@ -1,12 +1,12 @@
-"""Reading checkpoints without a graph, and variables that begin with values of a checkpoint.
+"""Functions that read checkpoints without a graph, and variables whose initial values come from a checkpoint.
 
-Invariant: what is read is whole and passed its checksum.
+Invariant: a value is returned only if it is complete and its checksum is right.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from tfnb.ops.checkpoint.save_restore import RESTORE_V2
 from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.state.variables import ASSIGN
-from tfnb.train.saving.checkpoint_state import latest_checkpoint
+from tfnb.train.saving.checkpoint_state import FilePath, latest_checkpoint
 from tfnb.train.saving.saver import Saver
 from tfnb.types import DType, as_shape
 
@@ -29,36 +29,42 @@ __all__ = ["API", "CheckpointReader", "load_checkpoint"]
 
 
 class CheckpointReader:
-    """The tensors of a checkpoint by name.
+    """Reads the tensors of a checkpoint by their names.
 
-    filepattern: the checkpoint's prefix. Raises `NotFoundError` when there is none, `DataLossError` when its index is
-    damaged.
+    filepattern: the prefix of the checkpoint. Raises `NotFoundError` when there is none, and `DataLossError` when its
+    index is damaged.
     """
 
-    def __init__(self, filepattern: Any) -> None:
+    def __init__(self, filepattern: FilePath) -> None:
         self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
 
     def has_tensor(self, tensor_str: str) -> bool:
+        """True if the checkpoint has a tensor with the name `tensor_str`."""
         return tensor_str in self._checkpoint.entries
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value. Raises `NotFoundError`, `DataLossError`."""
+        """The value of the tensor with the name `tensor_str`, a NumPy array.
+
+        Raises `NotFoundError` for an unknown name, and `DataLossError` for damaged data.
+        """
         return self._checkpoint.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """A dict of the name of each tensor to its shape, a list of ints."""
         return {n: list(e.shape) for n, e in self._checkpoint.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """A dict of the name of each tensor to its dtype."""
         return {n: e.dtype for n, e in self._checkpoint.entries.items()}
 
     def debug_string(self) -> bytes:
-        """A line per tensor: name, dtype, shape."""
+        """A text with one line for each tensor: name, dtype and shape."""
         entries = sorted(self._checkpoint.entries.items())
         return "".join(f"{n} ({e.dtype.name}) {list(e.shape)}\n" for n, e in entries).encode()
 
 
-def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """The reader of a checkpoint, or of a folder's latest. Raises `NotFoundError` when there is none."""
+def load_checkpoint(ckpt_dir_or_file: FilePath) -> CheckpointReader:
+    """The reader of a checkpoint, or of the latest one in a folder. Raises `NotFoundError` when there is none."""
     given = os.fsdecode(ckpt_dir_or_file)
     if os.path.isdir(given):
         found = latest_checkpoint(given)
@@ -68,32 +74,32 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return CheckpointReader(given)
 
 
-def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
-    """(name, shape) of each tensor, sorted."""
+def list_variables(ckpt_dir_or_file: FilePath) -> list[tuple[str, list[int]]]:
+    """The sorted pairs (name, shape) of the tensors of a checkpoint. Raises `NotFoundError` when there is none."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
-def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """The value of one tensor; ":0" at the end of its name is no matter."""
+def load_variable(ckpt_dir_or_file: FilePath, name: str) -> Any:
+    """The value of the tensor `name` of a checkpoint; a final ":0" of the name is ignored. Raises `NotFoundError`."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 # ---- variables from checkpoints ------------------------------------------------------------------
 
 
-def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: FilePath, assignment_map: Mapping[str, Any] | Sequence[Variable]) -> None:
     """Makes values of a checkpoint the initial values of variables of the default graph.
 
-    assignment_map: name in the checkpoint -> variable (partitioned ones too) or its name, or scope in the checkpoint
-    ("scope/", "/" for all) -> scope here. Raises `NotFoundError` for a name that one side lacks, `ShapeError` when
-    shapes differ.
+    assignment_map: a dict of a name in the checkpoint to a variable, a list of its parts or its name, or of a scope in
+    the checkpoint ("scope/", or "/" for all) to a scope of the graph; or a list of variables. Raises `NotFoundError`
+    for a name that the checkpoint or the graph lacks, and `ShapeError` when shapes differ.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
     for theirs, variable in _pairs(assignment_map):
         _begin_with(reader, theirs, variable)
 
 
-def _pairs(assignment_map: Any) -> list[tuple[str, Any]]:
+def _pairs(assignment_map: Mapping[str, Any] | Sequence[Variable]) -> list[tuple[str, Any]]:
     given = assignment_map
     if not isinstance(given, Mapping):
         given = {v.op.name: v for v in given}
@@ -123,7 +129,7 @@ def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list
     return pairs
 
 
-def _begin_with(reader: CheckpointReader, name: str, variable: Any) -> None:
+def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None:
     if not reader.has_tensor(name):
         raise NotFoundError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
     if not isinstance(variable, Variable):
@@ -143,12 +149,12 @@ def _begin_with(reader: CheckpointReader, name: str, variable: Any) -> None:
 
 
 def assign_from_checkpoint(
-    model_path: Any, var_list: Any, ignore_missing_vars: bool = False
+    model_path: FilePath, var_list: Mapping[str, Any] | Sequence[Any], ignore_missing_vars: bool = False
 ) -> tuple[Any, dict[Any, Any]]:
-    """(operation, feed): running the operation with the feed assigns a checkpoint's values.
+    """A pair of an operation and a feed_dict: running it with these feeds assigns the values of a checkpoint.
 
-    var_list: variables, or name in the checkpoint -> variable. Raises `NotFoundError` for a name that the checkpoint
-    lacks, unless those are ignored; `ShapeError` when shapes differ.
+    var_list: variables, or a dict of names in the checkpoint to variables. Raises `NotFoundError` for a name that the
+    checkpoint lacks, unless `ignore_missing_vars` is set, and `ShapeError` when shapes differ.
     """
     reader = CheckpointReader(model_path)
     given = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
@@ -173,12 +179,16 @@ def assign_from_checkpoint(
 
 
 def assign_from_checkpoint_fn(
-    model_path: Any,
-    var_list: Any,
+    model_path: FilePath,
+    var_list: Mapping[str, Any] | Sequence[Any],
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None]:
-    """A function of a session that restores the variables from the checkpoint."""
+    """A function of a session that restores variables from the checkpoint `model_path`.
+
+    var_list: variables, or a dict of names in the checkpoint to variables. ignore_missing_vars: skip variables that it
+    lacks. reshape_variables: a variable may have another shape with the same number of elements.
+    """
     given = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
     if ignore_missing_vars:
         reader = CheckpointReader(model_path)

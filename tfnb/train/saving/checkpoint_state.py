@@ -1,6 +1,7 @@
-"""The pointer file `checkpoint`: which checkpoints a folder keeps, and which is the latest (OSDI'16, section 4.3).
+"""The pointer file `checkpoint`, which lists the checkpoints of a folder and the latest one (OSDI'16, section 4.3).
 
-A text file in TensorFlow's format, replaced as a whole. Invariant: it is written after the checkpoint that it names.
+It is a text file in TensorFlow's format, which is replaced as a whole. Invariant: the file is written after the
+checkpoint that it names.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tfnb.errors import DataLossError
 from tfnb.ir.protos import proto
@@ -31,13 +32,15 @@ __all__ = [
     "update_checkpoint_state",
 ]
 
-_MAX_BYTES = 1 << 24  # of the pointer file
+FilePath: TypeAlias = str | bytes | os.PathLike[str]
+
+_MAX_BYTES = 1 << 24  # the largest size of a pointer file
 _LINE = re.compile(r'(\w+)\s*:\s*("(?:[^"\\]|\\.)*"|[-+.\w]+)')
 
 
 @dataclass
 class CheckpointState:
-    """What the pointer file says: the latest checkpoint, and all that are kept, oldest first."""
+    """The content of the pointer file: the latest checkpoint, and all that are kept, the oldest first."""
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list)
@@ -45,7 +48,7 @@ class CheckpointState:
     last_preserved_timestamp: float = 0.0
 
     def to_text(self) -> str:
-        """As it stands in the file."""
+        """The text of the pointer file."""
         lines = [f'model_checkpoint_path: "{_escaped(self.model_checkpoint_path)}"']
         lines += [f'all_model_checkpoint_paths: "{_escaped(p)}"' for p in self.all_model_checkpoint_paths]
         lines += [f"all_model_checkpoint_timestamps: {t!r}" for t in self.all_model_checkpoint_timestamps]
@@ -55,7 +58,7 @@ class CheckpointState:
 
     @classmethod
     def from_text(cls, text: str) -> CheckpointState:
-        """Raises `ValueError` for a text that is none."""
+        """Parses the text of a pointer file. Raises `ValueError` for any other text."""
         state = cls()
         for line in filter(None, map(str.strip, text.splitlines())):
             found = _LINE.fullmatch(line)
@@ -74,7 +77,7 @@ class CheckpointState:
 
 
 def _escaped(text: str) -> str:
-    """Protobuf's text escapes: octal for what is not printable ASCII."""
+    """A text with the escapes of protocol buffers: octal numbers for bytes that are not printable ASCII."""
     plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
     return "".join(plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text))
 
@@ -89,18 +92,18 @@ def _unescaped(quoted: str) -> str:
         raise ValueError(f"{quoted[:80]!r} is no quoted text") from None
 
 
-def _pointer(folder: Any, latest_filename: str | None) -> str:
+def _pointer(folder: FilePath, latest_filename: str | None) -> str:
     return os.path.join(os.fsdecode(folder), latest_filename or "checkpoint")
 
 
 def generate_checkpoint_state_proto(
-    save_dir: Any,
+    save_dir: FilePath,
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None = None,
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """The state with paths as the pointer file holds them: relative to a relative `save_dir`."""
+    """The state with paths as in the pointer file: relative to `save_dir` if that is a relative path."""
     folder = os.fsdecode(save_dir)
     latest = os.fsdecode(model_checkpoint_path)
     kept = [os.fsdecode(p) for p in all_model_checkpoint_paths or ()]
@@ -117,7 +120,7 @@ def generate_checkpoint_state_proto(
 
 
 def update_checkpoint_state(
-    save_dir: Any,
+    save_dir: FilePath,
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None = None,
     latest_filename: str | None = None,
@@ -125,7 +128,12 @@ def update_checkpoint_state(
     last_preserved_timestamp: float | None = None,
     save_relative_paths: bool = False,
 ) -> None:
-    """Replaces the pointer file of `save_dir`. Raises `PermissionDeniedError`, `ResourceExhaustedError`, ..."""
+    """Replaces the pointer file of the folder `save_dir`.
+
+    latest_filename: its name, by default "checkpoint". save_relative_paths: store paths relative to the folder. The
+    other arguments are the fields of `CheckpointState`. Raises `PermissionDeniedError`, `ResourceExhaustedError` and
+    the like when a write fails.
+    """
     folder = os.fsdecode(save_dir)
     state = generate_checkpoint_state_proto(
         folder,
@@ -150,10 +158,10 @@ def _below(folder: str, path: str) -> str:
     return os.path.relpath(path, folder) if os.path.isabs(path) else path
 
 
-def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> CheckpointState | None:
-    """What the pointer file of a folder says, with full paths; None when there is none.
+def get_checkpoint_state(checkpoint_dir: FilePath, latest_filename: str | None = None) -> CheckpointState | None:
+    """The content of the pointer file of a folder, with full paths, or None if there is no such file.
 
-    Raises `DataLossError` for a file that is no checkpoint state.
+    latest_filename: the name of the file, by default "checkpoint". Raises `DataLossError` when it is damaged.
     """
     path = _pointer(checkpoint_dir, latest_filename)
     if not os.path.exists(path):
@@ -171,8 +179,8 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     return state
 
 
-def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
-    """The prefix of a folder's latest checkpoint, or None when there is none."""
+def latest_checkpoint(checkpoint_dir: FilePath, latest_filename: str | None = None) -> str | None:
+    """The prefix of the latest existing checkpoint in a folder, or None."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
@@ -182,26 +190,26 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
     return None
 
 
-def checkpoint_exists(checkpoint_prefix: Any) -> bool:
-    """Is there a checkpoint of that prefix?"""
+def checkpoint_exists(checkpoint_prefix: FilePath) -> bool:
+    """Returns True if there is a checkpoint with the prefix `checkpoint_prefix`."""
     return is_checkpoint(os.fsdecode(checkpoint_prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[Any]) -> list[float]:
-    """When the checkpoints were written, in seconds; those that do not exist are left out."""
+    """The times, in seconds, at which the checkpoints `checkpoint_prefixes` were written; missing ones are skipped."""
     paths = [index_path(os.fsdecode(p)) for p in checkpoint_prefixes]
     return [os.path.getmtime(p) for p in paths if os.path.exists(p)]
 
 
 def meta_graph_path(prefix: str, suffix: str = "meta") -> str:
-    """The file of the MetaGraph beside a checkpoint."""
+    """The path of the MetaGraph of a checkpoint."""
     return f"{prefix}.{suffix}"
 
 
-def delete_checkpoint(checkpoint_prefix: Any, meta_graph_suffix: str = "meta") -> None:
-    """Deletes a checkpoint and the MetaGraph beside it; nothing happens when there is none.
+def delete_checkpoint(checkpoint_prefix: FilePath, meta_graph_suffix: str = "meta") -> None:
+    """Deletes the checkpoint `checkpoint_prefix` and its MetaGraph; does nothing when there is none.
 
-    Files of these names with another content stay.
+    Files with these names but other content are kept.
     """
     prefix = os.fsdecode(checkpoint_prefix)
     remove_checkpoint(prefix)
@@ -212,7 +220,7 @@ def delete_checkpoint(checkpoint_prefix: Any, meta_graph_suffix: str = "meta") -
 
 
 def _is_meta_graph(path: Path) -> bool:
-    """Is the file a MetaGraphDef, as a save writes it beside a checkpoint?"""
+    """True if the file is a MetaGraphDef like those that a saver writes."""
     with os_errors(path):
         data = path.read_bytes()
     try:

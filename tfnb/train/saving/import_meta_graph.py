@@ -1,6 +1,6 @@
-"""Restoring a program's graph with its saver: `tf.train.import_meta_graph`.
+"""`tf.train.import_meta_graph` restores the graph of a program together with its saver.
 
-Invariant: the saver that comes back uses the nodes of the file's own saver.
+Invariant: the saver that is returned uses the nodes of the saver in the file.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["API", "import_meta_graph"]
 def import_meta_graph(
     meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> Saver | None:
-    """Adds the graph and the collections of a MetaGraphDef (a message or a file) to the default graph.
+    """Adds the graph and the collections of a MetaGraphDef, a message or a file, to the default graph.
 
-    clear_devices: ignores device names. import_scope: a name scope to put it in. Gives the saver of the file, a new one
-    when it names none but the graph has variables, else None. Raises what `tf.import_graph_def` raises,
-    `NotFoundError` for a missing file, `DataLossError` for one that is no MetaGraphDef; nothing is added then.
+    clear_devices: ignore device names. import_scope: a name scope for the nodes. Returns the saver of the file; or a
+    new one if the file has none but the graph has variables; or else None. Raises the errors of `tf.import_graph_def`,
+    `NotFoundError` for a missing file and `DataLossError` for a file of another kind; nothing is added then.
 
-    The saver's `save` and `restore` run the ops that the file names for them, whatever these do, as in TensorFlow.
+    As in TensorFlow, `save` and `restore` of the saver run the operations that the file names, whatever they do.
     """
     graph = get_default_graph()
     message, scope = import_scoped_meta_graph(

@@ -1,7 +1,7 @@
-"""SavedModel: a folder with graphs, signatures, variables and files, for programs that only use a model.
+"""SavedModel: a folder with the graphs, signatures, variables and assets of a model, for programs that only use it.
 
-`saved_model.pb` is TensorFlow's message; the variables are a checkpoint of ours beside it. Invariant: the folder is
-there under its name only when all of it is.
+`saved_model.pb` is TensorFlow's message; the variables are a checkpoint in tfnb's format. Invariant: the folder gets
+its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,14 @@ from tfnb.errors import (
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.wire import read_message
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint.files import sweep
 from tfnb.session.session import Session
 from tfnb.system.files import os_errors, sync_file, sync_folder
 from tfnb.system.scratch import Scratch
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
 from tfnb.train.saving.signatures import (
     SIGNATURE_CONSTANTS,
@@ -54,7 +56,7 @@ _MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
 
 @cache
 def _saved_model_message() -> Any:
-    """The class of TensorFlow's SavedModel message: a version and MetaGraphDefs."""
+    """The class of TensorFlow's SavedModel message, which has a version and MetaGraphDefs."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pool = importlib.import_module("google.protobuf.descriptor_pool").Default()
     meta_graph = proto("meta_graph").MetaGraphDef.DESCRIPTOR
@@ -77,36 +79,38 @@ def _saved_model_message() -> Any:
 
 
 class SavedModelBuilder:
-    """Makes the folder `export_dir`, which must not exist yet; it appears with `save`.
+    """Writes a SavedModel to the folder `export_dir`, which must not exist and is created by `save`.
 
-    Raises `AlreadyExistsError` when there is something of that name.
+    Raises `AlreadyExistsError` when it exists.
     """
 
-    def __init__(self, export_dir: Any) -> None:
+    def __init__(self, export_dir: FilePath) -> None:
         self._dir = os.fsdecode(export_dir).rstrip(os.sep)
         if os.path.exists(self._dir):
             raise AlreadyExistsError(f"the export directory {self._dir} exists already")
         self._scratch: Scratch | None = None
         self._message = _saved_model_message()(saved_model_schema_version=1)
         self._has_variables = False
-        self._assets: dict[str, str] = {}  # name in the folder -> the file that was copied
+        self._assets: dict[str, str] = {}  # name in the folder -> path of the copied file
 
     def add_meta_graph_and_variables(
         self,
         sess: Session,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        assets_collection: Sequence[Tensor] | None = None,
+        legacy_init_op: Operation | Tensor | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | Tensor | None = None,
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Adds the session's graph and the values of its variables; once, before `add_meta_graph`.
+        """Adds the graph and the values of the variables of a session.
 
-        tags: what the graph is for. signature_def_map: SignatureDefs by name. assets_collection: string tensors with
-        names of files to take along. main_op (or legacy_init_op): an operation to run after loading.
+        It is called once, before `add_meta_graph`. tags: strings that identify the graph. signature_def_map: a dict of
+        name to SignatureDef. assets_collection: string tensors with the names of files that are copied. main_op, or
+        legacy_init_op: an operation that runs after loading. clear_devices: omit device names. saver: by default a new
+        one.
         """
         if self._has_variables:
             raise FailedPreconditionError("the variables of the SavedModel have been added already")
@@ -134,14 +138,14 @@ class SavedModelBuilder:
         self,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        assets_collection: Sequence[Tensor] | None = None,
+        legacy_init_op: Operation | Tensor | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | Tensor | None = None,
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Adds the default graph, for the variables that were added before."""
+        """Adds the default graph for the variables that were added before; the arguments are the same."""
         if not self._has_variables:
             raise FailedPreconditionError("add_meta_graph_and_variables must be called first")
         graph = get_default_graph()
@@ -159,7 +163,7 @@ class SavedModelBuilder:
         )
 
     def _made(self) -> str:
-        """The folder in which everything is made before it takes its name; what is above it is made if needed."""
+        """The scratch folder that gets its final name in `save`; missing parent folders are created."""
         with os_errors(self._dir):
             if self._scratch is None:
                 os.makedirs(os.path.dirname(self._dir) or ".", exist_ok=True)
@@ -170,10 +174,10 @@ class SavedModelBuilder:
         self,
         graph: GraphBuilder,
         tags: Iterable[str],
-        signatures: Any,
-        assets: Any,
-        legacy_init_op: Any,
-        main_op: Any,
+        signatures: Mapping[str, Any] | None,
+        assets: Sequence[Tensor] | None,
+        legacy_init_op: Operation | Tensor | None,
+        main_op: Operation | Tensor | None,
         clear_devices: bool,
         saver: Saver,
         strip_default_attrs: bool,
@@ -209,17 +213,17 @@ class SavedModelBuilder:
         meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
 
     def _asset_name(self, source: str) -> str:
-        """The file's own name; with a number behind it where another file has that name."""
+        """The name of an asset: that of the file, with a number if another file has the same name."""
         own = os.path.basename(source)
         numbered = (f"{own}_{k}" for k in itertools.count(1))
         return next(n for n in itertools.chain([own], numbered) if self._assets.get(n, source) == source)
 
     def add_extra(self, write: Callable[[str], None]) -> None:
-        """`write(folder)` adds files to the folder that takes its name with `save`."""
+        """Calls `write(folder)`, which may add files to the folder of the model before `save`."""
         write(self._made())
 
     def save(self, as_text: bool = False) -> str:
-        """Writes the message and gives the folder its name; gives the file's path."""
+        """Writes the message, as text if `as_text` is set, gives the folder its name, and returns its path."""
         if not self._message.meta_graphs:
             raise FailedPreconditionError("there is nothing in the SavedModel yet")
         name = _TEXT_FILE if as_text else _FILE
@@ -235,7 +239,7 @@ class SavedModelBuilder:
                 file.write(content)
             sync_file(path)
             sync_folder(made)
-            if os.path.lexists(self._dir):  # an empty folder would be replaced
+            if os.path.lexists(self._dir):  # since renaming would replace an empty folder
                 raise AlreadyExistsError(f"the export directory {self._dir} exists already")
             os.rename(made, self._dir)
             sync_folder(os.path.dirname(self._dir))
@@ -250,7 +254,7 @@ class SavedModelBuilder:
 
 
 def maybe_saved_model_directory(export_dir: str) -> bool:
-    """Does the folder hold a SavedModel?"""
+    """Returns True if the folder `export_dir` contains a SavedModel."""
     folder = os.fsdecode(export_dir)
     return any(os.path.exists(os.path.join(folder, name)) for name in (_FILE, _TEXT_FILE))
 
@@ -272,7 +276,7 @@ def _read(folder: str) -> Any:
             raise e
     except ResourceExhaustedError:
         raise
-    except Exception as e:  # our DataLossError, and protobuf's ParseError
+    except Exception as e:  # a DataLossError, or a ParseError of protobuf
         raise DataLossError(f"{path} is no SavedModel: {e}") from None
     raise NotFoundError(f"there is no SavedModel in {folder} (no file {_FILE})")
 
@@ -280,12 +284,12 @@ def _read(folder: str) -> Any:
 def load(
     sess: Session, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: Any
 ) -> Any:
-    """Adds the graph with exactly these tags to the session's graph and restores its variables; gives its MetaGraphDef.
+    """Adds the graph with exactly these tags to that of the session, restores its variables, returns its MetaGraphDef.
 
-    The op that the file names as its main op (or legacy init op) is run then, as in TensorFlow. It is a part of a
-    program like any other and may write files, so load only models whose makers you trust.
-
-    Raises `NotFoundError` (no SavedModel, no such tags), `DataLossError` (damaged).
+    sess: the session. tags: strings. export_dir: the folder. import_scope: a name scope for the nodes. As in
+    TensorFlow, the main op (or legacy init op) that the file names is run. It can do whatever an operation can, also
+    write files, so load only models whose authors you trust. Raises `NotFoundError` when there is no SavedModel or no
+    graph with these tags, and `DataLossError` when it is damaged.
     """
     folder = os.fsdecode(export_dir)
     wanted = {tags} if isinstance(tags, str) else set(tags)
@@ -303,7 +307,7 @@ def load(
     return message
 
 
-def _run_main_op(sess: Any, message: Any, scope: str, folder: str) -> None:
+def _run_main_op(sess: Session, message: Any, scope: str, folder: str) -> None:
     prefix = f"{scope}/" if scope else ""
     feeds = {
         prefix + a.tensor_info.name: os.path.join(folder, _ASSETS, os.path.basename(a.filename)).encode()
@@ -320,9 +324,9 @@ def simple_save(
     export_dir: str,
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
-    legacy_init_op: Any = None,
+    legacy_init_op: Operation | Tensor | None = None,
 ) -> None:
-    """A SavedModel for serving, with one signature of tensors by name."""
+    """Writes a SavedModel to `export_dir` with one signature from the tensors `inputs` to the tensors `outputs`."""
     builder = SavedModelBuilder(export_dir)
     key = SIGNATURE_CONSTANTS["DEFAULT_SERVING_SIGNATURE_DEF_KEY"]
     builder.add_meta_graph_and_variables(

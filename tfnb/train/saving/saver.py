@@ -1,7 +1,7 @@
-"""`tf.train.Saver`: checkpoints of variables, kept, thinned out, restored (white paper, section 3.3; OSDI'16, 4.3).
+"""`tf.train.Saver`: saves, restores and deletes checkpoints of variables (white paper, section 3.3; OSDI'16, 4.3).
 
-A save writes shards, index, MetaGraph and at last the pointer file, each whole before it has its name; so the latest
-checkpoint loads whatever happens meanwhile. Invariant: a restore compares names, dtypes, shapes and checksums of all
+A save writes shards, index, MetaGraph and finally the pointer file; each gets its name only when it is complete, so the
+latest checkpoint can be loaded at any time. Invariant: a restore checks the names, dtypes, shapes and checksums of all
 variables before it assigns any.
 """
 
@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from tfnb.client.graph.meta_graph import export_meta_graph
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import (
     AbortedError,
     DTypeError,
@@ -33,6 +34,7 @@ from tfnb.session.session import Session
 from tfnb.system.files import os_errors
 from tfnb.train.saving.best_checkpoints import BestCheckpoints
 from tfnb.train.saving.checkpoint_state import (
+    FilePath,
     delete_checkpoint,
     get_checkpoint_mtimes,
     meta_graph_path,
@@ -44,25 +46,27 @@ from tfnb.types import as_shape
 __all__ = ["API", "Saver"]
 
 _V1, _V2 = 1, 2
-_ATTEMPTS = 50  # to restore a checkpoint that saves replace meanwhile
+_ATTEMPTS = 50  # to restore a checkpoint that is replaced at the same time
 
 
 class Saver:
     """Saves and restores variables.
 
-    var_list: the variables (default: all global ones), or a mapping of the names they have in checkpoints to
-    them. reshape: restore into another shape of as many elements. sharded: one Save node per device. max_to_keep: how
-    many checkpoints stay (None or 0: all). keep_checkpoint_every_n_hours: one per so many hours stays beyond that.
-    restore_sequentially: one variable after the other. allow_empty: no variables are no error. keep_best: so many
-    checkpoints with the best `metric` given to `save` stay beyond max_to_keep; best_mode: "max" or "min". The other
-    arguments are TensorFlow's; checkpoints have one format, whatever `write_version` asks for.
+    var_list: the variables, by default all global ones, or a dict of names in checkpoints to variables. reshape:
+    restore into another shape with the same number of elements. sharded: one Save node per device. max_to_keep: the
+    number of checkpoints that are kept; None or 0 keeps all. keep_checkpoint_every_n_hours: in addition one is kept for
+    each such interval. restore_sequentially: restore one variable after the other. allow_empty: having no variables is
+    not an error. keep_best: the number of checkpoints with the best `metric` (see `save`) that are kept in addition;
+    best_mode: "max" or "min". The other arguments are TensorFlow's; all checkpoints have one format, whatever
+    `write_version` is.
 
-    Raises `InvalidArgumentError` without variables, or when two have one name; `DTypeError` for what is no variable.
+    Raises `InvalidArgumentError` when there are no variables or two have the same name, and `DTypeError` for an object
+    that is not a variable.
     """
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: Mapping[str, Any] | Sequence[Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -70,7 +74,7 @@ class Saver:
         name: str | None = None,
         restore_sequentially: bool = False,
         saver_def: Any = None,
-        builder: Any = None,
+        builder: object = None,
         defer_build: bool = False,
         allow_empty: bool = False,
         write_version: int = _V2,
@@ -94,14 +98,14 @@ class Saver:
         self._pad_step_number, self._relative = pad_step_number, save_relative_paths
         self._write_version = write_version
         self._kept: list[tuple[str, float]] = []
-        self._written: set[str] = set()  # those of the kept ones that this object saved
+        self._written: set[str] = set()  # the kept checkpoints that this object saved
         self._next_preserved = time.time() + self._every_hours * 3600
         self._best = BestCheckpoints(keep_best, best_mode) if keep_best else None
         self._names: SaverNames | None = None
         self._chosen: list[Saveable] | None = None
         self._graph: Any = None
         self._lock = threading.Lock()
-        self._starting = threading.Lock()  # threads may save, and close, at once
+        self._starting = threading.Lock()  # several threads may save and close at once
         self._writer: ThreadPoolExecutor | None = None
         self._pending: Future[str] | None = None
         if saver_def is not None:
@@ -110,7 +114,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Adds the nodes (after `defer_build`); done once."""
+        """Adds the nodes of the saver to the graph; needed after `defer_build`, and done only once."""
         if self._names is not None:
             return
         chosen = saveables(self._var_list)
@@ -132,9 +136,9 @@ class Saver:
 
     def save(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: Session,
+        save_path: FilePath,
+        global_step: TensorLike | Variable | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -142,17 +146,18 @@ class Saver:
         strip_default_attrs: bool = False,
         metric: float | None = None,
     ) -> str:
-        """Saves the variables of a session; gives the checkpoint's prefix.
+        """Saves the variables of the session `sess` and returns the prefix of the checkpoint.
 
-        save_path: the prefix, to which "-STEP" is added when `global_step` (a number, tensor or variable) is given.
-        Folders that are missing are made. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full),
-        `FailedPreconditionError` for a variable without a value; checkpoints of before are then untouched.
+        save_path: the prefix, to which "-STEP" is added if `global_step` (a number, tensor or variable) is given.
+        Missing folders are created. latest_filename: the name of the pointer file. metric: ranks the checkpoint for
+        `keep_best`. Raises `PermissionDeniedError`, `ResourceExhaustedError` (the disk is full) and
+        `FailedPreconditionError` (a variable is not initialized); earlier checkpoints are unchanged then.
         """
         self.wait()
         path = self._path(sess, save_path, global_step, latest_filename)
         names = self._built()
         if self._chosen is None or self._chosen:
-            with self._lock:  # threads may save too
+            with self._lock:  # several threads may save
                 sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
                 self._write_meta(path, meta_graph_suffix, write_meta_graph, strip_default_attrs)
                 self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
@@ -161,14 +166,14 @@ class Saver:
     def export_meta_graph(
         self,
         filename: str | None = None,
-        collection_list: Any = None,
+        collection_list: Sequence[str] | None = None,
         as_text: bool = False,
         export_scope: str | None = None,
         clear_devices: bool = False,
         clear_extraneous_savers: bool = False,
         strip_default_attrs: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the saver's graph and of the saver, written to `filename` if given.
+        """The MetaGraphDef of the saver and its graph, which is also written to `filename` if that is given.
 
         The arguments are those of `tf.train.export_meta_graph`.
         """
@@ -187,19 +192,19 @@ class Saver:
 
     def save_async(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: Session,
+        save_path: FilePath,
+        global_step: TensorLike | Variable | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
         write_state: bool = True,
         metric: float | None = None,
     ) -> Future[str]:
-        """As `save`, but only reads the variables, between two steps; a thread of the saver's own writes them.
+        """Like `save`, but only reads the variables, between two steps; a thread of the saver writes them.
 
-        Waits for the save before, if that is still being written, so there is one copy of the variables at most.
-        Gives a future of the prefix; what went wrong is raised by it, and by the next `save`, `save_async` or `wait`.
+        It waits until an earlier save is written, so there is at most one copy of the variables. Returns a future of
+        the prefix. The future and the next call of `save`, `save_async` or `wait` raise an error of the thread.
         """
         self.wait()
         path = self._path(sess, save_path, global_step, latest_filename)
@@ -229,14 +234,14 @@ class Saver:
                 self.export_meta_graph(meta, strip_default_attrs=strip_default_attrs)
 
     def wait(self) -> None:
-        """Returns when no save is being written. Raises what the last asynchronous one met."""
+        """Waits until no save is being written. Raises the error of the last asynchronous save."""
         with self._starting:
             pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()
 
     def close(self) -> None:
-        """Waits and ends the thread that writes; a later `save_async` starts another."""
+        """Waits for saves and ends the thread that writes them; a later `save_async` starts another one."""
         with self._starting:
             writer, self._writer = self._writer, None
         try:
@@ -245,7 +250,9 @@ class Saver:
             if writer is not None:
                 writer.shutdown()
 
-    def _path(self, sess: Any, save_path: Any, global_step: Any, latest: str | None) -> str:
+    def _path(
+        self, sess: Session, save_path: FilePath, global_step: TensorLike | Variable | None, latest: str | None
+    ) -> str:
         prefix = os.fsdecode(save_path)
         base = os.path.basename(prefix)
         if not base:
@@ -258,7 +265,7 @@ class Saver:
         return f"{prefix}-{step:08d}" if self._pad_step_number else f"{prefix}-{step}"
 
     def _finish(self, path: str, suffix: str, state: bool, latest: str | None, metric: float | None) -> None:
-        """The pointer file, and then the removal of what is no longer kept."""
+        """Writes the pointer file, and then removes the checkpoints that are no longer kept."""
         if not state:
             return
         folder = os.path.dirname(path)
@@ -284,18 +291,18 @@ class Saver:
         if self._best is not None:
             dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
         for old in dropped:
-            # A pointer file that came with a copied folder names checkpoints of another run, which are not this one's.
+            # The pointer file of a copied folder names checkpoints of another run, which are not removed.
             if old in self._written or _same_folder(old, path):
                 delete_checkpoint(old, suffix)
             self._written.discard(old)
 
     # ---- restoring -------------------------------------------------------------------------------
 
-    def restore(self, sess: Session, save_path: str) -> None:
-        """Gives the variables the values of a checkpoint; they need no initial values.
+    def restore(self, sess: Session, save_path: FilePath) -> None:
+        """Assigns the values of the checkpoint `save_path` to the variables; they need not be initialized.
 
-        Raises `NotFoundError` (no checkpoint, a variable that it lacks), `InvalidArgumentError` (another dtype or
-        shape), `DataLossError` (damaged); the session is then as before.
+        Raises `NotFoundError` (there is no checkpoint, or it lacks a variable), `InvalidArgumentError` (another dtype
+        or shape) and `DataLossError` (it is damaged); the session `sess` is unchanged then.
         """
         if save_path is None:
             raise InvalidArgumentError("restore: can't load save_path when it is None")
@@ -319,7 +326,7 @@ class Saver:
         raise AbortedError(f"restore: {prefix} was saved anew {_ATTEMPTS} times while it was restored")
 
     def _has_several_nodes(self) -> bool:
-        """May several nodes restore, one from a checkpoint and another from the one that a save put in its place?"""
+        """True if several nodes restore, so a save at the same time could give them different checkpoints."""
         return self._chosen is None or self._sharded or self._sequentially
 
     def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
@@ -346,31 +353,34 @@ class Saver:
                     f"restore: {s.name} has shape {shape} here, {entry.shape} in {checkpoint.prefix}",
                     s.ref.op,
                 )
-        if self._sharded or self._sequentially:  # several nodes restore: all values must be good before
+        if self._sharded or self._sequentially:  # several nodes restore, so all values are checked before
             checkpoint.verify(s.name for s in chosen)
 
     # ---- what is kept ----------------------------------------------------------------------------
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The prefixes that are kept, oldest first."""
+        """The prefixes of the checkpoints that are kept, the oldest first."""
         return [p for p, _ in self._kept]
 
     @property
     def best_checkpoint(self) -> str | None:
-        """The kept checkpoint with the best metric, or None."""
+        """The prefix of the kept checkpoint with the best metric, or None."""
         return None if self._best is None else self._best.best
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[Any]) -> None:
-        """The list of kept checkpoints, oldest first, as if they had been written now."""
+        """Sets the list of kept checkpoints, the oldest first, with the current time."""
         self._kept = [(os.fsdecode(p), time.time()) for p in last_checkpoints]
 
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
-        """The same with the time of each, in seconds."""
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[FilePath, float]]) -> None:
+        """Sets the list of kept checkpoints, the oldest first.
+
+        last_checkpoints_with_time: pairs of a prefix and a time in seconds.
+        """
         self._kept = [(os.fsdecode(p), float(t)) for p, t in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[Any]) -> None:
-        """Takes over the checkpoints of an earlier run, those that still exist."""
+        """Sets the list of kept checkpoints to those of `checkpoint_paths` that exist, as after an earlier run."""
         existing = [os.fsdecode(p) for p in checkpoint_paths if is_checkpoint(os.fsdecode(p))]
         self._kept = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
         if self._best is not None and existing:
@@ -392,7 +402,7 @@ class Saver:
             self._every_hours = saver_def.keep_checkpoint_every_n_hours
 
     def as_saver_def(self) -> Any:
-        """The `SaverDef` message: node names and what is kept."""
+        """The `SaverDef` message: the names of the nodes, and which checkpoints are kept."""
         names = self._built()
         return proto("saver").SaverDef(
             filename_tensor_name=names.filename_tensor_name,
@@ -406,10 +416,11 @@ class Saver:
 
     @property
     def saver_def(self) -> Any:
+        """The `SaverDef` message of this saver."""
         return self.as_saver_def()
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The `SaverDef` message: names of nodes, without the prefix `export_scope`; None for a saver outside of it."""
+        """The `SaverDef` message with names below `export_scope`; None if the nodes are not below it."""
         found = self.as_saver_def()
         if export_scope is None:
             return found
@@ -423,7 +434,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver of nodes that are in the default graph already."""
+        """A saver whose nodes, below `import_scope`, are already in the default graph, from its `SaverDef` message."""
         if not import_scope:
             return Saver(saver_def=saver_def)
         scoped = proto("saver").SaverDef()
@@ -442,7 +453,7 @@ def _same_folder(one: str, other: str) -> bool:
 
 
 def _step_number(sess: Session, global_step: TensorLike) -> int:
-    """A number, or the value of a tensor or variable."""
+    """The value of a number, tensor or variable, an int."""
     if hasattr(global_step, "graph"):
         return int(sess.run(global_step))
     if not isinstance(global_step, (int, np.integer)):

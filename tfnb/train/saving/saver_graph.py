@@ -1,12 +1,13 @@
-"""What a Saver adds to the graph: Save, Restore and Assign nodes with TensorFlow's names (white paper, section 3.3).
+"""The Save, Restore and Assign nodes of a Saver, with TensorFlow's names (white paper, section 3.3).
 
-Invariant: a graph with these nodes is saved and restored by names alone (`SaverDef`), so an imported MetaGraph is too.
+Invariant: a graph with these nodes can be saved and restored by their names alone (`SaverDef`), so a MetaGraph that is
+imported can be as well.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ __all__ = ["Saveable", "SaverNames", "add_saver", "saveables"]
 
 @dataclass(frozen=True)
 class Saveable:
-    """A variable under the name it has in checkpoints; `slice_spec` when it is a part of a larger tensor."""
+    """A variable and its name in checkpoints; `slice_spec` says which part it is of a larger tensor, if it is one."""
 
     name: str
     variable: Any
@@ -38,30 +39,31 @@ class Saveable:
 
     @property
     def ref(self) -> Tensor:
+        """The reference tensor of the variable."""
         made: Tensor = self.variable if isinstance(self.variable, Tensor) else self.variable.__tensor__(as_ref=True)
         return made
 
 
 @dataclass(frozen=True)
 class SaverNames:
-    """The nodes of a saver, as a SaverDef names them."""
+    """The names of the nodes of a saver, as in a SaverDef."""
 
     filename_tensor_name: str
     save_tensor_name: str
     restore_op_name: str
 
 
-def saveables(var_list: Any) -> list[Saveable]:
-    """The variables of `var_list`, sorted by name: None (all), a list, or a mapping of names to variables.
+def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveable]:
+    """The variables of `var_list`, sorted by name: all for None, a list of them, or a dict of names to variables.
 
-    Raises `DTypeError` for what is no variable, `InvalidArgumentError` for a name that occurs twice.
+    Raises `DTypeError` for an object that is not a variable, and `InvalidArgumentError` for a name that occurs twice.
     """
     if var_list is None:
         graph = get_default_graph()
         var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection("saveable_objects")
     found: list[Saveable] = []
     if isinstance(var_list, Mapping):
-        for name, value in var_list.items():  # a part alone, under a name of its own, is saved as a whole
+        for name, value in var_list.items():  # a part with a name of its own is saved like a whole variable
             alone = isinstance(value, (Variable, Tensor))
             found += [_saveable(v, str(name), not alone) for v in _parts(value)]
     else:
@@ -71,11 +73,11 @@ def saveables(var_list: Any) -> list[Saveable]:
     twice = sorted({n for n, s in keys if keys.count((n, s)) > 1}) if len(set(keys)) < len(keys) else []
     if twice:
         raise InvalidArgumentError(f"at least two variables have the same name: {', '.join(twice)}")
-    return sorted(found, key=lambda s: (s.name, s.ref.name))  # parts in the order that TensorFlow gives them
+    return sorted(found, key=lambda s: (s.name, s.ref.name))  # parts in TensorFlow's order
 
 
 def _parts(value: Any) -> list[Any]:
-    """A partitioned variable's parts, a list's members, or the one variable."""
+    """The parts of a partitioned variable, the members of a list, or a list of the one variable."""
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Variable, Tensor)):
@@ -102,7 +104,7 @@ def add_saver(
     sequentially: bool,
     filename: str | None,
 ) -> SaverNames:
-    """Adds the nodes to the default graph."""
+    """Adds the nodes of a saver to the default graph, and returns their names."""
     graph = get_default_graph()
     with graph.name_scope(name or "save"), graph.control_dependencies(None):
         default = graph.constant(np.array((filename or "model").encode(), object), name="filename")
@@ -146,7 +148,7 @@ def _add_save(prefix: Tensor, chosen: list[Saveable]) -> Tensor:
 
 
 def _add_sharded_save(prefix: Tensor, groups: list[tuple[Any, list[Saveable]]]) -> Tensor:
-    """Each device writes its variables to a folder beside the checkpoint; then the parts are merged."""
+    """Adds nodes by which each device writes its variables to a scratch folder, and a node that merges the parts."""
     graph = get_default_graph()
     part = f"_temp_{uuid.uuid4().hex}/part"
     folder = STRING_JOIN([prefix, graph.constant(np.array(part.encode(), object))], name="StringJoin")

@@ -1,6 +1,6 @@
-"""Signatures of models: which tensors are the inputs and outputs of a computation, under names for others.
+"""Signatures of models: the tensors that are the inputs and outputs of a computation, with names for its users.
 
-Invariant: a signature holds tensor names, dtypes and shapes, so it is read without the program that made it.
+Invariant: a signature consists of tensor names, dtypes and shapes, so it can be read without the program that made it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TAG_CONSTANTS = {"SERVING": "serve", "TRAINING": "train", "EVAL": "eval", "GPU":
 
 
 def build_tensor_info(tensor: TensorLike) -> Any:
-    """The TensorInfo message of a tensor or variable: name, dtype, shape."""
+    """The TensorInfo message of a tensor or variable: its name, dtype and shape."""
     given: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
     shape = proto("tensor_shape").TensorShapeProto(unknown_rank=given.shape.ndims is None)
     for d in () if given.shape.ndims is None else given.shape.as_list():
@@ -56,7 +56,7 @@ def build_tensor_info(tensor: TensorLike) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: GraphBuilder | None = None, import_scope: str | None = None
 ) -> Any:
-    """The tensor that a TensorInfo names, in `graph` (default: the default graph)."""
+    """The tensor that a TensorInfo names, in `graph` (by default the default graph) below `import_scope`."""
     name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
     return (graph or get_default_graph()).get_tensor_by_name(name)
 
@@ -66,7 +66,7 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """The SignatureDef of TensorInfos by name."""
+    """A SignatureDef: TensorInfos of the inputs and outputs by name, and the name of the method."""
     made = proto("meta_graph").SignatureDef(method_name=method_name or "")
     for field, given in ((made.inputs, inputs), (made.outputs, outputs)):
         for name, info in (given or {}).items():
@@ -75,15 +75,21 @@ def build_signature_def(
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """The signature of a prediction, of tensors by name. Raises `InvalidArgumentError` when one side is empty."""
+    """The signature of a prediction, from dicts of input and output tensors.
+
+    Raises `InvalidArgumentError` when one of them is empty.
+    """
     if not inputs or not outputs:
         raise InvalidArgumentError("predict_signature_def needs inputs and outputs")
     ins, outs = ({k: build_tensor_info(t) for k, t in g.items()} for g in (inputs, outputs))
     return build_signature_def(ins, outs, SIGNATURE_CONSTANTS["PREDICT_METHOD_NAME"])
 
 
-def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
-    """The signature of a classification of strings (tf.Example): classes (strings), scores (float32), or both."""
+def classification_signature_def(examples: Any, classes: Tensor | None, scores: Tensor | None) -> Any:
+    """The signature of a classification of strings (serialized tf.Examples).
+
+    The outputs are classes (strings), scores (float32), or both. Raises `InvalidArgumentError` for other dtypes.
+    """
     outputs = {k: t for k, t in (("classes", classes), ("scores", scores)) if t is not None}
     if examples is None or not outputs:
         raise InvalidArgumentError("classification_signature_def needs examples, and classes or scores")
@@ -95,7 +101,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 
 
 def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
-    """The signature of a regression: examples (strings) to float32 predictions."""
+    """The signature of a regression from strings (serialized tf.Examples) to float32 predictions."""
     if examples is None or predictions is None:
         raise InvalidArgumentError("regression_signature_def needs examples and predictions")
     infos = [build_tensor_info(examples), build_tensor_info(predictions)]
@@ -107,7 +113,7 @@ def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
 
 
 class ExportOutput:
-    """An output of an exported model (`tf.estimator.export`); it becomes one signature."""
+    """An output of an exported model (`tf.estimator.export`), which becomes one signature."""
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
         """The SignatureDef from the tensors that an exported model receives to this output."""
@@ -115,34 +121,37 @@ class ExportOutput:
 
 
 class PredictOutput(ExportOutput):
-    """Any tensors: a dict of them by name, or one tensor, which is then called "output"."""
+    """An output of any tensors: a dict of them by name, or one tensor, which is then called "output"."""
 
-    def __init__(self, outputs: Any) -> None:
+    def __init__(self, outputs: Mapping[str, Tensor] | TensorLike) -> None:
         self.outputs = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
+        """The signature of a prediction from the received tensors."""
         return predict_signature_def(receivers, self.outputs)
 
 
 class ClassificationOutput(ExportOutput):
-    """Classes (strings), their scores (float32), or both. The model must receive one tensor of tf.Example strings."""
+    """Classes (strings), scores (float32), or both; the model must receive one tensor of tf.Example strings."""
 
-    def __init__(self, scores: Any = None, classes: Any = None) -> None:
+    def __init__(self, scores: Tensor | None = None, classes: Tensor | None = None) -> None:
         if scores is None and classes is None:
             raise InvalidArgumentError("ClassificationOutput needs scores or classes")
         self.scores, self.classes = scores, classes
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
+        """The signature of a classification of the received tensor. Raises `InvalidArgumentError` for other inputs."""
         return classification_signature_def(_only(receivers), self.classes, self.scores)
 
 
 class RegressionOutput(ExportOutput):
-    """Float32 numbers. The model must receive one tensor of tf.Example strings."""
+    """Float32 numbers; the model must receive one tensor of tf.Example strings."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Tensor) -> None:
         self.value = value
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
+        """The signature of a regression from the received tensor. Raises `InvalidArgumentError` for other inputs."""
         return regression_signature_def(_only(receivers), self.value)
 
 

@@ -1,1 +1,1 @@
-"""Who makes and keeps the session of a training: monitored sessions, supervisor, coordinator."""
+"""Creation and supervision of the session of a training: monitored sessions, supervisor, coordinator."""

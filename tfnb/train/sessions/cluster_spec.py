@@ -1,7 +1,7 @@
-"""Which tasks make up a cluster, and where variables go in it (white paper, section 3.1; OSDI'16, section 3.3).
+"""The tasks of a cluster, and the placement of variables on them (white paper, section 3.1; OSDI'16, section 3.3).
 
-A cluster is named jobs ("ps", "worker") of numbered tasks. `replica_device_setter` spreads variables over the parameter
-servers and leaves the rest to the worker. Invariant: a `ClusterSpec` never changes.
+A cluster consists of named jobs ("ps", "worker") with numbered tasks. `replica_device_setter` distributes variables
+over the parameter servers and places all other operations on the worker. Invariant: a `ClusterSpec` is immutable.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Jobs = Mapping[str, Sequence[str] | Mapping[int, str]]
 
 
 class ClusterSpec:
-    """The addresses of a cluster's tasks.
+    """The addresses of the tasks of a cluster.
 
-    `cluster`: job name -> list of "host:port", or -> {task number: "host:port"} where only some are known; or another
-    `ClusterSpec`. Raises `DTypeError` for anything else, `InvalidArgumentError` for an address named twice.
+    `cluster`: a dict of job name to a list of "host:port", or to a dict of task number to "host:port" when only some
+    are known; or another `ClusterSpec`. Raises `DTypeError` for anything else, and `InvalidArgumentError` for an
+    address that occurs twice.
     """
 
     def __init__(self, cluster: Jobs | ClusterSpec) -> None:
@@ -45,25 +46,27 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
+        """The number of tasks of a job whose address is known. Raises `NotFoundError` for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
+        """The sorted numbers of the known tasks of a job. Raises `NotFoundError` for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Raises `NotFoundError` when there is no such task."""
+        """The address of the task `task_index` of the job `job_name`. Raises `NotFoundError` for an unknown task."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise NotFoundError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Addresses by task number; None where one is not known."""
+        """The addresses of the tasks of a job, in the order of their numbers; None for an unknown address."""
         tasks = self._job(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Job -> addresses: a list where all are known, else by number."""
+        """A dict of job name to its addresses: a list when all are known, else a dict by task number."""
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
@@ -98,7 +101,10 @@ def _tasks(job: str, given: Sequence[str] | Mapping[int, str]) -> dict[int, str]
 
 
 def byte_size_load_fn(op: Operation) -> float:
-    """The bytes of a variable: the load that it is to its task. Raises `InvalidArgumentError` for an unknown shape."""
+    """The size of a variable in bytes, as a load for `GreedyLoadBalancingStrategy`.
+
+    Raises `InvalidArgumentError` when its shape is not fully known.
+    """
     shape, dtype = as_shape(op.attrs.shape), as_dtype(op.outputs[0].dtype.base_dtype)
     count = shape.num_elements()
     if count is None:
@@ -107,7 +113,7 @@ def byte_size_load_fn(op: Operation) -> float:
 
 
 class GreedyLoadBalancingStrategy:
-    """Gives each variable to the task with the least load so far; `load_fn(op)` says what a variable adds."""
+    """Assigns each variable to the task with the least load so far; `load_fn(op)` is the load of a variable."""
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
         self._loads = [0.0] * num_tasks
@@ -140,11 +146,11 @@ def replica_device_setter(
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:
-    """A function for `tf.device` that puts variables on parameter servers and all else on `worker_device`.
+    """A function for `tf.device` that places variables on parameter servers and other operations on `worker_device`.
 
-    `ps_tasks`: how many parameter servers there are, or 0 for as many as `cluster` has in the job that `ps_device`
-    names; None comes back where there are none. `ps_ops`: the types of the operations that go there.
-    `ps_strategy(op)`: which of them (default: in turn). Raises `DTypeError` for a strategy that cannot be called.
+    `ps_tasks`: the number of parameter servers; 0 takes it from the job of `cluster` that `ps_device` names. Returns
+    None when there are none. `ps_ops`: the types of the operations that are placed there. `ps_strategy(op)`: the number
+    of the server for an operation; by default they take turns. Raises `DTypeError` for a strategy that is not callable.
     """
     if cluster is not None:
         jobs = ClusterSpec(cluster).as_dict()

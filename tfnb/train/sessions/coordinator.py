@@ -1,7 +1,7 @@
 """Coordinator: threads that stop together (white paper, sections 4.6 and 6; OSDI'16, section 3.3).
 
-Any thread asks for the stop; all look at `should_stop`, and the first error is raised where they are joined.
-Invariant: the first reported error is kept; errors of a clean end (OutOfRangeError) are no errors.
+Any thread can request the stop, all threads check `should_stop`, and `join` raises the first error. Invariant: the
+first reported error is kept; an error that means a clean end, such as OutOfRangeError, is not raised.
 """
 
 from __future__ import annotations
@@ -9,28 +9,34 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeAlias
 
 from tfnb.errors import DTypeError, FailedPreconditionError, OutOfRangeError
 
-__all__ = ["API", "Coordinator", "LooperThread"]
+__all__ = ["API", "Coordinator", "ExcInfo", "LooperThread"]
 
-_LOOK = 1.0  # seconds between looks at threads that are waited for
+# The value of `sys.exc_info()`.
+ExcInfo: TypeAlias = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+
+_LOOK = 1.0  # seconds between checks of the threads that are waited for
 
 
 class StoppedThreadsError(FailedPreconditionError, RuntimeError):
-    """Threads still ran when their coordinator's grace was over."""
+    """Threads were still running when the grace period of their coordinator ended."""
 
 
 class Coordinator:
-    """Lets threads of a training stop together.
+    """Coordinates the stop of the threads of a training.
 
-    clean_stop_exception_types: errors that ask for the stop but are not raised by `join` (OutOfRangeError, the end of
-    an input, by default).
+    clean_stop_exception_types: classes of errors that request the stop but are not raised by `join`; by default
+    OutOfRangeError, the end of an input.
     """
 
-    def __init__(self, clean_stop_exception_types: Any = None) -> None:
+    def __init__(
+        self, clean_stop_exception_types: type[BaseException] | tuple[type[BaseException], ...] | None = None
+    ) -> None:
         types = OutOfRangeError if clean_stop_exception_types is None else clean_stop_exception_types
         self._clean: tuple[type[BaseException], ...] = types if isinstance(types, tuple) else (types,)
         self._lock = threading.Lock()
@@ -41,12 +47,14 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
+        """True if `join` has returned and the stop was not cleared since."""
         return self._joined
 
-    def request_stop(self, ex: Any = None) -> None:
-        """Asks all threads to stop. `ex`: the exception (or `sys.exc_info()`) that made it necessary, for `join`.
+    def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
+        """Requests that all threads stop.
 
-        Raises `ex` itself after `join` has returned: nobody else would see it.
+        `ex` is the reason, an exception or the value of `sys.exc_info()`, which `join` raises. After `join` has
+        returned, `ex` is raised here, since nothing else would raise it.
         """
         if isinstance(ex, tuple):
             ex = ex[1]
@@ -59,29 +67,30 @@ class Coordinator:
             self._stop.set()
 
     def clear_stop(self) -> None:
-        """Starts anew: no stop is asked for, no error known."""
+        """Clears the request to stop and the reported error."""
         with self._lock:
             self._joined = False
             self._error = None
             self._stop.clear()
 
     def should_stop(self) -> bool:
+        """True after the stop was requested."""
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits until the stop is asked for, at most `timeout` seconds; was it?"""
+        """Waits at most `timeout` seconds for a request to stop. Returns True if there was one."""
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """An exception inside asks for the stop, and goes no further."""
+        """A context in which an exception requests the stop and is not propagated."""
         try:
             yield
         except Exception as e:
             self.request_stop(e)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """`join` waits for this thread too."""
+        """Adds a thread for which `join` waits."""
         with self._lock:
             self._registered.add(thread)
 
@@ -91,10 +100,11 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits for `threads` and the registered ones; raises the error that was reported.
+        """Waits for `threads` and the registered threads, then raises the error that was reported, if any.
 
-        Once the stop is asked for they have `stop_grace_period_secs` left; then an error, also a RuntimeError, names
-        those that still run, unless `ignore_live_threads`. An interrupt of the waiting asks for the stop.
+        After the stop was requested the threads have `stop_grace_period_secs` seconds to end. Then an error that is
+        also a RuntimeError names those that are still running, unless `ignore_live_threads` is set. An interrupt during
+        the wait requests the stop.
         """
         with self._lock:
             waited = [*dict.fromkeys([*self._registered, *(threads or ())])]
@@ -103,7 +113,7 @@ class Coordinator:
         if self._stop.is_set():
             end = time.monotonic() + stop_grace_period_secs
             for t in waited:
-                if t.ident is not None:  # one that nobody has started yet cannot be joined
+                if t.ident is not None:  # a thread that was not started cannot be joined
                     t.join(max(0.0, end - time.monotonic()))
         left = [t.name for t in waited if t.is_alive()]
         with self._lock:
@@ -124,9 +134,10 @@ class Coordinator:
 
 
 class LooperThread(threading.Thread):
-    """A thread that runs `target(*args, **kwargs)` every `timer_interval_secs` seconds until its coordinator stops.
+    """A thread that calls `target(*args, **kwargs)` every `timer_interval_secs` seconds until its coordinator stops.
 
-    Subclasses override `run_loop`. An exception in it stops the coordinator. None: without a pause.
+    An interval of None means without a pause. A subclass may override `run_loop` in place of giving a target. An
+    exception in a call stops the coordinator.
     """
 
     def __init__(
@@ -134,8 +145,8 @@ class LooperThread(threading.Thread):
         coord: Coordinator,
         timer_interval_secs: float | None,
         target: Callable[..., Any] | None = None,
-        args: Any = (),
-        kwargs: Any = None,
+        args: Sequence[Any] | None = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(daemon=True)
         if not isinstance(coord, Coordinator):
@@ -150,15 +161,19 @@ class LooperThread(threading.Thread):
         coord: Coordinator,
         timer_interval_secs: float | None,
         target: Callable[..., Any],
-        args: Any = None,
-        kwargs: Any = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """A started LooperThread."""
+        """Starts and returns a thread that calls `target(*args, **kwargs)` every `timer_interval_secs` seconds.
+
+        It runs until the coordinator `coord` stops.
+        """
         thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         thread.start()
         return thread
 
     def run(self) -> None:
+        """Calls `run_loop` until the stop; the thread itself calls this method."""
         with self._coord.stop_on_exception():
             self.start_loop()
             due = time.monotonic()
@@ -171,13 +186,13 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Called once before the first turn."""
+        """Is called once, before the first call of the target."""
 
     def stop_loop(self) -> None:
-        """Called once after the last turn."""
+        """Is called once, after the last call of the target."""
 
     def run_loop(self) -> None:
-        """One turn."""
+        """Calls the target once."""
         target, args, kwargs = self._call
         if target is not None:
             target(*args, **kwargs)

@@ -1,7 +1,7 @@
 """Monitored sessions: a training loop with hooks, queue runners, checkpoints and recovery (OSDI'16, section 4.3).
 
-A step that fails because a task is gone (`AbortedError`, `UnavailableError`) closes the session; another one is made,
-from the last checkpoint, and the step runs again. Invariant: hooks see every step that the user sees, and no other.
+When a step fails because a task is lost (`AbortedError`, `UnavailableError`), the session is closed, a new one is
+created from the last checkpoint, and the step runs again. Invariant: hooks see every step of the user, and only those.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
-from tfnb.session.config import RunMetadata, RunOptions
+from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.session import Session
 from tfnb.train.hooks.basic_hooks import StepCounterHook
 from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, SummarySaverHook
 from tfnb.train.hooks.session_run_hook import (
@@ -31,6 +31,7 @@ from tfnb.train.hooks.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.scaffold import (
     ChiefSessionCreator,
@@ -42,7 +43,7 @@ from tfnb.train.sessions.scaffold import (
 __all__ = ["API", "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
 
 _RECOVERABLE = (AbortedError, UnavailableError)
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts to make a session
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts to create a session
 USE_DEFAULT = object()
 
 
@@ -55,27 +56,27 @@ class _Running(NamedTuple):
 
 
 class StepContext:
-    """What a function given to `run_step_fn` may do."""
+    """The argument of a function that is passed to `run_step_fn`."""
 
-    def __init__(self, session: Any, run: Callable[..., Any]) -> None:
+    def __init__(self, session: Session, run: Callable[..., Any]) -> None:
         self._session, self._run = session, run
 
     @property
     def session(self) -> Any:
-        """The session, without hooks."""
+        """The session without hooks."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """A step of the monitored session."""
+        """Runs a step like `run` of the monitored session."""
         return self._run(*args, **kwargs)
 
     def request_stop(self) -> None:
-        """Ends the loop: `should_stop()` is true when the function is left."""
+        """Ends the training: `should_stop()` is true after the function."""
         raise StopIteration("step_fn has requested the iterations to stop")
 
 
 class _Monitored:
-    """What both kinds of monitored session share. A context manager; see the subclasses."""
+    """The common part of both kinds of monitored sessions, which are context managers."""
 
     def __init__(
         self,
@@ -124,14 +125,14 @@ class _Monitored:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _begin_again(self, error: BaseException) -> None:
-        """A task was lost: the session is closed, and the next step makes another."""
+        """Closes the session after a task was lost; the next step creates another one."""
         logging.warning("A task was lost; the session is made anew from the last checkpoint: %s", error)
         lost, self._running = self._running, None
         if lost is not None:
             self._end(lost)
 
     def _end(self, running: _Running) -> None:
-        """Stops the queue runners and closes the session; errors of the threads are not of interest any more."""
+        """Stops the queue runners and closes the session; errors of their threads are ignored from here on."""
         running.coord.request_stop()
         try:
             running.session.close()
@@ -143,12 +144,14 @@ class _Monitored:
 
     @property
     def graph(self) -> Any:
+        """The graph of the session."""
         return self._graph
 
     def should_stop(self) -> bool:
-        """Is the training over: a hook asked for it, or an input ended, or the session is closed?
+        """True if the training is over: a hook requested it, an input ended, or the session is closed.
 
-        Raises the error that ended an input thread; one that a lost task made is none, the training goes on.
+        Raises the error that ended an input thread, unless a lost task was its cause, since the training then
+        continues.
         """
         running = self._running
         if self._closed or self._stop or running is None or not running.coord.should_stop():
@@ -165,23 +168,31 @@ class _Monitored:
     # ---- steps -----------------------------------------------------------------------------------
 
     def run(
-        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+        self,
+        fetches: object,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """`Session.run` with the hooks around it.
+        """Runs a step like `Session.run`, with all hooks.
 
-        Raises what the step, a hook or an input thread raises; `ClosedSessionError` after `close`.
+        fetches, feed_dict, options, run_metadata: as in `Session.run`. Raises the error of the step, of a hook or of an
+        input thread, and `ClosedSessionError` after `close`.
         """
         return self._attempt(lambda r: self._step(r, fetches, feed_dict, options, run_metadata))
 
     def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
-        """Calls `step_fn(step_context)`, which may run steps with and without hooks.
+        """Calls `step_fn(step_context)`, which may run steps with and without hooks, and returns its value.
 
-        When it calls `step_context.request_stop()`, the loop ends and None is given.
+        When it calls `step_context.request_stop()` the training ends and None is returned.
         """
 
         def act(running: _Running) -> Any:
             def run(
-                fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+                fetches: object,
+                feed_dict: Mapping[Any, Any] | None = None,
+                options: RunOptions | None = None,
+                run_metadata: RunMetadata | None = None,
             ) -> Any:
                 return self._step(running, fetches, feed_dict, options, run_metadata)
 
@@ -194,7 +205,7 @@ class _Monitored:
             return None
 
     def _attempt(self, act: Callable[[_Running], Any]) -> Any:
-        """Acts on a session; on another one, made anew, when its task is lost on the way."""
+        """Runs an action on the session, and again on a new session when a task is lost meanwhile."""
         while True:
             if self._closed:
                 raise ClosedSessionError("the monitored session is closed")
@@ -209,7 +220,7 @@ class _Monitored:
 
     @staticmethod
     def _checked(running: _Running, act: Callable[[_Running], Any]) -> Any:
-        """An error of a step may only be the echo of one in an input thread, which is raised then."""
+        """Raises the error of an input thread if the error of a step is only its consequence."""
         try:
             return act(running)
         except _RECOVERABLE:
@@ -218,7 +229,14 @@ class _Monitored:
             running.coord.raise_requested_exception()
             raise
 
-    def _step(self, running: _Running, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+    def _step(
+        self,
+        running: _Running,
+        fetches: object,
+        feed_dict: Any,
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Any:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), running.session)
         feeds = dict(feed_dict or {})
         all_fetches: dict[Any, Any] = {"caller": fetches}
@@ -248,7 +266,7 @@ class _Monitored:
     # ---- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the training: hooks end, input threads stop, the session closes."""
+        """Ends the training: hooks end, input threads stop, and the session is closed."""
         self._finish(None)
 
     def _finish(self, error: type[BaseException] | None) -> None:
@@ -259,7 +277,7 @@ class _Monitored:
         if running is None:
             return
         try:
-            # An interrupt is no failure: the last checkpoint is saved.
+            # An interrupt is not a failure, so the last checkpoint is saved.
             if error is None or issubclass(error, KeyboardInterrupt):
                 with self._graph.as_default():
                     for hook in self._hooks:
@@ -282,7 +300,7 @@ class _Monitored:
 
 
 def _merged_options(options: list[Any]) -> Any:
-    """One RunOptions that asks for all that was asked for."""
+    """RunOptions that contain everything that the user and the hooks requested."""
     if len(options) < 2:
         return options[0] if options else None
     return RunOptions(
@@ -294,9 +312,9 @@ def _merged_options(options: list[Any]) -> Any:
 class MonitoredSession(_Monitored):
     """A session with hooks that recovers when a task is lost.
 
-    session_creator: makes the sessions (default: ChiefSessionCreator). hooks: `SessionRunHook`s. On leaving its `with`
-    block an end of input (`OutOfRangeError`) is no error; after an interrupt (Ctrl-C) hooks end as always, so the last
-    checkpoint is saved. The graph is finished when it is made.
+    session_creator: creates the sessions, by default a `ChiefSessionCreator`. hooks: `SessionRunHook` objects. At the
+    end of its `with` block the end of an input (`OutOfRangeError`) is not an error; after an interrupt (Ctrl-C) hooks
+    end as usual, so the last checkpoint is saved. Creating the object finalizes the graph.
     """
 
     StepContext = StepContext
@@ -311,7 +329,7 @@ class MonitoredSession(_Monitored):
 
 
 class SingularMonitoredSession(_Monitored):
-    """A session with hooks that raises when a task is lost; `raw_session()` is the `tf.Session` in it."""
+    """A session with hooks that raises an error when a task is lost; `raw_session()` returns its `tf.Session`."""
 
     StepContext = StepContext
 
@@ -320,48 +338,50 @@ class SingularMonitoredSession(_Monitored):
         hooks: Iterable[SessionRunHook] | None = None,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
-        checkpoint_dir: Any = None,
+        config: ConfigProto | None = None,
+        checkpoint_dir: FilePath | None = None,
         stop_grace_period_secs: float = 120,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_filename_with_path: FilePath | None = None,
     ) -> None:
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The session, without hooks; None after `close`."""
+        """The session without hooks; None after `close`."""
         return None if self._running is None else self._running.session
 
 
 def MonitoredTrainingSession(
     master: str = "",
     is_chief: bool = True,
-    checkpoint_dir: str | None = None,
+    checkpoint_dir: FilePath | None = None,
     scaffold: Scaffold | None = None,
     hooks: Iterable[SessionRunHook] | None = None,
     chief_only_hooks: Iterable[SessionRunHook] | None = None,
     save_checkpoint_secs: Any = USE_DEFAULT,
     save_summaries_steps: Any = USE_DEFAULT,
     save_summaries_secs: Any = USE_DEFAULT,
-    config: Any = None,
+    config: ConfigProto | None = None,
     stop_grace_period_secs: float = 120,
     log_step_count_steps: int | None = 100,
     max_wait_secs: float = 7200,
     save_checkpoint_steps: Any = USE_DEFAULT,
-    summary_dir: Any = None,
+    summary_dir: FilePath | None = None,
 ) -> MonitoredSession:
     """A monitored session that saves checkpoints and summaries of a training.
 
-    checkpoint_dir: where; the latest checkpoint there is restored. By default a checkpoint every 600 seconds and
-    summaries every 100 steps; None switches either off. summary_dir: where summaries go (default: checkpoint_dir).
-    is_chief: a worker that is not the chief waits until the model is ready, and saves nothing.
+    checkpoint_dir: the folder of the checkpoints; the latest one there is restored. By default a checkpoint is saved
+    every 600 seconds and summaries every 100 steps; None switches either off. summary_dir: the folder of the summaries,
+    by default `checkpoint_dir`. is_chief: a worker that is not the chief waits at most `max_wait_secs` seconds until
+    the model is ready, and saves nothing. scaffold, hooks, config: as in `MonitoredSession`; `chief_only_hooks` run on
+    the chief.
     """
     if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
         save_summaries_steps, save_summaries_secs = 100, None
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
 
-    def given(x: Tensor) -> Any:
+    def given(x: Any) -> Any:
         return None if x is USE_DEFAULT else x
 
     scaffold = scaffold or Scaffold()

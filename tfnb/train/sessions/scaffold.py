@@ -1,11 +1,11 @@
-"""What a monitored training needs of its graph, and who makes the session.
+"""The operations that a monitored training needs in its graph, and the creators of its session.
 
-Invariant: after `finalize` every part has its operation, and the graph takes no more nodes.
+Invariant: after `finalize` every part of a scaffold is set, and no node can be added to the graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -19,7 +19,11 @@ from tfnb.client.variables.variable import (
 )
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.session.api import ConfigProto
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.session_manager import SessionManager
 
@@ -27,25 +31,26 @@ __all__ = ["API", "ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSe
 
 
 class Scaffold:
-    """The operations around a training; what is not given is found in the graph's collections, or made.
+    """The operations around a training; a missing one is taken from the graph's collections or created.
 
-    init_op (with init_feed_dict and init_fn(scaffold, session)): initial values. ready_op, ready_for_local_init_op:
-    string tensors, empty when ready. local_init_op (with local_init_feed_dict): for every session. summary_op: the
-    summaries. saver: a `tf.train.Saver`. copy_from_scaffold: takes what is not given from another.
+    init_op (with init_feed_dict and init_fn(scaffold, session)): sets the initial values. ready_op,
+    ready_for_local_init_op: string tensors that are empty when the model is ready. local_init_op (with
+    local_init_feed_dict): runs in every session. summary_op: the summaries. saver: a `tf.train.Saver`.
+    copy_from_scaffold: another scaffold, which provides the missing parts.
     """
 
     def __init__(
         self,
-        init_op: Any = None,
-        init_feed_dict: Any = None,
+        init_op: Operation | Tensor | None = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Scaffold, Any], None] | None = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        local_init_op: Any = None,
-        summary_op: Any = None,
-        saver: Any = None,
+        ready_op: Tensor | None = None,
+        ready_for_local_init_op: Tensor | None = None,
+        local_init_op: Operation | Tensor | None = None,
+        summary_op: Tensor | None = None,
+        saver: Saver | None = None,
         copy_from_scaffold: Scaffold | None = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         from_: Any = copy_from_scaffold
         self.init_op = _first(init_op, from_ and from_.init_op)
@@ -60,12 +65,12 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], None] | None:
-        """`init_fn` of a session alone."""
+        """`init_fn` as a function of the session alone."""
         given = self._given_init_fn
         return None if given is None else lambda session: given(self, session)
 
     def finalize(self) -> Scaffold:
-        """Makes what is missing and finishes the graph."""
+        """Creates the missing parts and finalizes the graph."""
         graph = get_default_graph()
         if self.init_op is None:
             self.init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, global_variables_initializer)
@@ -93,9 +98,10 @@ class Scaffold:
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
-        """The one member of a collection, or what the constructor makes, which becomes its member.
+        """The one member of the collection `collection_key`, or else the value of `default_constructor()`.
 
-        Raises `InvalidArgumentError` for a collection of several, which says to give `arg_name` to the Scaffold.
+        That value is added to the collection. Raises `InvalidArgumentError` when the collection has several members;
+        the message says that `arg_name` must be given to the scaffold.
         """
         graph = get_default_graph()
         found = graph.get_collection(collection_key)
@@ -113,13 +119,13 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Local variables and tables."""
+        """An operation that initializes local variables and tables."""
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)
 
 
 def collected_saver() -> Saver | None:
-    """The saver of the default graph's collection SAVERS, also one that came with a MetaGraph; None without one."""
+    """The saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is none."""
     found = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
     if not found:
         return None
@@ -134,28 +140,33 @@ def _first(given: Any, other: Any) -> Any:
 
 
 class SessionCreator:
-    """Makes sessions: the interface."""
+    """The interface of objects that create sessions."""
 
     def create_session(self) -> Any:
+        """Creates a session in which the model is ready."""
         raise TypeError(f"{type(self).__name__} must define create_session")
 
 
 class ChiefSessionCreator(SessionCreator):
-    """Restores from the latest checkpoint, or initialises."""
+    """Creates sessions that restore the latest checkpoint, or initialize the variables if there is none."""
 
     def __init__(
         self,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        config: ConfigProto | None = None,
+        checkpoint_dir: FilePath | None = None,
+        checkpoint_filename_with_path: FilePath | None = None,
     ) -> None:
         self._scaffold = scaffold or Scaffold()
         self._master, self._config = master, config
         self._dir, self._path = checkpoint_dir, checkpoint_filename_with_path
 
     def create_session(self) -> Any:
+        """Creates a session and restores or initializes its variables.
+
+        Raises the errors of `SessionManager.prepare_session`.
+        """
         s = self._scaffold
         s.finalize()
         return _manager(s).prepare_session(
@@ -171,19 +182,23 @@ class ChiefSessionCreator(SessionCreator):
 
 
 class WorkerSessionCreator(SessionCreator):
-    """Waits until the chief has made the model ready."""
+    """Creates sessions that wait until the chief has made the model ready."""
 
     def __init__(
         self,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
+        config: ConfigProto | None = None,
         max_wait_secs: float = 30 * 60,
     ) -> None:
         self._scaffold = scaffold or Scaffold()
         self._master, self._config, self._max_wait = master, config, max_wait_secs
 
     def create_session(self) -> Any:
+        """Creates a session and waits until the model is ready.
+
+        Raises `DeadlineExceededError` after `max_wait_secs` seconds.
+        """
         self._scaffold.finalize()
         manager = _manager(self._scaffold)
         return manager.wait_for_session(self._master, config=self._config, max_wait_secs=self._max_wait)

@@ -1,13 +1,13 @@
-"""Making a session ready: from a checkpoint, by initial values, or by waiting for another process (OSDI'16, 4.3).
+"""Preparation of a session: from a checkpoint, by initial values, or by another process (OSDI'16, section 4.3).
 
-Invariant: a session that is handed out passed the ready op; one that did not is closed.
+Invariant: a session that is returned has passed the ready op; a session that failed it is closed.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,32 +15,37 @@ import numpy as np
 
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.session.api import ConfigProto, RunOptions
 from tfnb.session.session import Session
-from tfnb.train.saving.checkpoint_state import get_checkpoint_state, latest_checkpoint
+from tfnb.train.saving.checkpoint_state import FilePath, get_checkpoint_state, latest_checkpoint
+from tfnb.train.saving.saver import Saver
 
 __all__ = ["API", "SessionManager"]
 
-_FIRST_PAUSE = 0.1  # seconds until the second look; each pause is twice the one before
+_FIRST_PAUSE = 0.1  # seconds until the second check; each pause is twice as long as the one before
 
 
 class SessionManager:
     """Prepares sessions of a graph.
 
-    local_init_op: run for every session. ready_op: a string tensor, empty when all is ready (the names of what is
-    not); ready_for_local_init_op: the same before local_init_op. recovery_wait_secs: between two looks, at most.
+    local_init_op: runs in every session. ready_op: a string tensor with the names of what is not ready, empty when all
+    is ready. ready_for_local_init_op: the same for the state before local_init_op. recovery_wait_secs: the longest
+    time, in seconds, between two checks.
     """
 
     def __init__(
         self,
-        local_init_op: Any = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        graph: Any = None,
+        local_init_op: Operation | Tensor | None = None,
+        ready_op: Tensor | None = None,
+        ready_for_local_init_op: Tensor | None = None,
+        graph: GraphBuilder | None = None,
         recovery_wait_secs: float = 30,
-        local_init_run_options: Any = None,
-        local_init_feed_dict: Any = None,
+        local_init_run_options: RunOptions | None = None,
+        local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             raise InvalidArgumentError("a ready_for_local_init_op without a local_init_op makes no sense")
@@ -54,20 +59,20 @@ class SessionManager:
         self,
         master: str = "",
         init_op: Operation | None = None,
-        saver: Any = None,
-        checkpoint_dir: str | None = None,
-        checkpoint_filename_with_path: Any = None,
+        saver: Saver | None = None,
+        checkpoint_dir: FilePath | None = None,
+        checkpoint_filename_with_path: FilePath | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
-        config: Any = None,
-        init_feed_dict: Any = None,
-        init_fn: Any = None,
+        config: ConfigProto | None = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        init_fn: Callable[[Session], None] | None = None,
     ) -> Session:
-        """A session with variables from the latest checkpoint if there is one, else by init_op and init_fn(session).
+        """A session whose variables come from the latest checkpoint or, without one, from init_op and init_fn(session).
 
-        Raises `InvalidArgumentError` when there is no checkpoint and nothing to initialise with,
-        `FailedPreconditionError` when variables are still without values, `DeadlineExceededError` when no checkpoint
-        came in max_wait_secs.
+        Raises `InvalidArgumentError` when there is neither a checkpoint nor an init_op or init_fn,
+        `FailedPreconditionError` when variables are still uninitialized, and `DeadlineExceededError` when
+        wait_for_checkpoint is set and no checkpoint appeared within max_wait_secs seconds.
         """
         with self._opened(master, config) as session:
             restored = self._restore(
@@ -98,14 +103,14 @@ class SessionManager:
     def recover_session(
         self,
         master: str = "",
-        saver: Any = None,
-        checkpoint_dir: str | None = None,
-        checkpoint_filename_with_path: Any = None,
+        saver: Saver | None = None,
+        checkpoint_dir: FilePath | None = None,
+        checkpoint_filename_with_path: FilePath | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
-        config: Any = None,
+        config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """(session, was it restored from a checkpoint and is ready)."""
+        """A pair of a session and True if it was restored from a checkpoint and is ready."""
         with self._opened(master, config) as session:
             restored = self._restore(
                 session,
@@ -120,10 +125,12 @@ class SessionManager:
             logging.warning("Restored, but not ready: %s", problem)
         return session, restored and not problem
 
-    def wait_for_session(self, master: str = "", config: Any = None, max_wait_secs: float = float("inf")) -> Session:
-        """A session as soon as another process has made the model ready.
+    def wait_for_session(
+        self, master: str = "", config: ConfigProto | None = None, max_wait_secs: float = float("inf")
+    ) -> Session:
+        """A session that is returned as soon as another process has made the model ready.
 
-        Raises `DeadlineExceededError` after max_wait_secs.
+        Raises `DeadlineExceededError` after max_wait_secs seconds.
         """
         end, pause = time.monotonic() + max_wait_secs, _FIRST_PAUSE
         while True:
@@ -142,8 +149,8 @@ class SessionManager:
     # ---- steps -----------------------------------------------------------------------------------
 
     @contextmanager
-    def _opened(self, master: str, config: Any) -> Iterator[Session]:
-        """A session that stays open unless what is done to it fails."""
+    def _opened(self, master: str, config: ConfigProto | None) -> Iterator[Session]:
+        """A context with a new session, which is closed if the block fails and stays open otherwise."""
         session = Session(master, graph=self._graph, config=config)
         try:
             yield session
@@ -151,14 +158,24 @@ class SessionManager:
             session.close()
             raise
 
-    def _restore(self, session: Session, saver: Any, folder: Any, path: Any, wait: bool, max_wait: float) -> bool:
+    def _restore(
+        self,
+        session: Session,
+        saver: Saver | None,
+        folder: FilePath | None,
+        path: FilePath | None,
+        wait: bool,
+        max_wait: float,
+    ) -> bool:
         if folder is not None and path is not None:
             raise InvalidArgumentError("checkpoint_dir and checkpoint_filename_with_path cannot both be given")
-        if saver is None or (folder is None and path is None):
+        if saver is None:
             return False
         if path is not None:
             saver.restore(session, path)
             return True
+        if folder is None:
+            return False
         end = time.monotonic() + max_wait
         latest = latest_checkpoint(folder)
         while latest is None:
@@ -175,15 +192,15 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str:
-        """Runs local_init_op when all it needs is ready; gives what is not."""
+        """Runs local_init_op if the model is ready for it; returns the names of what is not ready."""
         problem = self._not_ready(session, self._ready_for_local)
         if not problem and self._local_init_op is not None:
             session.run(self._local_init_op, self._local_feed, options=self._local_options)
         return problem
 
     @staticmethod
-    def _not_ready(session: Session, ready_op: Any) -> str:
-        """What is not ready; "" when all is."""
+    def _not_ready(session: Session, ready_op: Tensor | None) -> str:
+        """The names of what is not ready; empty when all is ready."""
         if ready_op is None:
             return ""
         try:

@@ -1,7 +1,7 @@
-"""`tf.train.Supervisor`: the training helper of 2016, beside monitored sessions.
+"""`tf.train.Supervisor`, the predecessor of monitored sessions.
 
-It prepares a session, and threads of its own save checkpoints and summaries while the program's loop runs. Invariant:
-when the block of `managed_session` is left, all threads have ended.
+It prepares a session, and its threads save checkpoints and summaries while the program's own loop runs. Invariant: all
+threads have ended at the end of the block of `managed_session`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -22,14 +22,17 @@ from tfnb.client.variables.variable import (
     report_uninitialized_variables,
 )
 from tfnb.errors import FailedPreconditionError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import TensorLike
+from tfnb.session.api import ConfigProto, RunOptions
 from tfnb.session.session import Session
-from tfnb.summary.writer import FileWriter
+from tfnb.summary.writer import FileWriter, Message
 from tfnb.train.optimizers.global_step import get_global_step
+from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
-from tfnb.train.sessions.coordinator import Coordinator, LooperThread
+from tfnb.train.sessions.coordinator import Coordinator, ExcInfo, LooperThread
 from tfnb.train.sessions.scaffold import Scaffold, collected_saver
 from tfnb.train.sessions.session_manager import SessionManager
 
@@ -37,26 +40,26 @@ __all__ = ["API", "Supervisor"]
 
 
 class Supervisor:
-    """Makes a session ready, and saves beside the training.
+    """Prepares a session, and saves checkpoints and summaries in threads during the training.
 
-    logdir: where checkpoints and summaries go (None: nowhere). is_chief: only the chief initialises and saves.
-    init_op (with init_feed_dict, init_fn(session)), ready_op, local_init_op, summary_op, saver, global_step,
-    summary_writer: what is not given is found in the graph's collections, or made; None switches it off.
-    save_model_secs, save_summaries_secs: the pauses between saves (0: none). The graph is finished.
+    logdir: the folder of checkpoints and summaries; None saves nothing. is_chief: only the chief initializes and saves.
+    init_op (with init_feed_dict and init_fn(session)), ready_op, local_init_op, summary_op, saver, global_step,
+    summary_writer: a part that is not given is taken from the graph's collections or created; None switches it off.
+    save_model_secs, save_summaries_secs: the seconds between saves; 0 saves nothing. The graph is finalized.
     """
 
     USE_DEFAULT = 0
 
     def __init__(
         self,
-        graph: Any = None,
+        graph: GraphBuilder | None = None,
         ready_op: Any = USE_DEFAULT,
         ready_for_local_init_op: Any = USE_DEFAULT,
         is_chief: bool = True,
         init_op: Any = USE_DEFAULT,
-        init_feed_dict: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
         local_init_op: Any = USE_DEFAULT,
-        logdir: Any = None,
+        logdir: FilePath | None = None,
         summary_op: Any = USE_DEFAULT,
         saver: Any = USE_DEFAULT,
         global_step: Any = USE_DEFAULT,
@@ -68,7 +71,7 @@ class Supervisor:
         session_manager: SessionManager | None = None,
         summary_writer: Any = USE_DEFAULT,
         init_fn: Callable[[Any], None] | None = None,
-        local_init_run_options: Any = None,
+        local_init_run_options: RunOptions | None = None,
     ) -> None:
         self._graph = graph if graph is not None else get_default_graph()
         self.coord = Coordinator()
@@ -92,7 +95,8 @@ class Supervisor:
         self._graph.finalize()
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
-        made = FileWriter(self.logdir) if saves and summary_writer is Supervisor.USE_DEFAULT else None
+        writes = saves and summary_writer is Supervisor.USE_DEFAULT
+        made = FileWriter(self.logdir) if writes and self.logdir is not None else None
         self.summary_writer: Any = made if summary_writer is Supervisor.USE_DEFAULT else summary_writer
         self.session_manager = session_manager or SessionManager(
             local_init_op=self.local_init_op,
@@ -105,7 +109,7 @@ class Supervisor:
 
     @staticmethod
     def _chosen(given: Any, default: Callable[[], Any]) -> Any:
-        """What was given; the default stands for USE_DEFAULT, which is 0."""
+        """The given value, or the default if the value is USE_DEFAULT, which is 0."""
         return default() if given is Supervisor.USE_DEFAULT else given
 
     @staticmethod
@@ -119,12 +123,12 @@ class Supervisor:
     def prepare_or_wait_for_session(
         self,
         master: str = "",
-        config: Any = None,
+        config: ConfigProto | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Any:
-        """A session that is ready: the chief restores or initialises, others wait for it."""
+        """A session that is ready: the chief restores or initializes it, other workers wait for the chief."""
         self.coord.clear_stop()
         if self.is_chief:
             session = self.session_manager.prepare_session(
@@ -154,14 +158,14 @@ class Supervisor:
     def managed_session(
         self,
         master: str = "",
-        config: Any = None,
+        config: ConfigProto | None = None,
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:
-        """A session for the block; errors in it, and in threads, are raised when it ends.
+        """A context with a session; an error in the block or in a thread is raised at its end.
 
-        Then everything is stopped, and a last checkpoint is saved if the block was left by its end, by the end of an
-        input, or by an interrupt.
+        At the end all threads stop. A last checkpoint is saved if the block ended normally, at the end of an input, or
+        by an interrupt.
         """
         failed = True
         session = self.prepare_or_wait_for_session(master, config, start_standard_services=start_standard_services)
@@ -175,7 +179,7 @@ class Supervisor:
             self.request_stop(e)
         try:
             self.request_stop()
-            self._join()  # the threads first: one of them may be saving
+            self._join()  # before the session is closed, since a thread may be saving
             if not failed and start_standard_services and self._saves():
                 self._save(session)
             self.stop(close_summary_writer=close_summary_writer)
@@ -187,7 +191,10 @@ class Supervisor:
     # ---- services --------------------------------------------------------------------------------
 
     def start_standard_services(self, sess: Session) -> list[Any]:
-        """Starts the threads that save; gives them. Raises `FailedPreconditionError` unless this is the chief."""
+        """Starts the threads that save checkpoints and summaries of `sess`, and returns them.
+
+        Raises `FailedPreconditionError` unless this is the chief.
+        """
         if not self.is_chief:
             raise FailedPreconditionError("only the chief starts the standard services")
         threads: list[Any] = []
@@ -226,7 +233,7 @@ class Supervisor:
             self.summary_writer.add_summary(*sess.run([self.summary_op, self.global_step]))
 
     def start_queue_runners(self, sess: Session, queue_runners: Iterable[Any] | None = None) -> list[Any]:
-        """Starts the threads of queue runners (default: all of the graph); gives them."""
+        """Starts the threads of `queue_runners`, by default all of the graph, in `sess`, and returns them."""
         runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS) if queue_runners is None else queue_runners
         threads: list[Any] = []
         for runner in runners:
@@ -237,16 +244,22 @@ class Supervisor:
         self,
         timer_interval_secs: float | None,
         target: Callable[..., Any],
-        args: Any = None,
-        kwargs: Any = None,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """A started thread that calls `target` every so many seconds until the stop."""
+        """Starts a thread that calls `target(*args, **kwargs)` every `timer_interval_secs` seconds, and returns it.
+
+        It ends when the stop is requested.
+        """
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     Loop = loop
 
-    def summary_computed(self, sess: Session, summary: Any, global_step: TensorLike | None = None) -> None:
-        """Writes a summary that the program computed itself. Raises `FailedPreconditionError` without a writer."""
+    def summary_computed(self, sess: Session, summary: bytes | Message, global_step: TensorLike | None = None) -> None:
+        """Writes a summary that the program computed in `sess`, for the step `global_step`, by default the current one.
+
+        Raises `FailedPreconditionError` without a writer.
+        """
         if self.summary_writer is None:
             raise FailedPreconditionError("writing a summary requires a summary writer")
         if global_step is None and self.global_step is not None:
@@ -261,7 +274,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops all threads and waits for them. Raises what one of them, or `request_stop`, reported."""
+        """Stops all threads and waits for them. Raises the error of a thread or of `request_stop`."""
         self.coord.request_stop()
         try:
             self._join(threads, ignore_live_threads)
@@ -274,24 +287,25 @@ class Supervisor:
     def _join(self, threads: Iterable[Any] | None = None, ignore_live_threads: bool = False) -> None:
         self.coord.join(threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads)
 
-    def request_stop(self, ex: Any = None) -> None:
-        """Asks all threads to stop; `ex` is raised by `stop`."""
+    def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
+        """Requests that all threads stop; `stop` raises `ex`."""
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
+        """True after the stop was requested."""
         return self.coord.should_stop()
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
-        """A context in which an exception asks for the stop."""
+        """A context in which an exception requests the stop."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
-        """Returns when the stop is asked for."""
+        """Waits until the stop is requested."""
         self.coord.wait_for_stop()
 
 
 class _StepRate:
-    """Writes the steps per second since it was called last."""
+    """Writes the number of steps per second since its previous call."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor

@@ -1,5 +1,5 @@
 // The view of a cluster: its tasks, the transfers between them, their devices, and details of the selected task or pair.
-// It is given a state as often as one arrives, and imports nothing of Jupyter (white paper, section 3.3).
+// It shows each state that it receives, and imports nothing of Jupyter (white paper, section 3.3).
 import type { ClusterState, DeviceReport, Sent, TaskReport } from "../../protocol/cluster";
 import { h, keepKeys } from "../dom";
 import { bytesText, timeText } from "../timeline/texts";
@@ -19,7 +19,7 @@ const number = (value: number | undefined) => value?.toLocaleString("en") ?? "";
 const size = (value: number | undefined) => (value === undefined ? "" : bytesText(value));
 const ago = (silent: number | null) => (silent === null ? "never" : `${silent.toFixed(1)} s ago`);
 
-/** A task with what its devices hold. */
+/** A task with its devices. */
 interface TaskRow extends TaskReport {
   readonly devices: readonly DeviceReport[];
 }
@@ -60,7 +60,7 @@ function deviceName(device: DeviceReport): string {
   return `${shortName(device.task)} ${device.name.slice(device.name.lastIndexOf("device:") + 7)}`;
 }
 
-/** Draws a cluster into `host`, in place of what is there. */
+/** Draws a cluster into `host`, replacing its content. */
 export function drawCluster(host: HTMLElement): ClusterPage {
   const page = new Page();
   host.replaceChildren(page.root);
@@ -69,7 +69,7 @@ export function drawCluster(host: HTMLElement): ClusterPage {
 
 class Page implements ClusterPage {
   readonly root: HTMLElement;
-  private readonly told = h("div", { className: "summary" });
+  private readonly summaryLine = h("div", { className: "summary" });
   private readonly status = h("div", { className: "faint", role: "status" });
   private readonly link = h("span");
   private readonly card = h(
@@ -99,7 +99,7 @@ class Page implements ClusterPage {
       "div",
       { className: "tfnb-cluster-page", role: "region" },
       h("style", { textContent: style }),
-      h("div", { className: "bar" }, this.told, this.link),
+      h("div", { className: "bar" }, this.summaryLine, this.link),
       section("Tasks", this.tasks.element),
       h(
         "div",
@@ -116,7 +116,7 @@ class Page implements ClusterPage {
 
   show(state: ClusterState): void {
     this.state = state;
-    this.told.textContent = summary(state);
+    this.summaryLine.textContent = summary(state);
     this.showLink(state.dashboard);
     const of = grouped(state.devices);
     this.tasks.show(state.tasks.map((t) => ({ ...t, devices: of.get(t.name) ?? [] })));
@@ -127,7 +127,7 @@ class Page implements ClusterPage {
     this.tellChanges(state);
   }
 
-  /** What screen readers should hear: that a task changed its state, not each number. */
+  /** Announces to screen readers that a task changed its state, but not each number. */
   private tellChanges(state: ClusterState): void {
     const now = state.tasks.filter((t) => t.state !== "alive");
     const text = now.map((t) => `${shortName(t.name)} is ${t.state}`).join(", ");
@@ -182,9 +182,9 @@ class Page implements ClusterPage {
 }
 
 function grouped(devices: readonly DeviceReport[]): Map<string, DeviceReport[]> {
-  const found = new Map<string, DeviceReport[]>();
-  for (const d of devices) found.set(d.task, [...(found.get(d.task) ?? []), d]);
-  return found;
+  const byTask = new Map<string, DeviceReport[]>();
+  for (const d of devices) byTask.set(d.task, [...(byTask.get(d.task) ?? []), d]);
+  return byTask;
 }
 
 function section(title: string, ...content: HTMLElement[]): HTMLElement {

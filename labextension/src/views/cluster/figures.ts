@@ -1,16 +1,16 @@
-// From a cluster's state to what its view shows: names, amounts, summaries, the matrix of transfers between tasks.
+// Computes what the view of a cluster shows from its state: names, amounts, summaries, the matrix of transfers.
 import type { ClusterState, Sent, TaskReport } from "../../protocol/cluster";
 import { bytesText, timeText } from "../timeline/texts";
 
-export const MOST_TASKS = 40; // of the matrix; of more those that send and receive most
+export const MOST_TASKS = 40; // in the matrix; of more tasks it shows those that send and receive most
 
 /** "worker 0" of "/job:worker/replica:0/task:0"; other names as they are. */
 export function shortName(task: string): string {
-  const found = /^\/job:([^/]+)\/replica:\d+\/task:(\d+)$/.exec(task);
-  return found ? `${found[1]} ${found[2]}` : task;
+  const match = /^\/job:([^/]+)\/replica:\d+\/task:(\d+)$/.exec(task);
+  return match ? `${match[1]} ${match[2]}` : task;
 }
 
-/** What the matrix can show of a pair, and how it is called. */
+/** The measures that the matrix can show, by their names. */
 export const MEASURES = {
   "bytes per step": (s: Sent) => s.bytes / Math.max(s.steps, 1),
   "total bytes": (s: Sent) => s.bytes,
@@ -27,7 +27,7 @@ export function measureText(measure: Measure, value: number): string {
   return measure === "bytes per second" ? `${bytesText(value)}/s` : bytesText(value);
 }
 
-/** One sentence of a pair. */
+/** One sentence about a pair of tasks. */
 export function pairText(sent: Sent): string {
   const steps = Math.max(sent.steps, 1);
   const size = `${bytesText(sent.bytes)} in ${sent.messages.toLocaleString("en")} messages`;
@@ -37,15 +37,15 @@ export function pairText(sent: Sent): string {
 
 export interface Matrix {
   readonly names: readonly string[];
-  /** Of a sender (row) and a receiver (column). */
+  /** The value for a sender (row) and a receiver (column). */
   readonly pairs: ReadonlyMap<string, Sent>;
-  /** Tasks that found no place. */
+  /** The number of tasks that are left out. */
   readonly hidden: number;
 }
 
 export const pairKey = (from: string, to: string): string => `${from}\n${to}`;
 
-/** Who sends to whom, in the order of the tasks. */
+/** The matrix of transfers, with tasks in their order. */
 export function matrixOf(state: ClusterState): Matrix {
   const volume = new Map<string, number>();
   for (const s of state.sent) {
@@ -61,13 +61,13 @@ export function matrixOf(state: ClusterState): Matrix {
   };
 }
 
-/** From 0 to 1: how strong a value is beside the largest, so that also small ones are told apart. */
+/** The strength of a value relative to the largest, from 0 to 1, on a scale that distinguishes small values too. */
 export function strength(value: number, largest: number): number {
   if (value <= 0 || largest <= 0) return 0;
   return Math.max(0.06, 1 + Math.log10(Math.min(value / largest, 1)) / 4);
 }
 
-/** One sentence about all of it. */
+/** One sentence about the whole cluster. */
 export function summary(state: ClusterState): string {
   const count = (what: TaskReport["state"]) => state.tasks.filter((t) => t.state === what).length;
   const parts = [`${count("alive")} of ${state.tasks.length} tasks alive`];
@@ -83,7 +83,7 @@ export function summary(state: ClusterState): string {
   return parts.join(", ");
 }
 
-/** An address that may become a link: of Dask's dashboard, not of something that runs. */
+/** The address of Dask's dashboard if it is safe as a link (HTTP, not a script). */
 export function linkOf(address: string): string | null {
   return /^https?:\/\//.test(address) ? address : null;
 }

@@ -1,4 +1,4 @@
-// Transfers between tasks: a row for each sender, a column for each receiver, stronger where there is more.
+// The matrix of transfers between tasks: a row for each sender, a column for each receiver, darker for larger values.
 import type { Sent } from "../../protocol/cluster";
 import { h } from "../dom";
 import {
@@ -49,11 +49,11 @@ export class MatrixView {
       if (cell.textContent !== text) cell.textContent = text;
       const percent = Math.round(45 * strength(value(sent), largest));
       cell.style.background = `color-mix(in srgb, var(--jp-brand-color1, #1976d2) ${percent}%, transparent)`;
-      const told = sent
+      const description = sent
         ? pairText(sent)
         : key.split("\n").map(shortName).join(" to ").concat(": no transfers");
-      if (cell.title !== told) cell.title = told;
-      cell.setAttribute("aria-label", told);
+      if (cell.title !== description) cell.title = description;
+      cell.setAttribute("aria-label", description);
       cell.setAttribute("aria-selected", String(key === this.chosen));
     }
     this.note.textContent = matrix.hidden
@@ -90,7 +90,7 @@ export class MatrixView {
     this.choose(key);
   }
 
-  /** Nothing of it is chosen any more. */
+  /** Clears the selection. */
   unmark(): void {
     this.chosen = "";
     this.show(this.matrix);

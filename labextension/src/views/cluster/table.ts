@@ -1,14 +1,14 @@
-// A table whose cells change several times a second: rows stay the same elements, so that they keep focus and selection.
+// A table whose cells change several times a second. Its rows keep their elements, and so their focus and selection.
 import { h } from "../dom";
 
 export interface Column<Row> {
   readonly title: string;
   readonly text: (row: Row) => string;
-  /** What it is sorted by; without it the column does not sort. */
+  /** The sort key of a row; without it the column cannot be sorted. */
   readonly by?: (row: Row) => string | number;
-  /** Words before the value are aligned left, numbers right. */
+  /** Whether the column contains words, which are aligned left; numbers are aligned right. */
   readonly words?: boolean;
-  /** A class of the cell, for its colour. */
+  /** The CSS class of a cell, for its colour. */
   readonly mark?: (row: Row) => string;
 }
 
@@ -79,10 +79,10 @@ export class LiveTable<Row> {
   private inOrder(rows: readonly Row[]): Row[] {
     const by = this.columns[this.sorted]?.by;
     if (!by) return [...rows];
-    const turn = this.rising ? 1 : -1;
+    const sign = this.rising ? 1 : -1;
     return [...rows].sort((a, b) => {
       const [x, y] = [by(a), by(b)];
-      return turn * (x < y ? -1 : x > y ? 1 : 0);
+      return sign * (x < y ? -1 : x > y ? 1 : 0);
     });
   }
 

@@ -8,7 +8,7 @@ export class Camera {
   x = 0;
   y = 0;
   scale = 1;
-  /** No smaller than half of what shows everything. */
+  /** The least scale: half of the scale at which everything is visible. */
   least = 0.02;
   private flight = 0;
 
@@ -52,7 +52,7 @@ export class Camera {
     this.changed();
   }
 
-  /** Glides there; at once for those who asked their system for less motion. */
+  /** Moves there smoothly, or at once if the user has asked the system for reduced motion. */
   fly(x: number, y: number, scale: number): void {
     this.land();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) {

@@ -1,4 +1,4 @@
-// The details of the selected node: type, sizes, neighbours, and what only the kernel or the file knows.
+// The details of the selected node: type, sizes, neighbours, and attributes that the kernel or the file provides.
 
 import type { GraphCard } from "../../protocol/graph";
 import { button, h } from "../dom";
@@ -42,12 +42,12 @@ export class Card {
     );
   }
 
-  wait(box: number, told: string): void {
+  wait(box: number, text: string): void {
     if (box === this.box)
-      this.more.replaceChildren(h("p", { className: "rest", textContent: told }));
+      this.more.replaceChildren(h("p", { className: "rest", textContent: text }));
   }
 
-  /** When what was asked for has come. */
+  /** Shows the details that were requested. */
   fill(card: GraphCard): void {
     if (card.box !== this.box) return;
     this.more.replaceChildren(this.table(card.rows));
@@ -103,9 +103,9 @@ export class Card {
   }
 
   private neighbours(box: number, direction: "inputs" | "outputs"): HTMLElement {
-    const found = this.tracer.neighbours(box, direction);
+    const neighbours = this.tracer.neighbours(box, direction);
     const list = h("ul");
-    for (const { leaf, control } of found.slice(0, MOST_NEIGHBOURS)) {
+    for (const { leaf, control } of neighbours.slice(0, MOST_NEIGHBOURS)) {
       const name = this.model.path(leaf);
       const link = button(name, `go to ${name}`, () => this.go(leaf));
       const shape = control
@@ -113,9 +113,9 @@ export class Card {
         : shapeOf(this.model.spec(at(this.model.ints.spec, direction === "inputs" ? leaf : box)));
       list.append(h("li", {}, link, h("small", { textContent: shape })));
     }
-    const rest = found.length - MOST_NEIGHBOURS;
+    const rest = neighbours.length - MOST_NEIGHBOURS;
     if (rest > 0) list.append(h("li", { textContent: `and ${count(rest)} more` }));
-    const title = h("h4", { textContent: `${direction} (${count(found.length)})` });
-    return h("div", {}, ...(found.length ? [title, list] : []));
+    const title = h("h4", { textContent: `${direction} (${count(neighbours.length)})` });
+    return h("div", {}, ...(neighbours.length ? [title, list] : []));
   }
 }

@@ -1,18 +1,18 @@
-// Where the parts of opened boxes stand: dagre's layered layout, one box at a time from the inside out.
-// Invariant: pure; the same job gives the same layout, in a worker or without one.
+// The positions of the parts of open boxes: dagre's layered layout, one box at a time from the inside out.
+// Invariant: the functions are pure; the same job gives the same layout, in a worker or without one.
 
 import { layout as dagre, Graph } from "@dagrejs/dagre";
 
 export type Point = [number, number];
 
-/** A part of a box: its size and where its ports are (-1: anywhere), or the number of the job that finds these out. */
+/** A part of a box: its size and the positions of its ports (-1: anywhere), or the number of the job that computes these. */
 export interface Part {
   width: number;
   height: number;
   inlet: number;
   outlet: number;
   inner: number;
-  /** Of its width, what stands beside the box itself on either side. */
+  /** The part of the width that stubs take on either side of the box itself. */
   inset: number;
 }
 
@@ -22,9 +22,9 @@ export interface Job {
   edges: [number, number, number, number, number][];
   inlet: number;
   outlet: number;
-  /** Room around the parts: left, top, right, bottom, and at least this width for the title. */
+  /** The margins around the parts: left, top, right, bottom, and the least width for the title. */
   frame: [number, number, number, number, number];
-  /** Boxes that stand beside, in columns to the right. */
+  /** Auxiliary nodes, which are placed in columns to the right. */
   beside: Part[];
 }
 
@@ -37,7 +37,7 @@ export interface Layout {
   routes: { points: Point[]; label: Point | null }[];
   beside: Point[];
   besideSizes: Point[];
-  /** Where the inlet and outlet of the box are, from its left side; -1 without. */
+  /** The positions of the inlet and the outlet of the box, from its left side; -1 if it has none. */
   inlet: number;
   outlet: number;
 }
@@ -46,18 +46,18 @@ const GAP = 8;
 const BESIDE = 28;
 // Beside higher boxes edges go straight down.
 const TALL = 48;
-// From so many edges on a quicker way to rank, which is less tight.
+// With at least this many edges, a faster and less compact way of ranking is used.
 const MANY = 220;
 
-/** Layouts of jobs, innermost first: a part's `inner` is the number of an earlier job, `known` those found before. */
+/** The layouts of jobs, innermost first: the `inner` of a part is the number of an earlier job. */
 export function layoutAll(jobs: readonly Job[]): Layout[] {
-  const found: Layout[] = [];
-  for (const job of jobs) found.push(layoutOne(job, found));
-  return found;
+  const layouts: Layout[] = [];
+  for (const job of jobs) layouts.push(layoutOne(job, layouts));
+  return layouts;
 }
 
-function layoutOne(job: Job, found: readonly Layout[]): Layout {
-  const sizes = job.parts.map((p) => sizeOf(p, found));
+function layoutOne(job: Job, layouts: readonly Layout[]): Layout {
+  const sizes = job.parts.map((p) => sizeOf(p, layouts));
   const graph = new Graph({ multigraph: false });
   graph.setGraph({
     rankdir: "TB",
@@ -88,32 +88,35 @@ function layoutOne(job: Job, found: readonly Layout[]): Layout {
     ]),
     sizes,
     routes: labels.map((label) => {
-      const told = label as unknown as {
+      const placedLabel = label as unknown as {
         points?: { x: number; y: number }[];
         x?: number;
         y?: number;
       };
-      const points = (told.points ?? []).map((p): Point => [p.x, p.y]);
-      return { points, label: told.x === undefined ? null : [told.x, told.y ?? 0] };
+      const points = (placedLabel.points ?? []).map((p): Point => [p.x, p.y]);
+      return {
+        points,
+        label: placedLabel.x === undefined ? null : [placedLabel.x, placedLabel.y ?? 0],
+      };
     }),
     beside: [],
-    besideSizes: job.beside.map((p) => sizeOf(p, found)),
+    besideSizes: job.beside.map((p) => sizeOf(p, layouts)),
     inlet: -1,
     outlet: -1,
   };
-  frame(placed, job, found);
+  frame(placed, job, layouts);
   return placed;
 }
 
-function sizeOf(part: Part, found: readonly Layout[]): Point {
-  const { width, height } = (part.inner < 0 ? part : found[part.inner]) ?? part;
+function sizeOf(part: Part, layouts: readonly Layout[]): Point {
+  const { width, height } = (part.inner < 0 ? part : layouts[part.inner]) ?? part;
   return [width, height];
 }
 
-/** Moves what dagre placed into the frame, with what stands beside it, and mends the ends of edges. */
-function frame(placed: Layout, job: Job, found: readonly Layout[]): void {
+/** Moves the layout of dagre into the frame, adds the auxiliary nodes, and corrects the ends of edges. */
+function frame(placed: Layout, job: Job, layouts: readonly Layout[]): void {
   const [left, top, right, , title] = job.frame;
-  // A port stands on the border itself.
+  // A port lies on the border itself.
   const bottom = job.outlet < 0 ? job.frame[3] : 2;
   let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
   const grow = (x: number, y: number): void => {
@@ -141,7 +144,7 @@ function frame(placed: Layout, job: Job, found: readonly Layout[]): void {
   placed.height = top + Math.max(y1 - y0, besideHeight) + bottom;
   placed.inlet = placed.corners[job.inlet]?.[0] ?? -1;
   placed.outlet = placed.corners[job.outlet]?.[0] ?? -1;
-  mendEnds(placed, job, found);
+  mendEnds(placed, job, layouts);
 }
 
 function putBeside(placed: Layout, height: number): Point {
@@ -158,7 +161,7 @@ function putBeside(placed: Layout, height: number): Point {
 }
 
 /** Edges leave a box at its lower side and enter at its upper side, and bend only where they pass other boxes. */
-function mendEnds(placed: Layout, job: Job, found: readonly Layout[]): void {
+function mendEnds(placed: Layout, job: Job, layouts: readonly Layout[]): void {
   const out = new Map<number, number>();
   for (const [from] of job.edges) out.set(from, (out.get(from) ?? 0) + 1);
   const into = new Map<number, number>();
@@ -168,32 +171,32 @@ function mendEnds(placed: Layout, job: Job, found: readonly Layout[]): void {
     const route = placed.routes[k];
     if (!route || route.points.length < 2) return;
     const down = centerY(placed, from) <= centerY(placed, to);
-    // For labels dagre puts a layer between each two layers of boxes: a bend there serves nothing but a label.
+    // For labels dagre inserts a layer between each two layers of boxes: a bend in it is needed only for a label.
     const bends = route.points.slice(1, -1).filter((_, i) => i % 2 === 1);
-    const toward = bends[0] ?? center(placed, job, found, to, down ? "inlet" : "outlet");
+    const toward = bends[0] ?? center(placed, job, layouts, to, down ? "inlet" : "outlet");
     const back =
-      bends[bends.length - 1] ?? center(placed, job, found, from, down ? "outlet" : "inlet");
-    const a = anchor(placed, job, found, from, toward, down ? "outlet" : "inlet");
-    const b = anchor(placed, job, found, to, back, down ? "inlet" : "outlet");
+      bends[bends.length - 1] ?? center(placed, job, layouts, from, down ? "outlet" : "inlet");
+    const a = anchor(placed, job, layouts, from, toward, down ? "outlet" : "inlet");
+    const b = anchor(placed, job, layouts, to, back, down ? "inlet" : "outlet");
     route.points = upright([a, ...bends, b], centerY(placed, from), centerY(placed, to), layers);
     const fans = (out.get(from) ?? 0) > (into.get(to) ?? 0);
     if (route.label) route.label = labelOn(route.points, route.label, fans);
   });
 }
 
-/** Middles of one layer differ by rounding errors alone. */
+/** The middle of a layer without its rounding errors. */
 const layerAt = (middle: number): number => Math.round(middle + 0.17);
 
-/** The upper and lower side of each layer of boxes, by where its middle is. */
+/** The upper and lower side of each layer of boxes, by its middle. */
 function layersOf(placed: Layout): Map<number, Point> {
-  const found = new Map<number, Point>();
+  const sides = new Map<number, Point>();
   placed.corners.forEach(([, y], i) => {
     const height = placed.sizes[i]?.[1] ?? 0;
     const middle = layerAt(y + height / 2);
-    const [top, bottom] = found.get(middle) ?? [y, y + height];
-    found.set(middle, [Math.min(top, y), Math.max(bottom, y + height)]);
+    const [top, bottom] = sides.get(middle) ?? [y, y + height];
+    sides.set(middle, [Math.min(top, y), Math.max(bottom, y + height)]);
   });
-  return found;
+  return sides;
 }
 
 /** Beside tall boxes an edge goes straight down; it moves aside only between two layers. */
@@ -227,8 +230,8 @@ function upright(
   });
 }
 
-/** Where the label stands on the curve: in the middle of its layer, or between two layers nearer to the end where the
- * edges lie further apart. */
+/** The position of the label on the curve: in the middle of its layer, or between two layers, nearer to the end at which
+ * the edges are further apart. */
 function labelOn(points: readonly Point[], label: Point, fans: boolean): Point {
   for (let i = 0; i + 1 < points.length; i++) {
     const [a, b] = [points[i] as Point, points[i + 1] as Point];
@@ -245,33 +248,33 @@ function centerY(placed: Layout, part: number): number {
   return (placed.corners[part]?.[1] ?? 0) + (placed.sizes[part]?.[1] ?? 0) / 2;
 }
 
-/** Where an edge to or from a part would go if nothing were in its way. */
+/** The point at which a straight edge to or from a part would end. */
 function center(
   placed: Layout,
   job: Job,
-  found: readonly Layout[],
+  layouts: readonly Layout[],
   part: number,
   side: "inlet" | "outlet",
 ): Point {
   const [x, y] = placed.corners[part] ?? [0, 0];
-  const port = portOf(job, found, part, side);
+  const port = portOf(job, layouts, part, side);
   return [x + (port >= 0 ? port : (placed.sizes[part]?.[0] ?? 0) / 2), y];
 }
 
 function portOf(
   job: Job,
-  found: readonly Layout[],
+  layouts: readonly Layout[],
   part: number,
   side: "inlet" | "outlet",
 ): number {
   const given = job.parts[part];
-  return (given && given.inner >= 0 ? found[given.inner] : given)?.[side] ?? -1;
+  return (given && given.inner >= 0 ? layouts[given.inner] : given)?.[side] ?? -1;
 }
 
 function anchor(
   placed: Layout,
   job: Job,
-  found: readonly Layout[],
+  layouts: readonly Layout[],
   part: number,
   toward: Point,
   side: "inlet" | "outlet",
@@ -279,7 +282,7 @@ function anchor(
   const [x, y] = placed.corners[part] ?? [0, 0];
   const [w, h] = placed.sizes[part] ?? [0, 0];
   const edge = side === "inlet" ? y : y + h;
-  const port = portOf(job, found, part, side);
+  const port = portOf(job, layouts, part, side);
   if (port >= 0) return [x + port, edge];
   const inset = job.parts[part]?.inset ?? 0;
   const margin = Math.min(w / 2, inset + 12 + (w - 2 * inset) / 6);

@@ -1,5 +1,5 @@
-// The layout in a worker, so that a large box never stops the page. Where no worker may be started it is loaded into
-// the page, once, and leaves the function there.
+// Computes layouts in a worker, so that a large box never blocks the page. If no worker may be started, this script is
+// loaded into the page once, and defines the function there.
 
 import { type Job, layoutAll } from "./layout";
 

@@ -1,4 +1,4 @@
-// Asks the worker for layouts; where a page may not start a worker (some editors forbid it) the page computes the layout itself.
+// Requests layouts from the worker. If a page may not start a worker (some editors forbid it), the page computes them.
 
 import { h } from "../dom";
 import type { Job, Layout, layoutAll } from "./layout";
@@ -6,7 +6,7 @@ import source from "./layout_worker.ts?worker";
 
 interface Asked {
   jobs: Job[];
-  done: (found: Layout[]) => void;
+  done: (layouts: Layout[]) => void;
   failed: (error: Error) => void;
 }
 
@@ -69,8 +69,8 @@ function loaded(url: string): Promise<typeof layoutAll> {
     const script = h("script");
     script.src = url;
     script.onload = (): void => {
-      const found = (globalThis as { tfnbLayout?: typeof layoutAll }).tfnbLayout;
-      if (found) done(found);
+      const layOut = (globalThis as { tfnbLayout?: typeof layoutAll }).tfnbLayout;
+      if (layOut) done(layOut);
       else failed(new Error("the layout could not be loaded"));
     };
     script.onerror = (): void => failed(new Error("the layout could not be loaded"));

@@ -48,32 +48,32 @@ export class Tracer {
   private near(box: number, direction: Direction): Int32Array {
     if (direction === "outputs") this.from ??= this.index(0);
     else this.to ??= this.index(1);
-    const found = (direction === "outputs" ? this.from : this.to) as Index;
-    return found.edges.subarray(at(found.first, box), at(found.first, box + 1));
+    const index = (direction === "outputs" ? this.from : this.to) as Index;
+    return index.edges.subarray(at(index.first, box), at(index.first, box + 1));
   }
 
-  /** The leaves next to a box, each once, with the kind of edge. */
+  /** The neighbouring leaves of a box, each once, and whether all edges to it are control edges. */
   neighbours(box: number, direction: Direction): { leaf: number; control: boolean }[] {
-    const found = new Map<number, boolean>();
+    const leaves = new Map<number, boolean>();
     for (const edge of this.crossing(box, direction)) {
       const leaf = this.ends(edge)[direction === "inputs" ? 0 : 1];
-      found.set(leaf, (found.get(leaf) ?? true) && edge >= this.data);
+      leaves.set(leaf, (leaves.get(leaf) ?? true) && edge >= this.data);
     }
-    return [...found].map(([leaf, control]) => ({ leaf, control }));
+    return [...leaves].map(([leaf, control]) => ({ leaf, control }));
   }
 
   private crossing(box: number, direction: Direction): number[] {
-    const found: number[] = [];
+    const edges: number[] = [];
     for (let leaf = box; leaf < at(this.model.end, box); leaf++) {
       for (const edge of this.near(leaf, direction)) {
         const other = this.ends(edge)[direction === "inputs" ? 0 : 1];
-        if (!this.model.holds(box, other)) found.push(edge);
+        if (!this.model.holds(box, other)) edges.push(edge);
       }
     }
-    return found;
+    return edges;
   }
 
-  /** What a box is directly connected to. */
+  /** The neighbours of a box, with the edges to them. */
   around(box: number): Marks {
     return this.marks(
       box,
@@ -82,7 +82,7 @@ export class Tracer {
     );
   }
 
-  /** All that a box is computed from, or all that depends on it. */
+  /** All boxes from which a box is computed, or all boxes that depend on it. */
   all(box: number, direction: Direction): Marks {
     const seen = new Uint8Array(this.model.size);
     const todo: number[] = [];
@@ -104,22 +104,22 @@ export class Tracer {
   }
 
   private marks(box: number, edges: readonly number[], traced: boolean): Marks {
-    const found = new Marks(this.model, box, traced);
-    for (const edge of edges) found.add(...this.ends(edge));
-    return found;
+    const marks = new Marks(this.model, box, traced);
+    for (const edge of edges) marks.add(...this.ends(edge));
+    return marks;
   }
 }
 
 export class Marks {
   private readonly boxes: Uint8Array;
-  /** Crossed by an edge on its way in (1) or out (2). */
+  /** For each box, whether a marked edge crosses its border inwards (1) or outwards (2). */
   private readonly borders: Uint8Array;
   private readonly bundles = new Set<number>();
 
   constructor(
     private readonly model: GraphModel,
     chosen: number,
-    /** Whether what is not marked steps back. */
+    /** Whether unmarked boxes and edges are drawn faint. */
     readonly traced: boolean,
   ) {
     this.boxes = new Uint8Array(model.size);
@@ -128,7 +128,7 @@ export class Marks {
     this.boxes.fill(1, chosen, at(model.end, chosen));
   }
 
-  /** An edge between two leaves, with the boxes around them up to the one that holds both. */
+  /** Adds an edge between two leaves, with the boxes around them up to the one that contains both. */
   add(source: number, target: number): void {
     const { model } = this;
     let [a, b] = [source, target];

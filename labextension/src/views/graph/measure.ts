@@ -18,15 +18,15 @@ export function textWidth(text: string, size: TextSize): number {
   return pen.measureText(text).width;
 }
 
-/** Long names keep both ends. */
+/** Shortens a long name in its middle. */
 export function shorten(text: string, longest = LONGEST): string {
   const plain = text.replace(/\s+/g, " ");
   if (plain.length <= longest) return plain;
-  const tail = Math.floor(longest / 3);
-  return `${plain.slice(0, longest - tail - 1)}…${plain.slice(-tail)}`;
+  const end = Math.floor(longest / 3);
+  return `${plain.slice(0, longest - end - 1)}…${plain.slice(-end)}`;
 }
 
-/** A small mark beside a box for what it is connected to and what is not drawn: a constant, a hub. */
+/** A small mark beside a box for a neighbour that is not drawn: a constant, a hub. */
 export interface Stub {
   side: "in" | "out";
   text: string;
@@ -37,7 +37,7 @@ export interface Face {
   name: string;
   detail: string;
   stubs: Stub[];
-  /** With stubs; the box itself is `inner` wide, in the middle. */
+  /** The width with the stubs; the box itself is in the middle and has the width `inner`. */
   width: number;
   inner: number;
   height: number;
@@ -77,7 +77,7 @@ function detailOf(model: GraphModel, box: number): string {
   return plain === type.toLowerCase() ? "" : shorten(type);
 }
 
-/** What an edge carries: a shape, or how many tensors. */
+/** The label of an edge: a shape, or the number of tensors. */
 export function carried(model: GraphModel, bundle: number): string {
   const tensors = at(model.ints.tensors, bundle);
   if (!tensors) return "";
@@ -85,9 +85,10 @@ export function carried(model: GraphModel, bundle: number): string {
   const spec = at(model.ints.carried, bundle);
   const shape = shapeOf(model.spec(spec));
   const kind = model.kind(start);
-  // A variable and an input say their shape themselves.
-  const told = (kind === "variable" || kind === "input") && at(model.ints.spec, start) === spec;
-  if (tensors === 1) return shape === "scalar" || told ? "" : shape;
+  // The box of a variable or an input shows its shape itself.
+  const alreadyShown =
+    (kind === "variable" || kind === "input") && at(model.ints.spec, start) === spec;
+  if (tensors === 1) return shape === "scalar" || alreadyShown ? "" : shape;
   return shape && shape !== "scalar" ? `${count(tensors)} × ${shape}` : `${count(tensors)} tensors`;
 }
 
@@ -97,10 +98,10 @@ export function stubsOf(
   scope: number,
   extractedOf: (box: number) => number,
 ): Map<number, Stub[]> {
-  const found = new Map<number, Stub[]>();
+  const stubsOf = new Map<number, Stub[]>();
   const add = (box: number, other: number, side: Stub["side"]): void => {
-    const known = found.get(box) ?? [];
-    found.set(box, known);
+    const known = stubsOf.get(box) ?? [];
+    stubsOf.set(box, known);
     known.push({ side, box: other, text: shorten(model.label(other), 16) });
   };
   const { start, stop } = model.ints;
@@ -114,8 +115,8 @@ export function stubsOf(
       add(b, a, "in");
     } else if (!from && to === EXTRACTED.hub) add(a, b, "out");
   }
-  for (const [box, stubs] of found) found.set(box, shown(stubs));
-  return found;
+  for (const [box, stubs] of stubsOf) stubsOf.set(box, shown(stubs));
+  return stubsOf;
 }
 
 function shown(stubs: Stub[]): Stub[] {

@@ -37,7 +37,7 @@ export class Minimap {
     this.root.addEventListener("pointermove", move);
   }
 
-  /** The boxes are painted once for each scene. */
+  /** Paints the boxes, once for each scene. */
   show(scene: Scene, palette: Palette, theme: Theme): void {
     this.scene = scene;
     this.scale = Math.min(WIDTH / Math.max(1, scene.width), HEIGHT / Math.max(1, scene.height));
@@ -62,12 +62,12 @@ export class Minimap {
     }
   }
 
-  /** Where the window is now. Hidden when all is in it. */
+  /** Shows the position of the window; the minimap is hidden if the window contains the whole drawing. */
   mark(theme: Theme): void {
     const pen = this.root.getContext("2d");
     if (!pen || !this.scene) return;
     const { x0, y0, x1, y1 } = this.camera.window(...this.size());
-    // What fits exactly may miss its border by a rounding error.
+    // A drawing that fits exactly may exceed the window by a rounding error.
     const { width, height } = this.scene;
     this.root.hidden = x0 <= 1 && y0 <= 1 && x1 >= width - 1 && y1 >= height - 1;
     if (this.root.hidden) return;

@@ -1,8 +1,8 @@
-// The graph as the kernel (or a file) gave it: columns over boxes and edges, and queries on them.
+// The graph from the kernel or from a file: columns over boxes and edges, and queries on them.
 
 import type { BoxKind, FloatColumn, GraphHead, IntColumn } from "../../protocol/graph";
 
-/** A number of a column, which the caller knows to be there. */
+/** A number of a column; the caller guarantees that the index is valid. */
 export const at = (column: ArrayLike<number>, i: number): number => column[i] as number;
 
 export async function inflate(packed: BufferSource): Promise<ArrayBuffer> {
@@ -115,41 +115,41 @@ export class GraphModel {
     return this.text(this.head.devices, at(this.ints.device, box));
   }
 
-  /** "float32 ?×784", or nothing. */
+  /** The spec of a box, as "float32 ?×784", or an empty text. */
   spec(number: number): string {
     return this.text(this.head.specs, number);
   }
 
-  /** The whole name. Series have none of their own in the names of what they hold. */
+  /** The full name of a box. The label of a series is not part of the names inside it. */
   path(box: number): string {
     this.paths ??= this.findPaths();
     return this.paths[box] ?? "";
   }
 
   private findPaths(): string[] {
-    const found: string[] = [""];
-    const inside: string[] = [""]; // what names inside begin with
+    const paths: string[] = [""];
+    const inside: string[] = [""]; // the prefix of the names inside each box
     for (let b = 1; b < this.size; b++) {
       const parent = this.parent(b);
       const before = inside[parent] ?? "";
       const main = at(this.ints.main, parent) === b;
-      found[b] = main ? (found[parent] ?? "") : before + this.label(b);
-      inside[b] = this.kind(b) === "series" ? before : `${found[b]}/`;
+      paths[b] = main ? (paths[parent] ?? "") : before + this.label(b);
+      inside[b] = this.kind(b) === "series" ? before : `${paths[b]}/`;
     }
-    return found;
+    return paths;
   }
 
-  /** The box with this path that lies outermost, or -1. */
+  /** The outermost box with this path, or -1. */
   find(path: string): number {
     this.paths ??= this.findPaths();
     return path ? this.paths.indexOf(path) : -1;
   }
 
-  /** The boxes around a box, outermost first, without the whole. */
+  /** The boxes around a box, outermost first, without the whole graph. */
   around(box: number): number[] {
-    const found: number[] = [];
-    for (let b = this.parent(box); b > 0; b = this.parent(b)) found.push(b);
-    return found.reverse();
+    const around: number[] = [];
+    for (let b = this.parent(box); b > 0; b = this.parent(b)) around.push(b);
+    return around.reverse();
   }
 }
 
@@ -158,7 +158,7 @@ export const shapeOf = (spec: string): string => spec.slice(spec.indexOf(" ") + 
 
 export const count = (n: number): string => n.toLocaleString("en-US");
 
-/** 1,234 as 1.23k: for what stands in a box. */
+/** 1,234 as 1.23k, for the texts in boxes. */
 export function brief(n: number): string {
   for (const [size, unit] of [
     [1e9, "G"],

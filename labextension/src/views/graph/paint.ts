@@ -1,5 +1,5 @@
-// Paints a scene with a pen: frames, edges, boxes, then what is written. Nothing outside the window is painted, and
-// nothing too small to be seen.
+// Paints a scene with a pen: frames, edges, boxes, then texts. It leaves out everything that is outside of the window or
+// too small to be visible.
 
 import type { Point } from "./layout";
 import type { Marks } from "./marks";
@@ -190,7 +190,7 @@ function stubs(pen: Pen, what: Painting, b: SceneBox, dim: boolean): void {
   }
 }
 
-/** A line of what the colours mean; how wide it is. */
+/** Paints the legend of the colours, and returns its width. */
 export function paintLegend(pen: Pen, legend: Legend, theme: Theme, x: number, y: number): number {
   const begin = x;
   if (legend.title) {

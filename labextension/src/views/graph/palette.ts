@@ -1,5 +1,5 @@
-// Colours: of the theme around, of kinds, of groups of one structure, devices, time and memory.
-// Hues are Paul Tol's "light" and Okabe and Ito's, told apart by colour-blind readers, and hold on light and dark ground.
+// The colours of the theme, of kinds, of groups of equal structure, of devices, and of time and memory.
+// Hues are Paul Tol's "light" and Okabe and Ito's: colour-blind readers distinguish them on light and dark backgrounds.
 
 import type { ColourBy } from "../../protocol/graph";
 import { h } from "../dom";
@@ -34,7 +34,7 @@ const NIGHT: Theme = {
   dark: true,
 };
 
-/** JupyterLab's colours where there are any, else light or dark as the page or the system is. */
+/** JupyterLab's colours if they are defined, otherwise light or dark as the page or the system is. */
 export function themeOf(host: HTMLElement): Theme {
   const style = getComputedStyle(host);
   const given = style.getPropertyValue("--jp-layout-color0").trim();
@@ -92,7 +92,7 @@ const WORDS: Record<string, string> = {
 const TIME = "#d55e00";
 const MEMORY = "#0072b2";
 
-/** Bands of one box: its colours and their shares, and how strongly it is filled. */
+/** The bands of a box: its colours with their shares, and the opacity of its fill. */
 export interface Fill {
   bands: [colour: string, share: number][];
   strength: number;
@@ -112,25 +112,25 @@ export class Palette {
   constructor(
     private readonly model: GraphModel,
     readonly by: ColourBy,
-    /** The hue of each group, in the order in which they came into sight. */
+    /** The hue of each group, assigned in the order in which groups became visible. */
     readonly hues = new Map<number, number>(),
   ) {
     this.column =
       by === "time" ? model.floats.time : by === "memory" ? model.floats.bytes : undefined;
     this.most = 0;
     const { column } = this;
-    // Relative to the parts of the whole, so that the most expensive of these is the strongest.
+    // Relative to the parts of the whole graph, so that the most expensive part has the strongest colour.
     if (column) for (const b of model.parts(0)) this.most = Math.max(this.most, at(column, b));
     if (by === "device") this.countDevices();
   }
 
-  /** By which it can colour this graph. */
+  /** The measures by which this graph can be coloured. */
   static choices(model: GraphModel): ColourBy[] {
-    const found: ColourBy[] = ["structure"];
-    if (model.head.devices.some((d) => d)) found.push("device");
-    if (model.floats.time && at(model.floats.time, 0) > 0) found.push("time");
-    if (model.floats.bytes && at(model.floats.bytes, 0) > 0) found.push("memory");
-    return found;
+    const modes: ColourBy[] = ["structure"];
+    if (model.head.devices.some((d) => d)) modes.push("device");
+    if (model.floats.time && at(model.floats.time, 0) > 0) modes.push("time");
+    if (model.floats.bytes && at(model.floats.bytes, 0) > 0) modes.push("memory");
+    return modes;
   }
 
   private countDevices(): void {
@@ -145,7 +145,7 @@ export class Palette {
     ranked.slice(0, GROUPS.length).forEach((d, k) => {
       const name = (d >= 0 && model.head.devices[d]) || "";
       const colour = name ? (GROUPS[k] ?? "#999999") : "#bbbbbb";
-      this.deviceColours.push([d, colour, name || "no device asked for"]);
+      this.deviceColours.push([d, colour, name || "no device requested"]);
     });
     for (const [d] of this.deviceColours) {
       const before = new Float64Array(model.size + 1);
@@ -196,16 +196,16 @@ export class Palette {
     return GROUPS[known % GROUPS.length] ?? "";
   }
 
-  /** For what is on the drawing now. */
+  /** The legend of the boxes in the drawing. */
   legend(boxes: readonly number[]): Legend {
     if (this.column) {
-      const told = this.by === "time" ? timeText : bytesText;
+      const textOf = this.by === "time" ? timeText : bytesText;
       const word = this.by === "time" ? "compute time" : "memory";
       const colour = this.by === "time" ? TIME : MEMORY;
       const rows = [0.01, 0.25, 1].map((f) => ({
         colour,
         strength: 0.08 + 0.77 * Math.sqrt(f),
-        text: told(this.most * f),
+        text: textOf(this.most * f),
       }));
       return { title: word, rows };
     }
@@ -226,8 +226,8 @@ export class Palette {
       const g = at(this.model.ints.group, b);
       if (g >= 0 && this.model.kind(b) === "scope") groups.set(g, [...(groups.get(g) ?? []), b]);
     }
-    const told = [...groups].filter(([, same]) => same.length > 1).sort((a, b) => a[0] - b[0]);
-    for (const [g, same] of told.slice(0, 6)) {
+    const repeated = [...groups].filter(([, same]) => same.length > 1).sort((a, b) => a[0] - b[0]);
+    for (const [g, same] of repeated.slice(0, 6)) {
       const name = this.model.label(same[0] ?? 0);
       const text = `same structure: ${name.length > 18 ? `${name.slice(0, 17)}…` : name} × ${same.length}`;
       rows.push({ colour: this.hue(g), strength: 0.5, text });

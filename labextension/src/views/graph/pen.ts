@@ -1,4 +1,4 @@
-// One drawing on a canvas and as SVG: the few strokes that a graph is made of. Texts are only ever texts.
+// The strokes of which the drawing of a graph consists, on a canvas or as SVG. Texts are always text, never markup.
 
 import type { Point } from "./layout";
 import { FAMILY, SIZES, type TextSize } from "./measure";
@@ -33,7 +33,7 @@ export interface Pen {
   text(text: string, x: number, y: number, words: Words): void;
 }
 
-/** The two points that steer a curve from point i to the next: upright at its ends, along its neighbours between. */
+/** The two control points of the curve from point i to the next: vertical at the ends, parallel to its neighbours between. */
 function steer(points: readonly Point[], i: number): [Point, Point, Point] {
   const [x, y] = points[i] as Point;
   const [tx, ty] = points[i + 1] as Point;
@@ -48,7 +48,7 @@ function steer(points: readonly Point[], i: number): [Point, Point, Point] {
   ];
 }
 
-/** How far aside a curve goes for each step down at a bend, so that it never swings beyond its points. */
+/** The slope of a curve at a bend, limited so that the curve never goes beyond its points. */
 function slopeAt(points: readonly Point[], i: number): number {
   const slope = (a: Point, b: Point): number => (b[0] - a[0]) / (b[1] - a[1] || 1e-6);
   const [before, after] = [
@@ -138,7 +138,7 @@ function barbs(tip: Point, from: Point, size: number): [Point, Point] {
 
 const n = (value: number): string => String(Math.round(value * 10) / 10);
 
-/** Writes SVG by the document's own serialiser, which escapes every text. */
+/** Writes SVG with the serialiser of the document, which escapes every text. */
 export class SvgPen implements Pen {
   readonly root: SVGSVGElement;
 
@@ -157,10 +157,10 @@ export class SvgPen implements Pen {
     attributes: Record<string, string>,
     parent: Element | null = this.root,
   ): SVGElementTagNameMap[K] {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    parent?.append(made);
-    return made;
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    parent?.append(element);
+    return element;
   }
 
   box(
@@ -204,7 +204,7 @@ export class SvgPen implements Pen {
 
   text(text: string, x: number, y: number, words: Words): void {
     const anchor = { left: "start", center: "middle", right: "end" }[words.align];
-    const made = this.make("text", {
+    const element = this.make("text", {
       x: n(x),
       y: n(y),
       "font-size": String(SIZES[words.size]),
@@ -212,7 +212,7 @@ export class SvgPen implements Pen {
       "text-anchor": anchor,
       ...(words.bold ? { "font-weight": "600" } : {}),
     });
-    made.textContent = text;
+    element.textContent = text;
   }
 
   toString(): string {

@@ -1,5 +1,5 @@
-// Which parts of an opened box are joined to its border: all that data enters or leaves by, or, where these are many,
-// those at which the flow inside begins and ends; the others say by a stub that something comes from outside.
+// The parts of an open box that are connected to its border: all through which data enters or leaves, or, if these are
+// many, those at which the flow inside begins and ends. A stub at the others shows that an edge comes from outside.
 
 import { at, type GraphModel } from "./model";
 

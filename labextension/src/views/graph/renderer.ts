@@ -45,7 +45,7 @@ export class Renderer {
     this.restyle();
   }
 
-  /** Takes over the theme's colours again. */
+  /** Reads the colours of the theme again. */
   restyle(): void {
     this.theme = themeOf(this.root);
     if (!this.scene) return;
@@ -61,7 +61,7 @@ export class Renderer {
     this.later();
   }
 
-  /** Draws with the next frame. */
+  /** Requests a drawing in the next frame. */
   later(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
@@ -98,8 +98,8 @@ export class Renderer {
 
   async savePng(): Promise<void> {
     const what = this.painting();
-    const made = what && (await toPng(what));
-    if (made) download(made, "graph.png");
+    const blob = what && (await toPng(what));
+    if (blob) download(blob, "graph.png");
   }
 
   dispose(): void {

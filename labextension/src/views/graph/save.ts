@@ -1,4 +1,4 @@
-// The drawing as a file: SVG, or PNG at three times its size; on white, for use in a paper.
+// Saves the drawing as a file: SVG, or PNG at three times its size, on a white background for use in a paper.
 
 import { h } from "../dom";
 import { type Painting, paint, paintLegend } from "./paint";

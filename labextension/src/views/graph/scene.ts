@@ -10,7 +10,7 @@ import { type Ports, portsOf } from "./ports";
 
 export interface SceneBox {
   box: number;
-  /** The opened box around it. */
+  /** The open box around it. */
   scope: number;
   x: number;
   y: number;
@@ -31,7 +31,7 @@ export interface SceneEdge {
   start: number;
   stop: number;
   points: Point[];
-  /** The box around these: left, top, right, bottom. */
+  /** The bounding box of the points: left, top, right, bottom. */
   bounds: [number, number, number, number];
   label: string;
   labelAt: Point | null;
@@ -43,14 +43,14 @@ export interface SceneEdge {
 export interface Scene {
   boxes: SceneBox[];
   edges: SceneEdge[];
-  /** "auxiliary nodes" and "+ 3 more" of what stands beside. */
+  /** The texts "auxiliary nodes" and "+ 3 more" beside the drawing. */
   notes: { x: number; y: number; text: string }[];
   place: Map<number, SceneBox>;
   width: number;
   height: number;
 }
 
-/** The box at a place of the drawing, the innermost where several are open; null where there is none. */
+/** The innermost box at a point of the drawing, or null. */
 export function boxAt(scene: Scene | null, x: number, y: number): SceneBox | null {
   const boxes = scene?.boxes ?? [];
   for (let k = boxes.length - 1; k >= 0; k--) {
@@ -60,7 +60,7 @@ export function boxAt(scene: Scene | null, x: number, y: number): SceneBox | nul
   return null;
 }
 
-/** What a scope shows, by the numbers of its layout. */
+/** The boxes and edges of a scope, in the order of its layout. */
 interface Plan {
   scope: number;
   parts: number[];
@@ -77,21 +77,21 @@ const MOST_BESIDE = 14;
 const FRAME: Job["frame"] = [14, 25, 14, 14, 0];
 const ROOT: Job["frame"] = [16, 20, 16, 16, 0];
 
-/** What comes from outside, or goes there, where no line tells. */
+/** The stubs of edges that come from outside of the scope or go there, if no line shows them. */
 function outside(model: GraphModel, scope: number, box: number, ports: Ports): Stub[] {
   if (!scope) return [];
-  const found: Stub[] = [];
+  const stubs: Stub[] = [];
   const add = (column: Int32Array, drawn: ReadonlySet<number>, side: Stub["side"]): void => {
-    if (at(column, box) && !drawn.has(box)) found.push({ side, text: "outside", box: scope });
+    if (at(column, box) && !drawn.has(box)) stubs.push({ side, text: "outside", box: scope });
   };
   add(model.ints.inlet, ports.inlet, "in");
   add(model.ints.outlet, ports.outlet, "out");
-  return found;
+  return stubs;
 }
 
 export class Arrangement {
   readonly opened = new Set<number>();
-  /** What the user has put back into the drawing. */
+  /** The extracted boxes that the user has put back into the drawing. */
   readonly brought = new Set<number>();
   private readonly known = new Map<string, { plan: Plan; layout: Layout }>();
 
@@ -112,7 +112,7 @@ export class Arrangement {
     return this.model.parts(box).length > 0;
   }
 
-  /** Opens what there is room for, the smallest scopes first; series, variables and what nothing flows into stay closed. */
+  /** Opens as many scopes as there is room for, the smallest first; series, variables and scopes without inputs stay closed. */
   openWhatFits(): void {
     let shown = this.drawn(0).length;
     const { inlet, outlet } = this.model.ints;
@@ -150,9 +150,9 @@ export class Arrangement {
     const fresh: [string, Plan][] = [];
     const { key } = this.request(0, jobs, fresh);
     const layouts = await this.layouter.layouts(jobs);
-    fresh.forEach(([made, plan], k) => {
+    fresh.forEach(([opened, plan], k) => {
       const layout = layouts[k];
-      if (layout) this.known.set(made, { plan, layout });
+      if (layout) this.known.set(opened, { plan, layout });
     });
     const scene: Scene = { boxes: [], edges: [], notes: [], place: new Map(), width: 0, height: 0 };
     const keys = new Map<number, string>();
@@ -163,7 +163,7 @@ export class Arrangement {
     return scene;
   }
 
-  /** A layout depends on what is opened and brought back inside. */
+  /** The key of a layout, which depends on the boxes inside that are open or put back. */
   private key(scope: number): string {
     const inner = this.shownParts(scope).map((b) =>
       this.opened.has(b) && this.canOpen(b) ? this.key(b) : "",
@@ -191,16 +191,16 @@ export class Arrangement {
     }
   }
 
-  /** Adds the jobs that are missing, innermost first; tells the part that this scope is. */
+  /** Adds the missing jobs, innermost first; returns the part that represents this scope. */
   private request(
     scope: number,
     jobs: Job[],
     fresh: [string, Plan][],
   ): { key: string; part: Part } {
     const key = this.key(scope);
-    const found = this.known.get(key);
-    if (found) {
-      const { width, height, inlet, outlet } = found.layout;
+    const cached = this.known.get(key);
+    if (cached) {
+      const { width, height, inlet, outlet } = cached.layout;
       return { key, part: { width, height, inlet, outlet, inner: -1, inset: 0 } };
     }
     const plan = this.plan(scope, (box) => this.request(box, jobs, fresh).part);
@@ -281,7 +281,7 @@ export class Arrangement {
     }
   }
 
-  // ---- places ----------------------------------------------------------------------------------
+  // ---- positions ----------------------------------------------------------------------------------
 
   private place(
     scene: Scene,
@@ -291,9 +291,9 @@ export class Arrangement {
     y: number,
     depth: number,
   ): void {
-    const found = this.known.get(key);
-    if (!found) return;
-    const { plan, layout } = found;
+    const cached = this.known.get(key);
+    if (!cached) return;
+    const { plan, layout } = cached;
     const put = (
       box: number,
       own: Face | undefined,

@@ -14,7 +14,7 @@ export class Search {
     spellcheck: false,
   });
   readonly list = h("div", {
-    className: "found",
+    className: "matches",
     role: "listbox",
     "aria-label": "matching nodes",
     hidden: true,
@@ -33,7 +33,7 @@ export class Search {
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Boxes whose path holds the text, or whose type is called so; scopes and short names first. */
+  /** The boxes whose path contains the text or whose type is named so; scopes and short names first. */
   matches(text: string): number[] {
     const { model } = this;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -41,12 +41,12 @@ export class Search {
     this.lower ??= Array.from({ length: model.size }, (_, b) =>
       `${model.path(b)} ${model.type(b)}`.toLowerCase(),
     );
-    const found: number[] = [];
+    const matching: number[] = [];
     for (let b = 1; b < model.size; b++) {
       const main = at(model.ints.main, model.parent(b)) === b;
-      if (!main && words.every((w) => this.lower?.[b]?.includes(w))) found.push(b);
+      if (!main && words.every((w) => this.lower?.[b]?.includes(w))) matching.push(b);
     }
-    return found.sort((a, b) => model.path(a).length - model.path(b).length || a - b);
+    return matching.sort((a, b) => model.path(a).length - model.path(b).length || a - b);
   }
 
   focus(): void {
@@ -55,27 +55,27 @@ export class Search {
   }
 
   private find(): void {
-    const found = this.matches(this.input.value);
-    this.rows = found.slice(0, MOST);
+    const matching = this.matches(this.input.value);
+    this.rows = matching.slice(0, MOST);
     this.list.replaceChildren(...this.rows.map((b) => this.row(b)));
-    if (found.length > MOST) {
+    if (matching.length > MOST) {
       this.list.append(
-        h("div", { className: "rest", textContent: `and ${count(found.length - MOST)} more` }),
+        h("div", { className: "rest", textContent: `and ${count(matching.length - MOST)} more` }),
       );
     }
     this.list.hidden = !this.input.value;
-    if (this.input.value) this.say(`${count(found.length)} matches`);
-    if (this.input.value && !found.length)
+    if (this.input.value) this.say(`${count(matching.length)} matches`);
+    if (this.input.value && !matching.length)
       this.list.append(h("div", { className: "rest", textContent: "no node matches" }));
   }
 
   private row(box: number): HTMLElement {
-    const told = this.model.type(box) || `${count(at(this.model.ints.nodes, box))} ops`;
+    const summary = this.model.type(box) || `${count(at(this.model.ints.nodes, box))} ops`;
     return h(
       "button",
       { type: "button", role: "option", onclick: () => this.choose(box) },
       h("span", { textContent: this.model.path(box) || this.model.label(box) }),
-      h("small", { textContent: told }),
+      h("small", { textContent: summary }),
     );
   }
 

@@ -6,13 +6,13 @@ import { drawGraph, type GraphModel, type GraphView } from "./view";
 
 export interface Stages {
   names: readonly string[];
-  /** The one that is shown at first. */
+  /** The number of the stage that is shown at first. */
   first: number;
   load: (stage: number) => Promise<GraphModel>;
   details: (stage: number, box: number) => Promise<GraphCard>;
 }
 
-/** Draws the first stage, with buttons for the others above it where there are any. */
+/** Draws the first stage; if there are others, buttons for them are above it. */
 export function drawStages(
   host: HTMLElement,
   stages: Stages,

@@ -1,4 +1,4 @@
-// Pointer, wheel and keys on the drawing. A wheel that is not meant for the drawing scrolls the page.
+// Handles pointer, wheel and keys on the drawing. Without the focus or a modifier key, the wheel scrolls the page.
 
 import type { Direction } from "./marks";
 import type { GraphModel } from "./model";
@@ -7,7 +7,7 @@ import type { Viewport } from "./viewport";
 
 const STEP = 60;
 
-/** What is controlled. Boxes are numbers, -1 is none; places are in the drawing's coordinates. */
+/** The interface of the controlled view. Boxes are numbers, -1 is none; positions are in coordinates of the drawing. */
 export interface Steered {
   readonly model: GraphModel;
   readonly scene: Scene | null;
@@ -40,8 +40,8 @@ export function steer(view: Steered, viewport: Viewport): void {
   );
   drag(view, viewport, world);
   canvas.addEventListener("dblclick", (e) => {
-    const found = boxAt(view.scene, ...world(e));
-    if (found) void view.toggle(found.box);
+    const hit = boxAt(view.scene, ...world(e));
+    if (hit) void view.toggle(hit.box);
   });
   canvas.addEventListener("pointerleave", () => view.hover(-1));
   canvas.addEventListener("keydown", (e) => key(view, viewport, e));
@@ -59,9 +59,9 @@ function drag(
   });
   canvas.addEventListener("pointermove", (e) => {
     if (!held) {
-      const found = boxAt(view.scene, ...world(e));
-      canvas.style.cursor = found ? "pointer" : "grab";
-      view.hover(found && !found.opened ? found.box : -1);
+      const hit = boxAt(view.scene, ...world(e));
+      canvas.style.cursor = hit ? "pointer" : "grab";
+      view.hover(hit && !hit.opened ? hit.box : -1);
       return;
     }
     const [dx, dy] = [e.clientX - held.x, e.clientY - held.y];
@@ -79,11 +79,11 @@ function drag(
 }
 
 function click(view: Steered, x: number, y: number): void {
-  const found = boxAt(view.scene, x, y);
-  if (!found) view.select(-1);
-  // The sign before an opened box's title closes it.
-  else if (found.opened && x < found.x + 24 && y < found.y + 26) void view.toggle(found.box);
-  else view.select(found.box);
+  const hit = boxAt(view.scene, x, y);
+  if (!hit) view.select(-1);
+  // A click on the sign before the title of an open box closes the box.
+  else if (hit.opened && x < hit.x + 24 && y < hit.y + 26) void view.toggle(hit.box);
+  else view.select(hit.box);
 }
 
 function key(view: Steered, viewport: Viewport, e: KeyboardEvent): void {
@@ -117,7 +117,7 @@ function key(view: Steered, viewport: Viewport, e: KeyboardEvent): void {
   act();
 }
 
-/** The nearest box in a direction: close along it, and not far off it. */
+/** The nearest box in a direction: near along the direction, and near to its line. */
 function neighbour(view: Steered, dx: number, dy: number): SceneBox | undefined {
   const { model, scene, selected } = view;
   if (!scene) return undefined;
@@ -127,7 +127,7 @@ function neighbour(view: Steered, dx: number, dy: number): SceneBox | undefined 
   let best: SceneBox | undefined;
   let least = Infinity;
   for (const b of scene.boxes) {
-    // Down from an opened box leads into it; what is around a box is left by Backspace.
+    // Down from an open box goes into it; Backspace goes to the box around.
     if (b.box === selected || model.holds(b.box, selected)) continue;
     if (now.opened && model.holds(selected, b.box) && dy <= 0) continue;
     const [bx, by] = b.opened ? title(b) : middle(b);
@@ -142,8 +142,8 @@ function neighbour(view: Steered, dx: number, dy: number): SceneBox | undefined 
 const middle = (b: SceneBox): [number, number] => [b.x + b.width / 2, b.y + b.height / 2];
 const title = (b: SceneBox): [number, number] => [b.x + b.width / 2, b.y + 12];
 
-function choose(view: Steered, viewport: Viewport, found: SceneBox | undefined): void {
-  if (!found) return;
-  view.select(found.box);
-  if (!viewport.shows(found)) viewport.bringIn(found);
+function choose(view: Steered, viewport: Viewport, hit: SceneBox | undefined): void {
+  if (!hit) return;
+  view.select(hit.box);
+  if (!viewport.shows(hit)) viewport.bringIn(hit);
 }

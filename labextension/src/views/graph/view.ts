@@ -1,5 +1,5 @@
-// The graph view: an interactive drawing, for a widget and for a file alike. It asks for nothing but the details of a
-// selected node, so it works while the kernel is busy, and without one.
+// The graph view: an interactive drawing, for a widget and for a file alike. It requests only the details of
+// a selected node, so it works while the kernel is busy, and without a kernel.
 
 import type { GraphCard, GraphOptions } from "../../protocol/graph";
 import { h, keepKeys } from "../dom";
@@ -20,11 +20,11 @@ import { Viewport } from "./viewport";
 export { GraphModel } from "./model";
 
 export interface ViewOptions extends GraphOptions {
-  /** Returns what the columns do not contain; left out where nobody knows more. */
+  /** Returns the details of a box that the columns do not contain; without it there are none. */
   details?: (box: number) => Promise<GraphCard | null>;
 }
 
-const PATIENCE = 1500; // milliseconds until the user is told that the kernel has not answered
+const TIMEOUT = 1500; // milliseconds until the view says that the kernel has not answered
 const CARD_WIDTH = 300;
 
 /** Draws `model` in `host`; the drawing ends with `dispose`. */
@@ -38,7 +38,7 @@ export function drawGraph(
 
 /** Connects the parts: the scene, what is selected, what is visible, and what draws and shows it. */
 export class GraphView implements Steered {
-  /** Settled when the first drawing is there. */
+  /** Settles when the first drawing is complete. */
   readonly ready: Promise<void>;
   private drawn: Scene | null = null;
   private readonly root = h("div", { className: "tfnb-graph-view" });
@@ -189,12 +189,12 @@ export class GraphView implements Steered {
     const now = this.drawn?.place.get(box);
     if (!now || !before) return;
     this.viewport.keepInPlace(before, now);
-    // What was opened may lie outside of the window.
+    // The opened box may be outside of the window.
     if (opened.has(box)) this.viewport.bringIn(now);
     this.say(`${this.description(box)}, ${opened.has(box) ? "open" : "closed"}`);
   }
 
-  /** Selects a node wherever it is, and shows it. */
+  /** Selects a node, also inside closed boxes, and shows it. */
   async go(box: number): Promise<void> {
     if (at(this.model.ints.main, this.model.parent(box)) === box && !this.drawn?.place.get(box)) {
       box = this.model.parent(box);
@@ -231,7 +231,7 @@ export class GraphView implements Steered {
     this.viewport.canvas.title = box < 0 ? "" : this.description(box);
   }
 
-  /** Highlights all inputs or all outputs of the selected node; once more shows the others again. */
+  /** Highlights all inputs or all outputs of the selected node; a second call ends the highlighting. */
   trace(direction: Direction): void {
     const { selection } = this;
     if (selection.selected < 0) {
@@ -255,7 +255,7 @@ export class GraphView implements Steered {
     if (!this.options.details) return;
     const late = setTimeout(
       () => this.card.wait(box, "waiting for the kernel, which is busy or has ended"),
-      PATIENCE,
+      TIMEOUT,
     );
     void this.options.details(box).then((card) => {
       clearTimeout(late);
@@ -263,7 +263,7 @@ export class GraphView implements Steered {
     });
   }
 
-  /** For a screen reader: the name, and what it is. */
+  /** The description of a box for screen readers: its name and its type. */
   private description(box: number): string {
     const { model } = this;
     const name = model.kind(box) === "series" ? model.label(box) : model.path(box);

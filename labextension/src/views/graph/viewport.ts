@@ -15,13 +15,13 @@ export class Viewport {
   constructor(
     readonly canvas: HTMLCanvasElement,
     changed: () => void,
-    /** How many pixels at the right side are covered by the card. */
+    /** The number of pixels at the right side that the card covers. */
     private readonly covered: () => number,
   ) {
     this.camera = new Camera(changed);
   }
 
-  /** Takes the size of the element around the canvas; returns whether it is another one. */
+  /** Adopts the size of the element around the canvas; returns whether it has changed. */
   resize({ clientWidth, clientHeight }: HTMLElement): boolean {
     if (!clientWidth || (clientWidth === this.width && clientHeight === this.height)) return false;
     [this.width, this.height] = [clientWidth, clientHeight];
@@ -31,7 +31,7 @@ export class Viewport {
     return true;
   }
 
-  /** Limits how far one can zoom out, for another scene. */
+  /** Sets the limit of zooming out for a new scene. */
   setScene({ width, height }: Scene): void {
     this.camera.least = Math.min(this.width / width, this.height / height, 1) / 2;
   }

@@ -5,7 +5,7 @@ import { titleOf } from "./palette";
 import { bytesText, timeText } from "./texts";
 import type { Trace } from "./trace";
 
-/** The lines of a card; `known` is null while nobody has said more. */
+/** The lines of a card; `known` is null until the kernel or the file has answered. */
 export function cardLines(trace: Trace, i: number, known: EventCard | null): HTMLElement[] {
   const lane = trace.meta.lanes.find((l) => trace.row(i) >= l.row && trace.row(i) < l.row + l.rows);
   const kind = titleOf(trace.kind(i));

@@ -8,7 +8,7 @@ export const AXIS = 24;
 export const GUTTER = 150;
 const LANE_GAP = 7;
 const MOST_HEIGHT = 420;
-const MOST_OF_TASKS = 600; // where the lanes are those of several tasks
+const MOST_OF_TASKS = 600; // the height if the lanes belong to several tasks
 const LEAST_SPAN_US = 0.02;
 
 export class Chart {
@@ -17,22 +17,22 @@ export class Chart {
   width = 0;
   scrolled = 0;
   selected = -1;
-  /** The events that stand out, by row: those of a label; null for none. */
+  /** The highlighted events, by row: those of one label; null if there are none. */
   marks: readonly Row[] | null = null;
   arrows = true;
   path = true;
-  /** Where each row begins, as if all were seen. */
+  /** The top of each row, relative to the top of all rows. */
   readonly tops: Float64Array;
-  /** The titles of groups of lanes, and where they stand, as if all were seen. */
+  /** The titles of groups of lanes and their positions, relative to the top of all rows. */
   readonly groups: [string, number][] = [];
-  /** Of all lanes, and of the part that is seen at a time. */
+  /** The height of all lanes, and of the part that is visible at a time. */
   readonly fullHeight: number;
   readonly height: number;
 
   constructor(
     readonly trace: Trace,
     private readonly changed: () => void,
-    private readonly told: (event: number) => void,
+    private readonly onSelect: (event: number) => void,
     private readonly scrollTo: (y: number) => void,
   ) {
     this.tops = new Float64Array(trace.meta.n_rows);
@@ -53,7 +53,7 @@ export class Chart {
     this.fit();
   }
 
-  /** Microseconds in a pixel. */
+  /** Microseconds per pixel. */
   get pixel(): number {
     return (this.to - this.from) / (this.width - GUTTER);
   }
@@ -70,7 +70,7 @@ export class Chart {
     return at(this.tops, row) - this.scrolled;
   }
 
-  /** Rows that are at least partly seen. */
+  /** The rows that are at least partly visible. */
   *seen(): Generator<number> {
     for (let r = 0; r < this.tops.length; r++) {
       const y = this.top(r);
@@ -78,7 +78,7 @@ export class Chart {
     }
   }
 
-  /** The positions of a row's events that are seen. */
+  /** The positions of the visible events of a row. */
   window(row: Row): [number, number] {
     let first = row.first(this.from);
     if (first > 0 && row.end(first - 1) >= this.from) first--;
@@ -102,7 +102,7 @@ export class Chart {
     this.changed();
   }
 
-  /** Moves by pixels, but never so far that nothing is left to see. */
+  /** Moves by a number of pixels, but never so far that no event is visible. */
   pan(pixels: number): void {
     const span = this.to - this.from;
     const by = pixels * this.pixel;
@@ -120,7 +120,7 @@ export class Chart {
     this.changed();
   }
 
-  /** Chooses an event, and goes there if it is out of sight or too small to see. */
+  /** Selects an event, and moves to it if it is not visible or too small to see. */
   show(i: number): void {
     const { trace } = this;
     const took = Math.max(trace.length(i), 0.2);
@@ -141,23 +141,23 @@ export class Chart {
 
   select(i: number): void {
     this.selected = i;
-    this.told(i);
+    this.onSelect(i);
     this.changed();
   }
 
-  /** Lets the events of a label stand out, or none (-1). */
+  /** Highlights the events of a label, or none (-1). */
   mark(label: number): void {
     this.marks = label < 0 ? null : this.trace.byRow((i) => this.trace.label(i) === label);
   }
 
-  /** Chooses nothing and shows all. */
+  /** Clears the selection and shows the whole recording. */
   reset(): void {
     this.mark(-1);
     this.select(-1);
     this.fit();
   }
 
-  /** Shows the step of the chosen event, or the one after that shown. */
+  /** Shows the step of the selected event, or the step after the visible one. */
   nextStep(): void {
     const { steps } = this.trace.meta;
     const chosen = this.selected >= 0 ? this.trace.step(this.selected) : -1;
@@ -170,7 +170,7 @@ export class Chart {
   }
   private stepShown = -1;
 
-  /** The event at a spot of the canvas, -1 for none. */
+  /** The event at a point of the canvas, or -1. */
   find(x: number, y: number): number {
     if (x < GUTTER || y < AXIS) return -1;
     for (const r of this.seen()) {

@@ -1,4 +1,4 @@
-// The table of the most expensive operations: sorted by any column, a row shows its operation in the lanes.
+// The table of the most expensive operations: it can be sorted by any column, and a click on a row shows its operation in the lanes.
 import type { CostRow } from "../../protocol/timeline";
 import { h } from "../dom";
 import { timeText } from "./texts";
@@ -72,7 +72,7 @@ export class Costs {
   }
 
   private line(row: CostRow): HTMLElement {
-    const cells = COLUMNS.map(([, , told]) => h("td", { textContent: told(row) }));
+    const cells = COLUMNS.map(([, , text]) => h("td", { textContent: text(row) }));
     const line = h(
       "tr",
       { tabIndex: 0, title: `${row.name}\n${row.source}`.slice(0, 500) },

@@ -1,5 +1,5 @@
-// Draws a chart on a canvas. A row costs at most one search for each of its pixels, however many events it has: what is
-// narrower than a pixel becomes one bar as strong as the pixel was busy, in the colour of its longest event.
+// Draws a chart on a canvas. A row needs at most one search for each of its pixels, however many events it has: events that
+// are narrower than a pixel become one bar whose opacity is the busy share of the pixel, in the colour of the longest.
 import { AXIS, type Chart, GUTTER, ROW } from "./chart";
 import { colourOf, inkOn } from "./palette";
 import type { Row } from "./row";
@@ -15,7 +15,7 @@ interface Colours {
   readonly strong: string;
 }
 
-/** Draws all; nothing where the canvas has no room. */
+/** Draws the whole chart, if the canvas is not empty. */
 export function paint(chart: Chart, canvas: HTMLCanvasElement): void {
   const scale = window.devicePixelRatio || 1;
   chart.width = canvas.clientWidth;
@@ -105,7 +105,7 @@ class Painter {
     const { g, chart } = this;
     g.fillStyle = this.colours.ink;
     for (const lane of chart.trace.meta.lanes) {
-      // A lane of many rows keeps its name in sight.
+      // The name of a lane with many rows stays visible while scrolling.
       const last = chart.top(lane.row + lane.rows - 1);
       const y = Math.min(Math.max(chart.top(lane.row), AXIS - 4), last);
       if (y + ROW > AXIS && y < chart.height) {
@@ -114,7 +114,7 @@ class Painter {
     }
   }
 
-  /** A line above the lanes of each task, with its name. */
+  /** Draws a line above the lanes of each task, with the name of the task. */
   private groupNames(): void {
     const { g, chart, colours } = this;
     const font = g.font;
@@ -130,7 +130,7 @@ class Painter {
     }
   }
 
-  /** The events of a row; those that stand out come over the others, which are faint then. */
+  /** Draws the events of a row; highlighted events are drawn over the others, which are then faint. */
   private bars(r: number): void {
     const { rows } = this.chart.trace;
     const { marks } = this.chart;
@@ -155,7 +155,7 @@ class Painter {
     }
   }
 
-  /** Several events in a pixel. */
+  /** Draws several events in a pixel. */
   private crowd(row: Row, from: number, to: number, y: number, strength: number): void {
     const { g, chart } = this;
     const busy = Math.min(row.busy(from, to) / chart.pixel, 1);
@@ -196,7 +196,7 @@ class Painter {
     );
   }
 
-  /** A line under what is on the critical path. */
+  /** Draws a line under the events of the critical path. */
   private path(r: number): void {
     const { g, chart } = this;
     const row = chart.trace.critical[r] as Row;
@@ -210,7 +210,7 @@ class Painter {
     }
   }
 
-  /** From what a stalled operation waited for; for the chosen event also the chain before it. */
+  /** Draws arrows to operations from the events that they waited for; for the selected event also the chain before it. */
   private arrows(): void {
     const { chart, colours } = this;
     const { trace, selected } = chart;
@@ -254,7 +254,7 @@ class Painter {
   }
 }
 
-/** As much of a text as there is room for. */
+/** The part of a text for which there is room. */
 function cut(g: CanvasRenderingContext2D, text: string, room: number): string {
   // Names from files may be very long; measuring them would be slow.
   if (text.length < 200 && g.measureText(text).width <= room) return text;

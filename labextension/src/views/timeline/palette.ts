@@ -1,7 +1,7 @@
-// The colours of kinds of events. They are Okabe and Ito's, which people with any colour vision tell apart;
+// The colours of kinds of events. They are Okabe and Ito's, which people with any colour vision distinguish;
 // tfnb/notebook/traces/picture.py has the same (tests/notebook/traces/test_model.py compares the two).
 
-/** Kind: colour, what it is called, and the colour of text on it ("" is that of the page). */
+/** For each kind its colour, its title, and the colour of text on it ("" is that of the page). */
 export const KINDS: Readonly<Record<string, readonly [string, string, string]>> = {
   kernel: ["#0072b2", "kernel", "#ffffff"],
   host: ["#d55e00", "host kernel", "#ffffff"],

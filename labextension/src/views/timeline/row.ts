@@ -1,5 +1,5 @@
-// The events of one row of lanes, none of which overlap: by begin, with the sum of their lengths up to each and a tree
-// of the longest. How busy any stretch was, and which event stands for it, is then one search at every zoom.
+// The events of one row, none of which overlap, ordered by begin, with the sums of their durations and a tree of the
+// longest ones. The busy time of any interval, and its longest event, then need one search at every zoom.
 
 /** Begins and ends of all events, in microseconds. */
 export interface Times {
@@ -9,14 +9,14 @@ export interface Times {
 
 export class Row {
   readonly n: number;
-  /** Lengths of the first k events together. */
+  /** The sum of the durations of the first k events. */
   private readonly sums: Float64Array;
-  /** A segment tree over positions: each inner node holds the position of the longer of its two. */
+  /** A segment tree over positions: an inner node contains the position of the longer event of its two children. */
   private readonly tree: Int32Array;
 
   constructor(
     private readonly times: Times,
-    /** The events, by begin. */
+    /** The events, ordered by begin. */
     readonly index: Int32Array,
   ) {
     const n = index.length;
@@ -64,33 +64,33 @@ export class Row {
     return low;
   }
 
-  /** Up to which position events are in one pixel with that at `k`, and none of them is wider than it. */
+  /** The end of the events that share a pixel with that at `k` and are not wider than the pixel. */
   crowd(k: number, pixel: number): number {
     const next = Math.max(this.first(this.start(k) + pixel, k + 1), k + 1);
-    // Only the last of them can be that long, since they do not overlap.
+    // Only the last of them can be wider, since events do not overlap.
     return next - 1 > k && this.length(next - 1) >= pixel ? next - 1 : next;
   }
 
-  /** How long the events from position `from` up to `to` ran together. */
+  /** The sum of the durations of the events from position `from` up to `to`. */
   busy(from: number, to: number): number {
     return at(this.sums, to) - at(this.sums, from);
   }
 
   /** The position of the longest event from `from` up to `to`, -1 if there is none. */
   longest(from: number, to: number): number {
-    let found = -1;
+    let longest = -1;
     let low = from + this.n;
     let high = to + this.n;
     for (; low < high; low >>= 1, high >>= 1) {
       if (low & 1)
-        found = found < 0 ? at(this.tree, low++) : this.longer(found, at(this.tree, low++));
+        longest = longest < 0 ? at(this.tree, low++) : this.longer(longest, at(this.tree, low++));
       if (high & 1)
-        found = found < 0 ? at(this.tree, --high) : this.longer(found, at(this.tree, --high));
+        longest = longest < 0 ? at(this.tree, --high) : this.longer(longest, at(this.tree, --high));
     }
-    return found;
+    return longest;
   }
 
-  /** Positions from `from` up to `to` of events of at least `least` microseconds, the longest of a stretch first. */
+  /** Positions from `from` up to `to` of events of at least `least` microseconds, the longest of an interval first. */
   *atLeast(least: number, from: number, to: number): Generator<number> {
     const open: [number, number][] = [[from, to]];
     for (let stretch = open.pop(); stretch; stretch = open.pop()) {
@@ -101,7 +101,7 @@ export class Row {
     }
   }
 
-  /** The event at a time, else the longest within `slack` of it; -1 for none. */
+  /** The event at a time, or the longest within `slack` of that time, or -1. */
   near(t: number, slack: number): number {
     const after = this.first(t);
     for (const k of [after - 1, after]) {
@@ -114,7 +114,7 @@ export class Row {
   }
 }
 
-/** An element that is there: the columns have no holes. */
+/** An element of a column, which is present because columns have no holes. */
 export function at(column: Float64Array | Int32Array | Uint8Array, k: number): number {
   return column[k] as number;
 }

@@ -46,7 +46,7 @@ export function steer(chart: Chart, canvas: HTMLCanvasElement, box: HTMLElement)
 }
 
 function wheel(chart: Chart, canvas: HTMLCanvasElement, e: WheelEvent, x: number): void {
-  // Without focus or a key the page scrolls.
+  // Without the focus or a modifier key, the wheel scrolls the page.
   if (!e.ctrlKey && !e.shiftKey && document.activeElement !== canvas) return;
   e.preventDefault();
   if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) chart.pan(e.deltaX || e.deltaY);

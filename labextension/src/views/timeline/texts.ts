@@ -1,4 +1,4 @@
-// Times and sizes in units that suit them.
+// Times and sizes as texts in suitable units.
 
 export function timeText(us: number): string {
   const size = Math.abs(us);

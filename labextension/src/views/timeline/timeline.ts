@@ -1,5 +1,6 @@
-// The timeline of a trace in any page: lanes from seconds to microseconds, the most expensive operations, a card of the
-// chosen event (white paper, section 9.2, the EEG). Knows nothing of Jupyter: a widget and a document viewer use it.
+// The timeline of a trace in any page: lanes that can be zoomed from seconds to microseconds, the most expensive
+// operations, and a card of the selected event (white paper, section 9.2, the EEG). It imports nothing of Jupyter, so that
+// a widget and a document viewer can use it.
 import type { EventCard } from "../../protocol/timeline";
 import { button, h, keepKeys } from "../dom";
 import { cardLines } from "./card";
@@ -13,9 +14,9 @@ import style from "./timeline.css?text";
 import type { Trace } from "./trace";
 
 export interface TimelineOptions {
-  /** Says more of an event than the columns do; may never answer. */
+  /** Returns details of an event that the columns do not contain; the promise may never settle. */
   readonly card?: (event: number) => Promise<EventCard>;
-  /** Writes the trace to a file of the user's; without it there is no button for that. */
+  /** Saves the trace as a file; without it there is no button for saving. */
   readonly save?: () => void;
 }
 
@@ -23,7 +24,7 @@ export interface TimelineView {
   dispose(): void;
 }
 
-/** Draws a trace into `host`, in place of what is there. */
+/** Draws a trace into `host`, replacing its content. */
 export function drawTimeline(
   host: HTMLElement,
   trace: Trace,
@@ -85,7 +86,7 @@ class View implements TimelineView {
     );
     keepKeys(this.root);
     this.sizes.observe(this.canvas);
-    // JupyterLab changes its theme by attributes of the body.
+    // JupyterLab changes attributes of the body when its theme changes.
     this.themes.observe(document.body, { attributes: true });
   }
 
@@ -100,7 +101,7 @@ class View implements TimelineView {
     const { chart, canvas, box } = this;
     canvas.style.height = `${chart.height}px`;
     box.style.height = `${chart.height}px`;
-    // The canvas stays in sight; this gives the box the height of all lanes to scroll in.
+    // The canvas stays visible; this element gives the scrolling box the height of all lanes.
     const rest = h("div");
     rest.style.height = `${chart.fullHeight - chart.height}px`;
     box.append(canvas, rest);
@@ -142,9 +143,11 @@ class View implements TimelineView {
   private slowest(label: number, name: string, share: number): HTMLButtonElement {
     const percent = (100 * share).toFixed(share < 0.1 ? 1 : 0);
     const text = `Slowest: ${name}, ${percent}%`;
-    const made = button(text, `show the slowest operation, ${name}`, () => this.showLabel(label));
-    made.className = "slowest";
-    return made;
+    const slowest = button(text, `show the slowest operation, ${name}`, () =>
+      this.showLabel(label),
+    );
+    slowest.className = "slowest";
+    return slowest;
   }
 
   private search(): HTMLInputElement {
@@ -156,8 +159,8 @@ class View implements TimelineView {
     const field = h("input", attributes);
     field.addEventListener("keydown", (e) => {
       if (e.key !== "Enter") return;
-      const found = this.trace.search(field.value, this.chart.selected);
-      if (found >= 0) this.chart.show(found);
+      const match = this.trace.search(field.value, this.chart.selected);
+      if (match >= 0) this.chart.show(match);
       else this.status.textContent = `no operation matches "${field.value}"`;
     });
     return field;
@@ -197,11 +200,11 @@ function keyOf(kind: string): HTMLElement {
   return h("span", { className: "key" }, patch, titleOf(kind));
 }
 
-/** Kernels and gaps as one bar: together they are the time of the steps. */
+/** The time of kernels and of gaps as one bar, whose length is the time of the steps. */
 function accountBar(trace: Trace): HTMLElement {
   const all = trace.meta.account.reduce((sum, [, us]) => sum + us, 0) || 1;
   const parts = trace.meta.account.filter(([, us]) => us > 0);
-  const told = parts.map(
+  const shares = parts.map(
     ([name, us]) => `${name} ${timeText(us)}, ${((100 * us) / all).toFixed(1)}%`,
   );
   const kinds: Record<string, string> = {
@@ -211,10 +214,10 @@ function accountBar(trace: Trace): HTMLElement {
   };
   const spans = parts.map(([name, us], k) => {
     const kind = kinds[name] ?? "wait";
-    const made = h("span", { textContent: name, title: told[k] ?? "" });
-    made.style.cssText = `flex: ${us / all} 1 0; background: ${colourOf(kind)}; color: ${inkOn(kind) || "#000"}`;
-    return made;
+    const bar = h("span", { textContent: name, title: shares[k] ?? "" });
+    bar.style.cssText = `flex: ${us / all} 1 0; background: ${colourOf(kind)}; color: ${inkOn(kind) || "#000"}`;
+    return bar;
   });
-  const label = `where the time of the steps went: ${told.join("; ")}`;
+  const label = `where the time of the steps went: ${shares.join("; ")}`;
   return h("div", { className: "account", role: "img", "aria-label": label }, ...spans);
 }

@@ -1,17 +1,18 @@
-// A trace for drawing: columns of events in the order of their begin, laid in rows by tfnb/notebook/traces/model.py. Invariant: within a row no two events overlap.
+// A trace for drawing: columns of events in the order of their begin, with the rows that tfnb/notebook/traces/model.py
+// assigned. Invariant: no two events of a row overlap.
 import type { Bytes } from "../../protocol/bytes";
 import { COLUMNS, type TraceMeta } from "../../protocol/timeline";
 import { at, Row, type Times } from "./row";
 
 type ArrayOf<T> = T extends "float64" ? Float64Array : T extends "int32" ? Int32Array : Uint8Array;
 type Declared = typeof COLUMNS;
-/** `cause` is the event waited for, or -1; `critical` is 1 on the critical path of a step. */
+/** `cause` is the event that was waited for, or -1; `critical` is 1 on the critical path of a step. */
 export type Columns = Times & { readonly [Name in keyof Declared]: ArrayOf<Declared[Name]> };
 
 export class Trace {
   readonly n: number;
   readonly rows: readonly Row[];
-  /** The critical events of each row, and its waits of which one knows what for. */
+  /** The critical events of each row, and its waits with a known cause. */
   readonly critical: readonly Row[];
   readonly waits: readonly Row[];
   private readonly wait: number;
@@ -28,21 +29,21 @@ export class Trace {
     this.waits = this.byRow((i) => kind[i] === this.wait && at(cause, i) >= 0);
   }
 
-  /** The events of each row that are wanted. */
+  /** The events of each row that pass a test. */
   byRow(wanted: (event: number) => boolean): Row[] {
     const { row } = this.columns;
     const counts = new Int32Array(this.meta.n_rows);
     for (let i = 0; i < this.n; i++) if (wanted(i)) counts[at(row, i)] = at(counts, at(row, i)) + 1;
-    const found = Array.from(counts, (count) => new Int32Array(count));
+    const indices = Array.from(counts, (count) => new Int32Array(count));
     counts.fill(0);
     for (let i = 0; i < this.n; i++) {
       const r = at(row, i);
-      const mine = found[r];
+      const mine = indices[r];
       if (!mine || !wanted(i)) continue;
       mine[at(counts, r)] = i;
       counts[r] = at(counts, r) + 1;
     }
-    return found.map((index) => new Row(this.columns, index));
+    return indices.map((index) => new Row(this.columns, index));
   }
 
   start(i: number): number {
@@ -85,17 +86,17 @@ export class Trace {
     return this.columns.kind[i] === this.wait;
   }
 
-  /** The longest event of a label, -1 if there is none. */
+  /** The longest event of a label, or -1. */
   longestOf(label: number): number {
-    let found = -1;
+    let longest = -1;
     for (let i = 0; i < this.n; i++) {
-      if (this.columns.label[i] === label && (found < 0 || this.length(i) > this.length(found)))
-        found = i;
+      if (this.columns.label[i] === label && (longest < 0 || this.length(i) > this.length(longest)))
+        longest = i;
     }
-    return found;
+    return longest;
   }
 
-  /** The next event after `i` whose name contains a text, going round; -1 for none. */
+  /** The next event after `i` whose name contains a text, continuing at the first event; or -1. */
   search(text: string, i: number): number {
     const low = text.toLowerCase();
     const named = this.meta.labels.map((label) => label.toLowerCase().includes(low));
@@ -109,14 +110,14 @@ export class Trace {
 
 const ARRAYS = { float64: Float64Array, int32: Int32Array, uint8: Uint8Array } as const;
 
-/** Columns out of the buffers of a message. */
+/** The columns in the buffers of a message. */
 export function columnsOf(buffers: readonly Bytes[]): Columns {
-  const found: Record<string, unknown> = {};
+  const columns: Record<string, unknown> = {};
   for (const [k, [name, type]] of Object.entries(COLUMNS).entries()) {
     const view = buffers[k];
     if (!view) throw new Error(`the kernel sent no column ${name}`);
     const { buffer, byteOffset, byteLength } = view;
-    found[name] = new ARRAYS[type](buffer.slice(byteOffset, byteOffset + byteLength));
+    columns[name] = new ARRAYS[type](buffer.slice(byteOffset, byteOffset + byteLength));
   }
-  return found as unknown as Columns;
+  return columns as unknown as Columns;
 }

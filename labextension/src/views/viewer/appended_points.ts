@@ -2,19 +2,19 @@
 import type { AppendPoints, CurveData, ScalarContent } from "../../protocol/viewer";
 import { floats } from "./numbers";
 
-// Points of a curve: the kernel sends it whole again, downsampled, before it has many more than that.
+// The usual largest number of points of a curve: the kernel sends a longer one whole again, downsampled.
 const USUAL = 2_000;
-const roomy = new WeakSet<ArrayBuffer>(); // memory that was made here, with room behind the points
+const roomy = new WeakSet<ArrayBuffer>(); // buffers that were allocated here, with room after the points
 
-// In the same memory if there is room: arrays that are made anew for each message soon make the page collect all its
-// garbage. What was given before stays as it is, but no column is lengthened twice.
+// Appends in the same memory if there is room, because new arrays for each message would soon trigger a full garbage
+// collection. Arrays that were returned before keep their content, but no array may be lengthened twice.
 function longer(column: Float64Array<ArrayBuffer>, more: Float64Array): Float64Array<ArrayBuffer> {
   const length = column.length + more.length;
   let { buffer } = column;
   if (!roomy.has(buffer) || length * Float64Array.BYTES_PER_ELEMENT > buffer.byteLength) {
-    const made = new Float64Array(Math.max(length, Math.min(2 * length, USUAL)));
-    made.set(column);
-    buffer = made.buffer;
+    const larger = new Float64Array(Math.max(length, Math.min(2 * length, USUAL)));
+    larger.set(column);
+    buffer = larger.buffer;
     roomy.add(buffer);
   }
   const out = new Float64Array(buffer, 0, length);
@@ -22,7 +22,7 @@ function longer(column: Float64Array<ArrayBuffer>, more: Float64Array): Float64A
   return out;
 }
 
-/** Columns with more at their ends. Columns that were given may lend their memory. */
+/** Columns with values appended; the result may share the memory of the given columns. */
 export function lengthened(
   columns: readonly Float64Array<ArrayBuffer>[],
   added: readonly Float64Array[],
@@ -53,38 +53,36 @@ function joined(curve: CurveData, added: readonly Float64Array[], total: number)
 interface Appended {
   readonly content: ScalarContent;
   readonly curves: CurveData[];
-  /** The place of each run among the curves. */
+  /** The index of the curve of each run. */
   readonly places: ReadonlyMap<number, number>;
 }
 
-/**
- * The contents with what a message adds. Null if some of what it adds to is not there: then all has to be sent anew.
- */
+/** The contents with the points of a message appended; null if earlier points are missing, so that all must be sent again. */
 export function withAppended(
-  told: AppendPoints,
+  message: AppendPoints,
   numbers: Float64Array,
   content: (tag: string) => ScalarContent | undefined,
 ): ScalarContent[] | null {
-  const made = new Map<string, Appended>();
+  const changed = new Map<string, Appended>();
   const parts = cut(
     numbers,
     3,
-    told.curves.map((row) => row[4]),
+    message.curves.map((row) => row[4]),
   );
-  for (const [place, run, before, total] of told.curves) {
-    const tag = told.tags[place] as string;
-    let found = made.get(tag);
-    if (!found) {
+  for (const [place, run, before, total] of message.curves) {
+    const tag = message.tags[place] as string;
+    let appended = changed.get(tag);
+    if (!appended) {
       const old = content(tag);
       if (!old) return null;
       const places = new Map(old.curves.map((c, k) => [c.run, k]));
-      found = { content: old, curves: [...old.curves], places };
-      made.set(tag, found);
+      appended = { content: old, curves: [...old.curves], places };
+      changed.set(tag, appended);
     }
-    const index = found.places.get(run) ?? -1;
-    const curve = found.curves[index];
+    const index = appended.places.get(run) ?? -1;
+    const curve = appended.curves[index];
     if (curve?.total !== before) return null;
-    found.curves[index] = joined(curve, parts.next().value ?? [], total);
+    appended.curves[index] = joined(curve, parts.next().value ?? [], total);
   }
-  return [...made.values()].map(({ content, curves }) => ({ ...content, curves }));
+  return [...changed.values()].map(({ content, curves }) => ({ ...content, curves }));
 }

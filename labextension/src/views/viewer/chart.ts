@@ -1,4 +1,4 @@
-// One Bokeh chart made from a template: its sources by name, its ranges, and where a pixel lies on its axis.
+// One Bokeh chart created from a template: its sources by name, its ranges, and the conversion of pixels to values.
 import type { Bokeh, BokehDocument, BokehModel, BokehView, BokehViews } from "../bokeh";
 
 /** The frame of a chart on the page, and the ranges that it shows. */
@@ -7,11 +7,11 @@ export interface Box {
   frame: readonly [number, number, number, number];
   /** First and last x, first and last y. */
   ranges: readonly [number, number, number, number];
-  /** Whether x and y are as the program has set them, and not as the user has zoomed. */
+  /** Whether the ranges of x and y are those that the program set, and not changed by a zoom of the user. */
   own: readonly [boolean, boolean];
 }
 
-/** From values to pixels. */
+/** Converts values to pixels. */
 export interface Pen {
   x(value: number): number;
   y(value: number): number;
@@ -27,7 +27,7 @@ export class Chart {
   private readonly models = new Map<string, BokehModel | null>();
 
   static async make(bokeh: Bokeh, template: object, place: HTMLElement): Promise<Chart> {
-    // Embedding changes the item.
+    // A copy, because embedding changes the item.
     return new Chart(await bokeh.embed.embed_item(structuredClone(template), place), place);
   }
 
@@ -42,17 +42,17 @@ export class Chart {
     this.document = root.model.document;
   }
 
-  // Bokeh looks through all models of the document; a chart's are the same for ever.
+  // Cached, because Bokeh searches all models of the document, and those of a chart never change.
   private model(name: string): BokehModel | null {
-    let found = this.models.get(name);
-    if (found === undefined) {
-      found = this.document.get_model_by_name(name);
-      this.models.set(name, found);
+    let model = this.models.get(name);
+    if (model === undefined) {
+      model = this.document.get_model_by_name(name);
+      this.models.set(name, model);
     }
-    return found;
+    return model;
   }
 
-  // A source that was empty and stays so is left alone: each change draws the chart anew.
+  // A source that was empty and stays empty is not set, because each change redraws the chart.
   fill(name: string, columns: Record<string, ArrayLike<unknown>>): void {
     const empty = Object.values(columns).every((column) => !column.length);
     if (empty && !this.filled.has(name)) return;
@@ -62,7 +62,7 @@ export class Chart {
     if (source) source.data = columns;
   }
 
-  // A range that the reader has zoomed stays as it is; "reset" gives the new one.
+  // A range that the user has zoomed is kept; "reset" then shows the new range.
   range(name: string, [start, end]: [number, number]): void {
     const range = this.model(name);
     if (!range) return;
@@ -74,7 +74,7 @@ export class Chart {
     if (untouched) this.set.set(name, [start, end]);
   }
 
-  /** Where the chart's frame is in its place, what it shows, and what of that was not chosen by the reader. */
+  /** The position of the frame in its place, its ranges, and which of them were not changed by the user. */
   get box(): Box {
     const { left, top, right, bottom } = this.view.frame.bbox;
     const [x, y] = ["x", "y"].map((name) => this.model(name));
@@ -90,13 +90,13 @@ export class Chart {
     };
   }
 
-  /** As long as the chart shows the same. */
+  /** Converts values to pixels; valid as long as the ranges and the frame do not change. */
   get pen(): Pen {
     const { x_scale, y_scale } = this.view.frame;
     return { x: x_scale.s_compute, y: y_scale.s_compute };
   }
 
-  /** Puts an element over the chart; gives where the chart begins below it. */
+  /** Puts an element over the chart; returns the offset of the chart below it. */
   cover(element: HTMLElement): [number, number] {
     this.place.append(element);
     const here = this.place.getBoundingClientRect();
@@ -104,7 +104,7 @@ export class Chart {
     return [there.x - here.x, there.y - here.y];
   }
 
-  /** Whether a part of the chart is shown: its reader may hide it. */
+  /** Whether a part of the chart is visible: the user may hide it. */
   visible(name: string): boolean {
     return this.model(name)?.visible !== false;
   }
@@ -116,7 +116,7 @@ export class Chart {
     line?.setv(x === null ? { visible: false } : { location: x, visible: true });
   }
 
-  // The x at a place on the screen, or null outside of the frame.
+  // The x value at a position on the screen, or null outside of the frame.
   xAt(clientX: number, clientY: number): number | null {
     const box = this.view.el.getBoundingClientRect();
     const { frame } = this.view;

@@ -1,4 +1,4 @@
-// From the points of a tag and the user's options to the columns that are drawn.
+// Computes the columns that are drawn from the points of a tag and the user's options.
 import type { ChartTheme, ScalarContent } from "../../protocol/viewer";
 import { at, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
 import type { Axis, Options } from "./options";
@@ -81,8 +81,8 @@ export interface Drawing {
   y: [number, number];
 }
 
-export const FEW = 12; // points that are seen as points
-const MARGIN = 0.05; // above and below the values, twice that while they grow
+export const FEW = 12; // curves of at most this many points are drawn as points
+const MARGIN = 0.05; // the margin above and below the values, which is doubled while they grow
 
 // Columns for the sources of a "lines" template, and its ranges.
 export function drawing(

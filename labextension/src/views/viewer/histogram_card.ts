@@ -1,4 +1,4 @@
-// The card of a histogram tag: percentile bands over steps, hills offset by step, or outlines over each other.
+// The card of a histogram tag: percentile bands over steps, ridges offset by step, or overlaid outlines.
 import type { ChartTheme, HistogramRun } from "../../protocol/viewer";
 import { h } from "../dom";
 import { Chart } from "./chart";
@@ -40,7 +40,7 @@ export class HistogramCard extends ItemCard<"histogram"> {
       if (this.closed) return this.close();
       part.ariaLabel = `histograms of ${this.tag} in ${this.name(run.run)}`;
       DRAW[form](chart, run, this.context.templates);
-      if (run.notes.length) this.told.textContent = run.notes.join("; ");
+      if (run.notes.length) this.status.textContent = run.notes.join("; ");
     }
   }
 
@@ -51,9 +51,9 @@ export class HistogramCard extends ItemCard<"histogram"> {
     const place = h("div");
     const part = h("figure", {}, h("figcaption", { textContent }), place);
     this.body.append(part);
-    const made = { part, chart: await Chart.make(await this.context.bokeh(), item, place) };
-    this.charts.set(key, made);
-    return made;
+    const entry = { part, chart: await Chart.make(await this.context.bokeh(), item, place) };
+    this.charts.set(key, entry);
+    return entry;
   }
 
   override close(): void {
@@ -74,7 +74,7 @@ function bands(chart: Chart, run: HistogramRun): void {
   chart.range("y", span([all]));
 }
 
-// Steps, the places of the buckets' middles, and the counts of a step.
+// The steps, the middles of the buckets, and the counts of each step.
 function hills(run: HistogramRun) {
   const steps = floats(run.steps);
   const counts = floats(run.ridges);
@@ -101,7 +101,7 @@ function ridges(chart: Chart, run: HistogramRun, templates: ChartTheme): void {
     fill: [] as string[],
     alpha: [] as number[],
   };
-  // The newest last and in front, at the bottom: a hill rises from its step towards older ones behind it.
+  // The newest is last and in front, at the bottom: a ridge rises from its step towards the older ones behind it.
   steps.forEach((step, k) => {
     out.xs.push([run.low, ...places, run.high]);
     out.ys.push([step, ...Array.from(row(k), (n) => step - scale * n), step]);
@@ -110,7 +110,7 @@ function ridges(chart: Chart, run: HistogramRun, templates: ChartTheme): void {
   });
   chart.fill("ridges", out);
   chart.range("x", span([[run.low, run.high]], { margin: 0.01 }));
-  // Downwards, as in a landscape: later steps are nearer.
+  // The axis points down, so that later steps are in front.
   chart.range("y", [last + gap * 0.5, out.ys.length ? Math.min(...out.ys.flat()) : 0]);
 }
 

@@ -1,4 +1,4 @@
-// The base of the cards of all tags but scalars: a part per run, drawn again when the kernel has sent other content.
+// The base class of the cards of all tags but scalars: a part per run, redrawn when the kernel sends other content.
 import type { Kind } from "../../protocol/viewer";
 import { h } from "../dom";
 import type { Contents } from "./contents";
@@ -12,7 +12,7 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
   readonly el: HTMLElement;
   protected closed = false;
   protected readonly body = h("div", { className: "tfnb-parts" });
-  protected readonly told = h("span", { className: "tfnb-told" });
+  protected readonly status = h("span", { className: "tfnb-note" });
   private visible = false;
   private dirty = true;
   private last: Promise<void> = Promise.resolve();
@@ -23,12 +23,12 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
     protected readonly tag: string,
   ) {
     const head = h("header", {}, h("h4", { textContent: tag, title: tag }));
-    const parts = [head, this.body, this.told];
+    const parts = [head, this.body, this.status];
     this.el = h("section", { className: "tfnb-card", ariaLabel: tag }, ...parts);
   }
 
   protected abstract draw(runs: RunOf<K>[]): Promise<void> | void;
-  /** How many of a run's steps were sent. */
+  /** The number of steps of a run that were sent. */
   protected abstract sent(run: RunOf<K>): number;
 
   update(): Promise<void> {
@@ -44,7 +44,7 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
   }
 
   private fault(error: Error): void {
-    if (!this.closed) this.told.textContent = `cannot be drawn: ${error.message}`;
+    if (!this.closed) this.status.textContent = `cannot be drawn: ${error.message}`;
   }
 
   private async maybe(): Promise<void> {
@@ -52,18 +52,18 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
     this.dirty = false;
     const content: Contents[K] | undefined = this.context.content(this.kind, this.tag);
     if (!content) {
-      this.told.textContent = "waiting for the kernel …";
+      this.status.textContent = "waiting for the kernel …";
       return;
     }
     const runs = content.runs as RunOf<K>[];
-    this.tell(runs, content.left_out);
+    this.showStatus(runs, content.left_out);
     await this.draw(runs.filter((r) => this.context.options.runs.has(r.run)));
   }
 
-  private tell(runs: RunOf<K>[], left: number): void {
+  private showStatus(runs: RunOf<K>[], left: number): void {
     const sent = Math.max(0, ...runs.map((r) => this.sent(r)));
     const total = Math.max(0, ...runs.map((r) => r.total));
-    this.told.textContent = [
+    this.status.textContent = [
       total > sent ? `${count(sent)} of ${count(total)} steps shown, evenly sampled` : "",
       left ? `${count(left)} more runs have this tag: select fewer runs to see them` : "",
     ]

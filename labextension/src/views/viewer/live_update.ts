@@ -1,42 +1,42 @@
-// Updates a chart whose curves grow: new points are drawn over it where that suffices. Now and then the chart is drawn as
-// a whole, with a range that leaves room for the points of the next seconds.
+// Updates a chart whose curves grow: new points are drawn over it where that is sufficient. From time to time the whole
+// chart is drawn, with a range that leaves room for the points of the next seconds.
 import type { Chart } from "./chart";
 import type { Drawn } from "./curves";
 import { Overlay } from "./overlay";
 
-const WHOLE = 700; // milliseconds between whole drawings because of new points
-const AHEAD = 20; // seconds that a growing curve has room for
-const ROOM = 0.15; // of its length, which it has at least
-const MOST_ROOM = 2; // and at most
+const WHOLE = 700; // least milliseconds between drawings of the whole chart because of new points
+const AHEAD = 20; // the room for a growing curve, in seconds
+const ROOM = 0.15; // the least room, relative to its length
+const MOST_ROOM = 2; // the largest room, relative to its length
 
 export interface Ways {
-  smoothing: boolean; // there are raw lines as well
-  outliers: boolean; // all values are to be seen
+  smoothing: boolean; // whether raw lines are drawn too
+  outliers: boolean; // whether all values must be visible
 }
 
 export class LiveUpdate {
   private due = 0;
-  private first: { x: number; time: number } | null = null; // where it was when it began to grow
+  private first: { x: number; time: number } | null = null; // its end at the time when it began to grow
   private readonly overlay: Overlay;
 
   constructor(chart: Chart) {
     this.overlay = new Overlay(chart);
   }
 
-  /** Draws the new points of the lines; false if the chart is to be drawn whole. */
+  /** Draws the new points of the lines; returns false if the whole chart must be drawn. */
   extend(shown: readonly Drawn[], { smoothing, outliers }: Ways): boolean {
     const added = this.overlay.add(shown, smoothing, outliers);
     return added === "in" || (added === "out" && performance.now() < this.due);
   }
 
-  /** The chart is being drawn whole, because of new points or not. */
+  /** Must be called when the whole chart is drawn, because of new points or not. */
   drawn(shown: readonly Drawn[], appended: boolean): void {
     if (!appended) this.first = null;
     this.overlay.begin(shown);
     this.due = performance.now() + WHOLE;
   }
 
-  /** The range of a growing curve: with room ahead, so that the chart need not be drawn whole for every point. */
+  /** The range of a growing curve, with room ahead, so that not every point needs a drawing of the whole chart. */
   ahead([start, end]: [number, number], log: boolean): [number, number] {
     if (log) return [start, end * (end / start) ** ROOM];
     const time = performance.now();

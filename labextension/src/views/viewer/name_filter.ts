@@ -3,7 +3,7 @@ export function nameTest(input: HTMLInputElement): (name: string) => boolean {
   try {
     const pattern = new RegExp(input.value, "i");
     input.removeAttribute("aria-invalid");
-    input.title = "a regular expression; upper and lower case count the same";
+    input.title = "a regular expression, case-insensitive";
     return (name) => pattern.test(name);
   } catch (fault) {
     input.setAttribute("aria-invalid", "true");

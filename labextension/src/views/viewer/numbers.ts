@@ -15,14 +15,14 @@ export interface SpanOptions {
 }
 
 export function floats(view: Bytes | undefined): Float64Array<ArrayBuffer> {
-  // A copy: a buffer of a message need not begin at a multiple of eight bytes.
+  // A copy, since the buffer of a message may begin at an address that is not a multiple of eight.
   if (!view?.byteLength) return new Float64Array(0);
   if (view instanceof Float64Array) return view as Float64Array<ArrayBuffer>;
   return new Float64Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
-// The exponential average divided by the sum of its weights, so that the first values count as they should.
-// Values that are not finite stay as they are and leave the average alone; so does a constant curve.
+// The exponential average divided by the sum of its weights, which removes the bias of the first values.
+// Values that are not finite are kept and do not change the average; a constant curve is returned unchanged.
 export function smoothed(values: Float64Array, weight: number): Float64Array {
   const out = new Float64Array(values);
   if (constant(values)) return out;
@@ -43,7 +43,7 @@ function constant(values: Float64Array): boolean {
   return true;
 }
 
-// The place of the last x that is not above the wanted one, -1 if there is none; xs rises.
+// The index of the last x that is not above the wanted one, or -1; xs must be increasing.
 export function before(xs: Numbers, x: number): number {
   let low = 0;
   let high = xs.length;
@@ -158,6 +158,6 @@ export function duration(seconds: number): string {
   const whole = Math.floor(seconds);
   const two = (n: number) => String(n).padStart(2, "0");
   if (whole < 60) return `${seconds.toFixed(1)} s`;
-  const tail = `${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
-  return whole < 3600 ? tail : `${Math.floor(whole / 3600)}:${tail}`;
+  const minutesAndSeconds = `${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+  return whole < 3600 ? minutesAndSeconds : `${Math.floor(whole / 3600)}:${minutesAndSeconds}`;
 }

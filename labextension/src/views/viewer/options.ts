@@ -1,4 +1,4 @@
-// The user's options, and what a card may use of the page that it is on.
+// The user's options, and the interface of the page for its cards.
 import type { ChartTheme, Kind, ToKernel } from "../../protocol/viewer";
 import type { Bokeh } from "../bokeh";
 import type { Contents } from "./contents";
@@ -32,7 +32,7 @@ export interface PageContext {
   readonly options: Options;
   readonly templates: ChartTheme;
   readonly runs: readonly string[];
-  /** Where the shared cursor stands, in units of the horizontal axis. */
+  /** The position of the shared cursor, in units of the horizontal axis. */
   readonly cursor: number | null;
   readonly hasKernel: boolean;
   chart(name: string): Promise<object>;
@@ -44,7 +44,7 @@ export interface PageContext {
 
 export interface Card {
   readonly el: HTMLElement;
-  /** Something has changed; settles when it is drawn (at once if nobody sees the card). `appended`: only new points. */
+  /** Redraws the card; settles when it is drawn (at once if it is not visible). `appended`: only points were added. */
   update(appended?: boolean): Promise<void>;
   see(visible: boolean): void;
   point?(x: number | null): void;

@@ -1,18 +1,18 @@
-// A canvas over a chart, for the points that its curves got since Bokeh drew it. Drawing the whole chart costs some ten
-// milliseconds and a stroke almost nothing, so watching a training takes little of the processor that both use.
+// A canvas over a chart, for the points that were added to its curves since Bokeh drew it. Drawing the whole chart takes
+// some ten milliseconds and a stroke almost none, so that the view takes little processor time from the training.
 
 import { h } from "../dom";
 import type { Box, Chart, Pen } from "./chart";
 import type { Drawn } from "./curves";
 import { before } from "./numbers";
 
-/** `no`: the chart must be drawn whole. `out`: some of what was added lies outside of what it shows. */
+/** `no`: the whole chart must be drawn. `out`: some of the new points are outside of its ranges. */
 export type Added = "no" | "out" | "in";
 
 interface End {
   run: number;
   x: number;
-  length: number; // of what was stroked, for dashes
+  length: number; // length of the stroked path, for the phase of dashes
 }
 
 const DASHES: Record<string, number[]> = {
@@ -22,31 +22,31 @@ const DASHES: Record<string, number[]> = {
   dotdash: [2, 4, 6, 4],
 };
 const RAW = 0.3; // opacity, as in the templates
-const HALF = 0.5; // of a pixel: as BokehJS draws
-const EDGE = 3; // pixels of a line's width that lie before its first point
+const HALF = 0.5; // offset of half a pixel, with which BokehJS draws
+const EDGE = 3; // pixels that a line may cover before its first point
 
 export class Overlay {
-  private draw: CanvasRenderingContext2D | null = null; // on a canvas over the chart, if there are strokes
+  private draw: CanvasRenderingContext2D | null = null; // of the canvas over the chart; null while there are no strokes
   private ends: End[] = [];
   private box: Box | null = null;
-  private left = 0; // where it begins: only the part that grows is covered, for all of a canvas is composed anew
-  private stale = 0; // the frame after which the canvas is emptied
+  private left = 0; // the left side of the canvas: it covers only the growing part, since the browser composes a whole canvas again
+  private stale = 0; // the number of the frame after which the canvas is cleared
 
   constructor(private readonly chart: Chart) {}
 
-  /** The chart is being drawn whole with these lines. */
+  /** Must be called when the whole chart is drawn, with these lines. */
   begin(shown: readonly Drawn[]): void {
     this.ends = shown.map(({ run, x }) => ({ run, x: x[x.length - 1] ?? Number.NaN, length: 0 }));
     this.box = this.chart.box;
     if (!this.draw) return;
-    // Bokeh draws with the next frame: until then the strokes stay.
+    // Bokeh draws in the next frame; the strokes stay until then.
     cancelAnimationFrame(this.stale);
     this.stale = requestAnimationFrame(() => {
       this.stale = requestAnimationFrame(() => this.empty());
     });
   }
 
-  /** Draws what was added to the lines. */
+  /** Draws the points that were added to the lines. */
   add(shown: readonly Drawn[], smoothing: boolean, outliers: boolean): Added {
     const { box } = this;
     const now = this.chart.box;
@@ -88,8 +88,8 @@ export class Overlay {
     return draw;
   }
 
-  // A canvas that is desynchronized goes to the screen by itself, without a frame of the whole page. It would show what
-  // was on it for a moment after it was made wider or narrower, so each time there is a new one.
+  // A desynchronized canvas is shown without a frame of the whole page. After a change of its width it would show its
+  // old content for a moment, so a new canvas is created instead.
   private cover({ frame }: Box): CanvasRenderingContext2D | null {
     const canvas = h("canvas", { className: "tfnb-overlay" });
     const [left, top, whole, height] = frame;
@@ -139,7 +139,7 @@ function outside(
   return false;
 }
 
-/** The length of what was stroked. */
+/** The length of a stroked path. */
 function stroke(
   draw: CanvasRenderingContext2D,
   pen: Pen,

@@ -8,7 +8,7 @@ import { count, duration, nearest, short } from "./numbers";
 import type { Card, PageContext } from "./options";
 
 const ROWS = 8;
-const LABEL = 4_000; // milliseconds between what is said of growing charts: of all at the same time, in one frame
+const LABEL = 4_000; // milliseconds between updates of the labels of growing charts, which all change in the same frame
 
 export class ScalarCard implements Card {
   readonly el: HTMLElement;
@@ -19,14 +19,14 @@ export class ScalarCard implements Card {
   private template = "";
   private visible = false;
   private dirty = true;
-  private appended = false; // what is not drawn yet are new points only
+  private appended = false; // whether only points were appended since the last drawing
   private live: LiveUpdate | null = null;
   private closed = false;
   private last: Promise<void> = Promise.resolve();
-  private labelled = -1; // when, in times of LABEL
+  private labelled = -1; // the time of the last label, in units of LABEL
   private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
   private readonly values = h("table", { className: "tfnb-values" });
-  private readonly told = h("span", { className: "tfnb-told" });
+  private readonly status = h("span", { className: "tfnb-note" });
 
   constructor(
     private readonly context: PageContext,
@@ -34,7 +34,7 @@ export class ScalarCard implements Card {
   ) {
     const title = h("h4", { textContent: tag, title: tag });
     const head = h("header", {}, title, ...this.buttons());
-    const parts = [head, this.place, this.values, this.told];
+    const parts = [head, this.place, this.values, this.status];
     this.el = h("section", { className: "tfnb-card", ariaLabel: tag }, ...parts);
     this.place.addEventListener("pointermove", (e) => this.pointed(e));
     this.place.addEventListener("pointerleave", () => context.point(null));
@@ -72,7 +72,7 @@ export class ScalarCard implements Card {
   }
 
   private fault(error: Error): void {
-    if (!this.closed) this.told.textContent = `the chart could not be drawn: ${error.message}`;
+    if (!this.closed) this.status.textContent = `the chart could not be drawn: ${error.message}`;
   }
 
   private async draw(): Promise<void> {
@@ -81,7 +81,7 @@ export class ScalarCard implements Card {
     this.dirty = this.appended = false;
     const content = context.content("scalar", this.tag);
     if (!content) {
-      this.told.textContent = "waiting for the kernel …";
+      this.status.textContent = "waiting for the kernel …";
       return;
     }
     const { options } = context;
@@ -105,14 +105,14 @@ export class ScalarCard implements Card {
     this.point(context.cursor);
   }
 
-  // Together with a drawing, since what changes in the page costs a new computation of its styles, and a frame.
+  // The label changes together with a drawing, since each change of the page costs a style computation and a frame.
   private label(): void {
     this.labelled = Math.floor(performance.now() / LABEL);
     this.place.ariaLabel = this.newest();
-    this.tell();
+    this.showStatus();
   }
 
-  // New points are drawn over the chart where that is all it takes.
+  // New points are drawn over the chart where that is sufficient.
   private extended(): boolean {
     const { band, baseline, smoothing, outliers } = this.context.options;
     if (band || baseline !== null || this.shown.some((line) => line.x.length <= FEW)) return false;
@@ -134,7 +134,7 @@ export class ScalarCard implements Card {
     return chart;
   }
 
-  private tell(): void {
+  private showStatus(): void {
     const { options, runs } = this.context;
     const sent = this.shown.reduce((n, c) => n + c.x.length, 0);
     const total = this.shown.reduce((n, c) => n + c.total, 0);
@@ -149,14 +149,14 @@ export class ScalarCard implements Card {
     ]
       .filter(Boolean)
       .join("; ");
-    if (this.told.textContent !== words) this.told.textContent = words;
+    if (this.status.textContent !== words) this.status.textContent = words;
   }
 
   private newest(): string {
     const { runs } = this.context;
     const newest = this.shown.map((c) => `${runs[c.run]}: ${short(c.y[c.y.length - 1])}`);
-    const told = newest.slice(0, 6).join(", ");
-    return `line chart of ${this.tag}; newest values ${told}`;
+    const values = newest.slice(0, 6).join(", ");
+    return `line chart of ${this.tag}; newest values ${values}`;
   }
 
   private pointed(event: PointerEvent): void {
@@ -177,7 +177,7 @@ export class ScalarCard implements Card {
     this.context.point(move ? (x[next] ?? null) : null);
   }
 
-  // The cursor of all charts stands at x: the values there.
+  // Shows the cursor of all charts at x, and the values there.
   point(x: number | null): void {
     if (!this.chart || !this.visible) return;
     this.chart.cursor(x);
@@ -187,17 +187,17 @@ export class ScalarCard implements Card {
       const smooth = this.context.options.smoothing > 0;
       const head = ["", "run", "value", ...(smooth ? ["smoothed"] : []), "step", "time"];
       rows.push(h("tr", {}, ...head.map((textContent) => h("th", { textContent, scope: "col" }))));
-      const found = this.shown
+      const lines = this.shown
         .map((line) => ({ line, k: nearest(line.x, x) }))
         .filter(({ k }) => k >= 0);
-      for (const { line, k } of found.slice(0, ROWS)) {
+      for (const { line, k } of lines.slice(0, ROWS)) {
         near.x.push(line.x[k] as number);
         near.y.push(line.y[k] as number);
         near.colour.push(line.colour);
         rows.push(this.row(line, k, smooth));
       }
-      if (found.length > ROWS) {
-        const textContent = `and ${count(found.length - ROWS)} more runs`;
+      if (lines.length > ROWS) {
+        const textContent = `and ${count(lines.length - ROWS)} more runs`;
         rows.push(h("tr", {}, h("td", { colSpan: head.length, textContent })));
       }
     }
@@ -221,7 +221,7 @@ export class ScalarCard implements Card {
   }
 
   private async save(kind: "png" | "svg"): Promise<void> {
-    await this.update(); // also what was drawn over it
+    await this.update(); // includes the points that were drawn over the chart
     if (this.chart) download(await this.chart.blob(kind), `${this.tag}.${kind}`);
   }
 

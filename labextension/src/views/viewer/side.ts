@@ -1,4 +1,4 @@
-// The side bar: which runs are shown and how curves are drawn. It changes the page's options and has the page redrawn.
+// The side bar: which runs are shown and how curves are drawn. It changes the options of the page and redraws it.
 
 import { h } from "../dom";
 import { look } from "./curves";
@@ -24,7 +24,7 @@ type Switch = { [K in keyof Options]: Options[K] extends boolean ? K : never }[k
 
 export interface SideContext extends PageContext {
   redraw(): void;
-  /** Other runs are wanted. */
+  /** The selection of runs has changed. */
   want(): void;
 }
 
@@ -36,7 +36,7 @@ export class Side {
     ariaLabel: "filter runs by regex",
   });
   private readonly runs = h("div", { className: "tfnb-runs", role: "group", ariaLabel: "runs" });
-  private readonly counted = h("div", { className: "tfnb-told" });
+  private readonly counted = h("div", { className: "tfnb-note" });
   private readonly baseline = h("select");
   private readonly curveControls: HTMLElement;
   private readonly histogramControls: HTMLElement;
@@ -70,15 +70,15 @@ export class Side {
 
   private curves(): HTMLElement[] {
     const { options } = this.context;
-    const told = h("output", { textContent: options.smoothing.toFixed(2) });
+    const output = h("output", { textContent: options.smoothing.toFixed(2) });
     const slider = h("input", { type: "range", min: "0", max: "0.99", step: "0.01" });
     slider.value = String(options.smoothing);
     slider.addEventListener("input", () => {
-      told.textContent = Number(slider.value).toFixed(2);
+      output.textContent = Number(slider.value).toFixed(2);
       this.choose("smoothing", Number(slider.value));
     });
     return [
-      h("label", {}, h("span", {}, "smoothing ", told), slider),
+      h("label", {}, h("span", {}, "smoothing ", output), slider),
       h("label", {}, "horizontal axis ", this.select("axis", AXES)),
       this.check("log", "log scale"),
       this.check("outliers", "ignore outliers", true),
@@ -88,10 +88,10 @@ export class Side {
   }
 
   private select<K extends "axis" | "form">(name: K, texts: Record<Options[K], string>) {
-    const made = Object.entries<string>(texts).map(([value, textContent]) =>
+    const entries = Object.entries<string>(texts).map(([value, textContent]) =>
       h("option", { value, textContent }),
     );
-    const select = h("select", {}, ...made);
+    const select = h("select", {}, ...entries);
     select.value = this.context.options[name];
     select.addEventListener("change", () => this.choose(name, select.value as Options[K]));
     return select;
@@ -125,11 +125,11 @@ export class Side {
 
   list(): void {
     const { context } = this;
-    const found = this.listed();
+    const listed = this.listed();
     this.runs.replaceChildren(
-      ...found.slice(0, LISTED).map(({ name, run }) => this.row(name, run, found.length)),
+      ...listed.slice(0, LISTED).map(({ name, run }) => this.row(name, run, listed.length)),
     );
-    this.tell(found.length);
+    this.showCount(listed.length);
     const names = context.runs.slice(0, LISTED);
     this.baseline.replaceChildren(
       h("option", { value: "", textContent: "none" }),
@@ -144,7 +144,7 @@ export class Side {
     box.addEventListener("change", () => {
       if (box.checked) options.runs.add(run);
       else options.runs.delete(run);
-      this.tell(passing);
+      this.showCount(passing);
       this.context.want();
     });
     const swatch = h("span", { className: "tfnb-swatch" });
@@ -154,7 +154,7 @@ export class Side {
     return h("label", { title: name }, box, swatch, h("span", { textContent: name }));
   }
 
-  private tell(passing: number): void {
+  private showCount(passing: number): void {
     const { options, runs } = this.context;
     const hidden =
       passing > LISTED

@@ -17,7 +17,7 @@ interface Part<Item extends Readable> {
   view: HTMLElement;
   items: readonly Shown<Item>[];
   shown: Shown<Item> | null;
-  /** Addresses of what is shown, given back when something else is. */
+  /** The object URLs of the current items, which are revoked when other items are shown. */
   urls: string[];
 }
 
@@ -26,8 +26,8 @@ type Address = (data: Bytes, type: string) => string;
 abstract class StepCard<K extends StepKind, Item extends Readable> extends ItemCard<K> {
   private readonly parts = new Map<number, Part<Item>>();
 
-  /** What an item looks like; `told` says its step, `address` makes one of data. */
-  protected abstract elements(item: Item, told: string, address: Address): Node[];
+  /** The elements that show an item; `step` is the text of its step, `address` creates an object URL of data. */
+  protected abstract elements(item: Item, step: string, address: Address): Node[];
 
   protected override sent(run: RunOf<K>): number {
     return run.items.length;
@@ -44,7 +44,7 @@ abstract class StepCard<K extends StepKind, Item extends Readable> extends ItemC
       const part = this.parts.get(run) ?? this.part(run);
       part.items = items as readonly Shown<Readable>[] as readonly Shown<Item>[];
       const last = items.length - 1;
-      // It stays at the newest until it is moved.
+      // The slider stays at the newest step until the user moves it.
       const atEnd = Number(part.slider.value) >= Number(part.slider.max);
       part.slider.max = String(last);
       if (atEnd) part.slider.value = String(last);
@@ -70,7 +70,7 @@ abstract class StepCard<K extends StepKind, Item extends Readable> extends ItemC
 
   private show(part: Part<Item>): void {
     const item = part.items[Number(part.slider.value)];
-    if (!item || same(item, part.shown)) return; // a sound that plays is not disturbed
+    if (!item || same(item, part.shown)) return; // otherwise a sound that is playing would stop
     part.shown = item;
     for (const url of part.urls.splice(0)) URL.revokeObjectURL(url);
     part.step.textContent = `step ${count(item.step)}`;
@@ -80,11 +80,11 @@ abstract class StepCard<K extends StepKind, Item extends Readable> extends ItemC
       part.urls.push(url);
       return url;
     };
-    const made =
+    const elements =
       "note" in item
         ? [h("em", { textContent: item.note })]
         : this.elements(item, part.step.textContent, address);
-    part.view.replaceChildren(...made);
+    part.view.replaceChildren(...elements);
   }
 
   override close(): void {
@@ -105,8 +105,8 @@ export class ImageCard extends StepCard<"image", ImageItem> {
     super(context, "image", tag);
   }
 
-  protected override elements(item: ImageItem, told: string, address: Address): Node[] {
-    const alt = `${this.tag} at ${told}, ${item.width} by ${item.height} pixels`;
+  protected override elements(item: ImageItem, step: string, address: Address): Node[] {
+    const alt = `${this.tag} at ${step}, ${item.width} by ${item.height} pixels`;
     const image = h("img", { alt, title: alt, src: address(item.png, "image/png") });
     const larger = Math.min(160, item.width * Math.ceil(112 / Math.max(item.width, 1)));
     image.style.width = `${Math.max(item.width, larger)}px`;
@@ -119,8 +119,8 @@ export class AudioCard extends StepCard<"audio", AudioItem> {
     super(context, "audio", tag);
   }
 
-  protected override elements(item: AudioItem, told: string, address: Address): Node[] {
-    const ariaLabel = `${this.tag} at ${told}`;
+  protected override elements(item: AudioItem, step: string, address: Address): Node[] {
+    const ariaLabel = `${this.tag} at ${step}`;
     const src = address(item.wav, "audio/wav");
     const sound = h("audio", { controls: true, preload: "metadata", ariaLabel, src });
     const channels = ["", "mono", "stereo"][item.channels] ?? `${item.channels} channels`;
@@ -138,7 +138,7 @@ abstract class PlainCard<K extends "text" | "tensor"> extends StepCard<K, TextIt
   }
 }
 
-/** Markdown is shown as it was written: nothing of a file's becomes HTML. */
+/** A text, shown as it was written: Markdown in a file does not become HTML. */
 export class TextCard extends PlainCard<"text"> {
   constructor(context: PageContext, tag: string) {
     super(context, "text", tag);

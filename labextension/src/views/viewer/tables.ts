@@ -3,20 +3,20 @@ import type { Catalogue } from "../../protocol/viewer";
 import { h } from "../dom";
 import { count } from "./numbers";
 
-export function tables(told: Catalogue): HTMLElement[] {
+export function tables(catalogue: Catalogue): HTMLElement[] {
   const out: HTMLElement[] = [];
-  if (told.hparams.length) {
-    const names = columns(told.hparams.map((r) => r.values));
-    const metrics = columns(told.hparams.map((r) => r.metrics));
-    const rows = told.hparams.map(({ run, values, metrics: found }) => [
+  if (catalogue.hparams.length) {
+    const names = columns(catalogue.hparams.map((r) => r.values));
+    const metrics = columns(catalogue.hparams.map((r) => r.metrics));
+    const rows = catalogue.hparams.map(({ run, values, metrics: newest }) => [
       run,
       ...names.map((n) => values[n] ?? ""),
-      ...metrics.map((n) => found[n] ?? ""),
+      ...metrics.map((n) => newest[n] ?? ""),
     ]);
     out.push(h("h4", { textContent: "hyper-parameters" }));
     out.push(table(["run", ...names, ...metrics], rows, true));
   }
-  for (const { name, rows } of told.parameters) {
+  for (const { name, rows } of catalogue.parameters) {
     const body = rows.map(([scope, depth, shape, number]) => [
       `${"\u2003".repeat(depth)}${scope.split("/").pop()}`,
       shape,
@@ -32,7 +32,7 @@ function columns(records: Record<string, string>[]): string[] {
   return [...new Set(records.flatMap((r) => Object.keys(r)))].sort();
 }
 
-// A table; one that may be sorted is, by a press on a column's head.
+// A table; if it is sortable, a click on the head of a column sorts it.
 function table(head: string[], rows: string[][], sorts: boolean): HTMLElement {
   const body = h("tbody");
   const fill = (shown: string[][]) =>
@@ -41,9 +41,9 @@ function table(head: string[], rows: string[][], sorts: boolean): HTMLElement {
     );
   let last = -1;
   const sorted = (column: number) => {
-    const turn = last === column ? -1 : 1;
-    last = turn < 0 ? -1 : column;
-    return [...rows].sort((a, b) => turn * order(a[column] ?? "", b[column] ?? ""));
+    const sign = last === column ? -1 : 1;
+    last = sign < 0 ? -1 : column;
+    return [...rows].sort((a, b) => sign * order(a[column] ?? "", b[column] ?? ""));
   };
   const cells = head.map((textContent, k) => {
     const cell = h("th", { scope: "col", textContent });
@@ -58,7 +58,7 @@ function table(head: string[], rows: string[][], sorts: boolean): HTMLElement {
   return h("table", { className }, h("thead", {}, h("tr", {}, ...cells)), body);
 }
 
-// Numbers by their size, words by the alphabet, numbers first.
+// Sorts numbers by size, then words alphabetically.
 function order(a: string, b: string): number {
   const [x, y] = [a === "" ? Number.NaN : Number(a), b === "" ? Number.NaN : Number(b)];
   if (Number.isNaN(x) || Number.isNaN(y)) {

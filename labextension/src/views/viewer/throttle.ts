@@ -1,12 +1,12 @@
-// Limits how often something is done.
+// Limits how often a function is called.
 
 export interface Throttled {
   (): void;
   cancel(): void;
 }
 
-// A function that is called at most so often, and once more after the last call. The pause is also a multiple of what
-// the act took, so that drawing never takes most of the page's time (the training may need the same processor).
+// A function that calls `act` at most once per interval, and once after the last call. The interval is also a multiple of
+// the duration of `act`, so that drawing never takes most of the processor time, which the training may need.
 export function throttle(act: () => unknown, milliseconds: number, rest = 0): Throttled {
   let timer: ReturnType<typeof setTimeout> | null = null;
   let due = 0;

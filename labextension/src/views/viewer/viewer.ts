@@ -40,19 +40,19 @@ const CARDS = {
   text: TextCard,
   tensor: TensorCard,
 };
-const NARROW = 620; // pixels below which the side stands above the charts
-const MANY = 12; // scalar charts on a page
-const FEW = 6; // other cards
-const REDRAW = 120; // milliseconds between drawings
-const REST = 2; // and, of news that nobody asked for, as many times what the last one took
-const SLOW = 0.25; // seconds between messages from which on that is said
+const NARROW = 620; // width in pixels below which the side bar is above the charts
+const MANY = 12; // the number of scalar charts on a page
+const FEW = 6; // the number of other cards on a page
+const REDRAW = 120; // least milliseconds between drawings
+const REST = 2; // least pause between updates from the kernel, as a multiple of the duration of the last drawing
+const SLOW = 0.25; // an interval between messages in seconds; longer ones are shown to the user
 
 type Tab = Kind | "parameters";
 
-/** Where a page has its data from: a widget's model, or a server that reads files. */
+/** The source of the data of a page: the model of a widget, or a server that reads files. */
 export interface ViewerSource {
   readonly templates: ChartTheme;
-  /** The template of a chart, as soon as it is here. */
+  /** The template of a chart, as soon as it has arrived. */
   chart(name: string): Promise<object>;
   /** Whether there is a kernel with variables. */
   readonly hasKernel: boolean;
@@ -67,12 +67,12 @@ export interface ViewerSource {
 export class ViewerPage implements SideContext {
   readonly options: Options;
   cursor: number | null = null;
-  private told: Catalogue;
+  private catalogue: Catalogue;
   private tab: Tab = "scalar";
-  private chosen: Tab | null = null; // by the reader; until then it is the first there is
+  private chosen: Tab | null = null; // selected by the user; until then the first tab is shown
   private pageNumber = 0;
   private here: string[] = [];
-  private known = 0; // runs seen so far: new ones are chosen while there are few
+  private known = 0; // the number of runs so far; new ones are selected while there are few
   private readonly cards = new Map<string, Card>();
   private readonly cardOf = new WeakMap<Element, Card>();
   private readonly seen = new IntersectionObserver((entries) => {
@@ -89,11 +89,11 @@ export class ViewerPage implements SideContext {
     ariaLabel: "filter tags by regex",
   });
   private readonly status = h("div", { className: "tfnb-status", role: "status" });
-  private readonly pace = h("span", { className: "tfnb-told" });
+  private readonly rate = h("span", { className: "tfnb-note" });
   private readonly main = h("div", { className: "tfnb-main" });
   private readonly older = this.turner("‹", "previous charts", -1);
   private readonly newer = this.turner("›", "more charts", 1);
-  private readonly where = h("span", { className: "tfnb-told" });
+  private readonly where = h("span", { className: "tfnb-note" });
   private readonly pager = h(
     "div",
     { className: "tfnb-pager" },
@@ -103,13 +103,13 @@ export class ViewerPage implements SideContext {
   );
   private readonly side: Side;
   private readonly sized: ResizeObserver;
-  private appended = true; // all that is new since the last drawing are points of curves
+  private appended = true; // whether only points of curves were added since the last drawing
   readonly redraw = throttle(() => this.update(false), REDRAW);
   private readonly news = throttle(() => this.update(this.appended), REDRAW, REST);
   private readonly pointAll = throttle(() => {
     for (const card of this.cards.values()) card.point?.(this.cursor);
   }, 30);
-  private readonly tell = throttle(() => this.want(), 100);
+  private readonly sendWanted = throttle(() => this.want(), 100);
 
   constructor(
     host: HTMLElement,
@@ -117,7 +117,7 @@ export class ViewerPage implements SideContext {
     options: Options,
   ) {
     this.options = options;
-    this.told = source.catalogue();
+    this.catalogue = source.catalogue();
     this.filter.addEventListener(
       "input",
       throttle(() => {
@@ -126,7 +126,7 @@ export class ViewerPage implements SideContext {
       }, 150),
     );
     this.side = new Side(this);
-    const top = h("div", { className: "tfnb-top" }, this.tabs, this.filter, this.pace, this.pager);
+    const top = h("div", { className: "tfnb-top" }, this.tabs, this.filter, this.rate, this.pager);
     const parts = [top, this.status, this.side.el, this.main];
     const root = h("div", { className: "tfnb-viewer" }, ...parts);
     keepKeys(root);
@@ -138,7 +138,7 @@ export class ViewerPage implements SideContext {
     this.catalogueChanged();
   }
 
-  // ---- what cards ask ----------------------------------------------------------------------------
+  // ---- the interface for cards ----------------------------------------------------------------------------
 
   get templates(): ChartTheme {
     return this.source.templates;
@@ -149,7 +149,7 @@ export class ViewerPage implements SideContext {
   }
 
   get runs(): readonly string[] {
-    return this.told.runs;
+    return this.catalogue.runs;
   }
 
   content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined {
@@ -169,19 +169,19 @@ export class ViewerPage implements SideContext {
     this.source.ask(message);
   }
 
-  // The shared cursor, in units of the horizontal axis.
+  // Moves the shared cursor; its position is in units of the horizontal axis.
   point(x: number | null): void {
     if (x === this.cursor) return;
     this.cursor = x;
     this.pointAll();
   }
 
-  // ---- what there is -----------------------------------------------------------------------------
+  // ---- the catalogue and the contents -----------------------------------------------------------------------------
 
-  /** To be called when the source has another catalogue. */
+  /** Must be called when the catalogue of the source has changed. */
   catalogueChanged(): void {
-    this.told = this.source.catalogue();
-    const { runs, first_runs: first, notes } = this.told;
+    this.catalogue = this.source.catalogue();
+    const { runs, first_runs: first, notes } = this.catalogue;
     const { runs: chosen } = this.options;
     const before = this.known;
     this.known = runs.length;
@@ -194,19 +194,19 @@ export class ViewerPage implements SideContext {
     this.layOut();
   }
 
-  /** To be called when the source has other contents; `appended`: curves of them have more points, and nothing else. */
+  /** Must be called when contents of the source have changed; `appended`: only points were added to curves. */
   contentsChanged(appended = false): void {
     this.appended &&= appended;
     this.news();
   }
 
-  /** To be called when the kernel has said how many seconds it lets go by between messages. */
+  /** Must be called with the number of seconds that the kernel pauses between messages. */
   paced(seconds: number): void {
     const text =
       seconds > SLOW
         ? `updated every ${seconds.toFixed(1)} s, to limit the load on the training`
         : "";
-    if (this.pace.textContent !== text) this.pace.textContent = text;
+    if (this.rate.textContent !== text) this.rate.textContent = text;
   }
 
   private update(appended: boolean): Promise<unknown> {
@@ -230,8 +230,8 @@ export class ViewerPage implements SideContext {
   // ---- tabs --------------------------------------------------------------------------------------
 
   private kinds(): Tab[] {
-    const kinds: Tab[] = KINDS.filter((kind) => this.told.tags[kind].length);
-    if (this.told.parameters.length || this.told.hparams.length) kinds.push("parameters");
+    const kinds: Tab[] = KINDS.filter((kind) => this.catalogue.tags[kind].length);
+    if (this.catalogue.parameters.length || this.catalogue.hparams.length) kinds.push("parameters");
     return kinds;
   }
 
@@ -246,7 +246,7 @@ export class ViewerPage implements SideContext {
       else
         tab.append(
           NAMES[kind],
-          h("small", { textContent: ` ${count(this.told.tags[kind].length)}` }),
+          h("small", { textContent: ` ${count(this.catalogue.tags[kind].length)}` }),
         );
       tab.setAttribute("aria-selected", String(chosen));
       tab.addEventListener("click", () => this.show(kind));
@@ -285,10 +285,10 @@ export class ViewerPage implements SideContext {
     if (tab === "parameters") {
       this.pager.hidden = true;
       this.clear();
-      this.main.replaceChildren(...tables(this.told));
+      this.main.replaceChildren(...tables(this.catalogue));
       return;
     }
-    const tags = this.told.tags[tab].filter(nameTest(this.filter));
+    const tags = this.catalogue.tags[tab].filter(nameTest(this.filter));
     const size = tab === "scalar" ? MANY : FEW;
     this.pageNumber = Math.max(0, Math.min(this.pageNumber, Math.ceil(tags.length / size) - 1));
     const from = this.pageNumber * size;
@@ -299,7 +299,7 @@ export class ViewerPage implements SideContext {
     const last = from + this.here.length;
     this.where.textContent = `${count(from + 1)}–${count(last)} of ${count(tags.length)}`;
     this.place(tab);
-    this.tell();
+    this.sendWanted();
   }
 
   private place(kind: Kind): void {
@@ -315,15 +315,16 @@ export class ViewerPage implements SideContext {
       groups.set(group, cards);
       cards.push(this.card(kind, tag).el);
     }
-    const made = [...groups].map(([group, cards]) => {
+    const elements = [...groups].map(([group, cards]) => {
       const grid = h("div", { className: "tfnb-grid" }, ...cards);
       if (groups.size === 1) return grid;
       const many = h("small", { textContent: ` ${cards.length}` });
       const head = h("summary", {}, group || "(top level)", many);
       return h("details", { open: true }, head, grid);
     });
-    if (!made.length) made.push(h("p", { className: "tfnb-told", textContent: this.nothing() }));
-    this.main.replaceChildren(...made);
+    if (!elements.length)
+      elements.push(h("p", { className: "tfnb-note", textContent: this.nothing() }));
+    this.main.replaceChildren(...elements);
   }
 
   private card(kind: Kind, tag: string): Card {
@@ -353,7 +354,7 @@ export class ViewerPage implements SideContext {
     for (const [name, card] of this.cards) this.drop(name, card);
   }
 
-  // Tells what is on show.
+  // Sends the tags and runs that are visible.
   want(): void {
     if (this.tab !== "parameters") {
       const runs = [...this.options.runs].sort((a, b) => a - b);
@@ -365,7 +366,7 @@ export class ViewerPage implements SideContext {
   close(): void {
     this.redraw.cancel();
     this.news.cancel();
-    this.tell.cancel();
+    this.sendWanted.cancel();
     this.pointAll.cancel();
     this.clear();
     this.seen.disconnect();
@@ -373,7 +374,7 @@ export class ViewerPage implements SideContext {
   }
 }
 
-/** Draws a viewer into an element. `options` (of an earlier page) are used and changed. */
+/** Draws a viewer into an element. It uses and changes `options`, which may be those of an earlier page. */
 export function drawViewer(
   host: HTMLElement,
   source: ViewerSource,

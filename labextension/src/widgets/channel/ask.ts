@@ -1,10 +1,10 @@
-// A view's first question to its kernel.
+// The first request of a view to its kernel.
 //
-// A notebook's first view may ask before JupyterLab has the thread of the kernel that answers while cells run. Such a
-// question waits behind all cells, so it is asked again, ever more seldom; an answer more does no harm.
-const WAIT = 500; // ms
+// The first view of a notebook may send its request before JupyterLab knows the thread of the kernel that answers while
+// cells run. Such a request waits behind all cells, so it is repeated at growing intervals; a second reply is harmless.
+const WAIT = 500; // milliseconds to the first repetition
 
-/** Calls `send` now and again; gives what ends that: to be called when the answer is there, or nobody waits for it. */
+/** Calls `send` at once and then repeatedly, until the returned function is called. */
 export function ask(send: () => void): () => void {
   let later: ReturnType<typeof setTimeout>;
   const once = (wait: number): void => {

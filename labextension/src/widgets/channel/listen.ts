@@ -1,13 +1,13 @@
-// Lets a model receive messages also where the page was too busy to load its module in time.
+// Lets a model receive messages also if the page was too busy to load its module in time.
 //
-// anywidget gives a model two seconds (fixed) from its making until `initialize` is done. After that it throws away
-// every message to the model, for ever. A page that is being reloaded makes all models of the kernel while it starts,
-// and easily takes longer. So `initialize` gives the model the handler of its base class again, which waits for nothing.
+// anywidget allows two seconds (a constant) from the creation of a model to the end of `initialize`, and discards every
+// later message to the model. A page that is being reloaded creates all models of the kernel while it starts, and may
+// take longer. So `initialize` restores the message handler of the base class, which has no time limit.
 import type { AnyModel } from "@anywidget/types";
 
 type Handler = (message: unknown) => unknown;
 interface RealModel {
-  comm?: { on_msg(heard: Handler): void };
+  comm?: { on_msg(handler: Handler): void };
   _handle_comm_msg: Handler;
 }
 interface Manager {
@@ -15,7 +15,7 @@ interface Manager {
   get_model(id: string): Promise<unknown>;
 }
 
-/** To be awaited in `initialize`, when its own listeners are in place; `id` is the model's id. */
+/** Restores the handler. `initialize` awaits it after registering its own listeners; `id` is the id of the model. */
 export async function listen(model: AnyModel, id: string): Promise<void> {
   const manager = model.widget_manager as unknown as Manager;
   try {
@@ -26,6 +26,6 @@ export async function listen(model: AnyModel, id: string): Promise<void> {
       real?.comm?.on_msg((message) => base._handle_comm_msg.call(real, message));
     }
   } catch {
-    // Another manager, which keeps models elsewhere: it stays as anywidget made it.
+    // Another widget manager, which stores models elsewhere: the model keeps the handler of anywidget.
   }
 }

@@ -3,7 +3,7 @@
 A step is compiled and partitioned here, and each task's parts are registered at the task once. A run of the step is one
 message to each task. The task of the master's own process, `local_task`, runs its parts in place and receives the
 fetches. The first error stops the step everywhere. Invariant: when `execute` returns or raises, every task that lives
-has ended the step or was told to.
+has ended the step or has received the message to stop it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from tfnb.system.interrupts import HeldInterrupts
 __all__ = ["Master", "RegisteredParts"]
 
 _LATE_REPLIES = 1.0  # seconds after a step's deadline in which tasks can say what waits there
-_STOP_TIMEOUT = 5.0  # seconds in which tasks that were told to stop have to say that they did
+_STOP_TIMEOUT = 5.0  # seconds for which a task that must stop a step may take to confirm it
 _UNSET = np.zeros(())
 _CONNECT_TIMEOUT = 60.0  # seconds for all tasks to come up
 

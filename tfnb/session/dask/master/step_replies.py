@@ -1,7 +1,7 @@
-"""`StepReplies`: how the tasks of one step say that their parts have ended (OSDI'16, section 3.3).
+"""`StepReplies`: the replies by which the tasks of a step report that their parts have ended (OSDI'16, section 3.3).
 
-Invariant: the first error of a step counts. Only after the step's deadline the errors of all tasks are collected,
-because each of them says what waits there.
+Invariant: the first error of a step is the one that is raised. Only after the step's deadline are the errors of all
+tasks collected, because each of them says which nodes of that task were waiting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who is in the cluster: the control requests that a task answers, the tasks that a master watches, and their health.
+"""The members of a cluster: the control requests that a task answers, the tasks that a master watches, their health.
 
-Everything here goes over Dask's comm. Tensors never do.
+All these messages use Dask's comm. Tensors have connections of their own.
 """

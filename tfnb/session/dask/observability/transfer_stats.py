@@ -1,7 +1,7 @@
-"""What a task has sent to whom: messages, bytes and seconds, by receiver and tensor (white paper, section 3.3).
+"""The transfers of a task: messages, bytes and seconds, by receiver and tensor (white paper, section 3.3).
 
-Sending appends a record, which costs a fraction of a microsecond. Records are added up when there are many, or when
-somebody asks for a report. Invariant: memory does not grow with the number of steps; a limited number of tensors is
+Sending appends a record, which takes a fraction of a microsecond. The records are added up when there are many, or when
+a report is requested. Invariant: memory does not grow with the number of steps; a limited number of tensors is
 counted by name, the rest together.
 """
 

@@ -34,7 +34,7 @@ _RECENT = 0.5  # seconds after a step in which the connection of its master need
 
 
 class InboundCalls:
-    """Receives the messages of the task named `task`. `refuse` is told of those that make no sense."""
+    """Receives the messages of the task named `task`. `refuse` is called with the errors of invalid ones."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class InboundCalls:
         """Runs a step; returns the messages for its master: values that its parts read, fetches, times."""
         feeds = self._feeds(run, registered.assignment)
         waits = recorder is not None or timeout is not None or registered.executor.may_last
-        if waits:  # then this thread reads its master's connection meanwhile: it may be told to stop
+        if waits:  # then this thread reads its master's connection meanwhile: the master may stop the step
             self._busy[stream] = poller = self._outbound.poller_of(run)
             poller.add(stream)
         try:

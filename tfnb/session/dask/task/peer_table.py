@@ -1,4 +1,4 @@
-"""How the other tasks of a cluster are reached, as masters have told this one (white paper, section 3.3)."""
+"""The addresses of the other tasks of a cluster, which masters send (white paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PeerTable:
         return replaced
 
     def get(self, name: str) -> Peer:
-        """The peer of a task. Raises `UnavailableError` for one that no master has told of."""
+        """The peer of a task. Raises `UnavailableError` for a task whose address no master has sent."""
         peer = self._peers.get(name)
         if peer is None:
             raise UnavailableError(f"the task {name} cannot be reached from {self._task}")

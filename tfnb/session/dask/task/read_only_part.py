@@ -1,8 +1,8 @@
-"""A task's share of a step that only reads variables for the master, as a parameter server's mostly is (OSDI'16,
-section 4.2).
+"""A part of a step that only reads variables for the master, as most parts of a parameter server (OSDI'16, section
+4.2).
 
-It cannot wait, and doing it twice changes nothing, so it needs no rendezvous, nor anybody who could stop it. Invariant:
-the messages are those that the share would send as a step.
+Such a part never waits, and running it twice changes nothing, so it needs no rendezvous and no cancellation. Invariant:
+it sends the same messages as if it ran as a step.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ class Channel:
             self._refuse(e)
         except (OSError, EOFError):
             pass  # the peer is gone, or this side is
-        except Exception as e:  # the connection ends, which is told as any refusal is; the task goes on
+        except Exception as e:  # the connection ends and is counted as a refusal; the task continues
             self._refuse(UnknownError(f"{type(e).__name__}: {e}"))
         finally:
             self.close_stream(stream)

@@ -1,7 +1,7 @@
-"""Philox-4x32-10 (Salmon et al., SC'11): the counter-based generator behind all random ops.
+"""Philox-4x32-10 (Salmon et al., SC'11): the counter-based generator of all random ops, by NumPy.
 
-The same words come from this NumPy form and from `kernels_cl/lib/philox.clh`, so a seed gives equal numbers on
-every device. Invariant: a word depends on key and counter only.
+The generator of `kernels_cl/lib/philox.clh` computes the same words, so a seed gives equal numbers on every device.
+Invariant: a word depends on key and counter only.
 """
 
 from __future__ import annotations

@@ -1,0 +1,276 @@
+"""The variables that `tf.get_variable` makes: one for each full name of a graph, created once and then shared.
+
+`create_or_share` decides, from the defaults of the variable scope, whether a name stands for a new variable, one that
+exists, or a partitioned one. Invariant: a full name stands for one variable of a graph; creating it twice, or reusing
+a name that has no variable, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfnb.client.argument_types import (
+    CollectionNames,
+    Constraint,
+    DeviceLike,
+    InitializerLike,
+    Partitioner,
+    Regularizer,
+)
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.initializers import default_initializer
+from tfnb.client.variables.partitioned import PartitionedVariable, PartitionInfo, create_parts, partitions_of
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
+
+__all__ = ["AUTO_REUSE", "AutoReuse", "Reuse", "ScopeDefaults", "compose_getters", "create_or_share"]
+
+
+class AutoReuse:
+    """The type of `tf.AUTO_REUSE`."""
+
+    def __repr__(self) -> str:
+        return "tf.AUTO_REUSE"
+
+
+AUTO_REUSE = AutoReuse()
+# Whether `get_variable` shares a variable that exists: True, False, or `tf.AUTO_REUSE`, which creates a missing one.
+Reuse: TypeAlias = bool | AutoReuse
+_STATE = "variables"
+
+
+class VariableExistsError(AlreadyExistsError, ValueError):
+    """The variable exists already, and the scope does not reuse variables."""
+
+
+class VariableMissingError(NotFoundError, ValueError):
+    """The scope reuses variables, but there is none of this name."""
+
+
+@dataclass(frozen=True)
+class ScopeDefaults:
+    """The defaults that a scope has for the variables created in it."""
+
+    name: str = ""
+    reuse: Reuse = False
+    initializer: InitializerLike | None = None
+    regularizer: Regularizer | None = None
+    caching_device: DeviceLike | None = None
+    partitioner: Partitioner | None = None
+    custom_getter: Callable[..., Any] | None = None
+    constraint: Constraint | None = None
+    dtype: DType = float32
+    original_name_scope: str = ""
+
+
+class _Store:
+    """The variables of a graph by full name."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
+
+
+def _store(graph: GraphBuilder) -> _Store:
+    found = graph.client_state.get(_STATE)
+    if found is None:
+        found = graph.client_state.setdefault(_STATE, _Store())
+    return found
+
+
+def compose_getters(inner: Callable[..., Any] | None, outer: Callable[..., Any] | None) -> Any:
+    """Returns a getter that calls the custom getter `inner`, whose own getter is that of the scope around, `outer`."""
+    if inner is None or outer is None:
+        return inner
+    return lambda getter, *args, **kwargs: inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
+
+
+def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
+    if scope.custom_getter is None:
+        return _shared_or_new(graph, scope, name, **kwargs)
+    full = _full(scope, name)
+
+    def getter(full_name: str, **inner: Any) -> Any:
+        plain = replace(scope, custom_getter=None, name="")
+        inner.pop("reuse", None)
+        return _shared_or_new(graph, plain, full_name, **inner)
+
+    given = dict(kwargs)
+    for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
+        given[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
+    return scope.custom_getter(getter, full, reuse=scope.reuse, **given)
+
+
+def _shared_or_new(
+    graph: GraphBuilder,
+    scope: ScopeDefaults,
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: InitializerLike | None = None,
+    regularizer: Regularizer | None = None,
+    trainable: bool = True,
+    collections: CollectionNames | None = None,
+    validate_shape: bool = True,
+    constraint: Constraint | None = None,
+    partitioner: Partitioner | None = None,
+    caching_device: DeviceLike | None = None,
+    use_resource: bool | None = None,
+    partition_info: PartitionInfo | None = None,
+) -> Any:
+    full = _full(scope, name)
+    store = _store(graph)
+    wanted = as_dtype(dtype) if dtype is not None else None
+    cut = partitioner if partitioner is not None else scope.partitioner
+    if (cut is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
+        rest = {
+            "regularizer": regularizer,
+            "trainable": trainable,
+            "collections": collections,
+            "validate_shape": validate_shape,
+            "constraint": constraint,
+            "caching_device": caching_device,
+        }
+        return _partitioned(graph, scope, full, shape, wanted, initializer, cut, rest)
+    found = store.variables.get(full)
+    if found is not None:
+        if scope.reuse is False or scope.reuse is None:
+            raise VariableExistsError(
+                f"the variable {full!r} exists already (source: {found.op.origin}); "
+                "to share it, set reuse=True or reuse=tf.AUTO_REUSE in the variable scope"
+            )
+        return _checked(found, full, shape, wanted)
+    if scope.reuse is True:
+        raise _missing(full)
+    initial = _initial(full, scope, shape, wanted or scope.dtype, initializer, partition_info)
+    with graph.control_dependencies(None), graph.name_scope(None):
+        variable = Variable(
+            initial,
+            trainable=trainable,
+            collections=collections,
+            name=full,
+            validate_shape=validate_shape,
+            dtype=(wanted or scope.dtype) if callable(initial) else wanted,
+            constraint=constraint if constraint is not None else scope.constraint,
+            caching_device=caching_device if caching_device is not None else scope.caching_device,
+        )
+    store.variables[full] = variable
+    penalty = regularizer if regularizer is not None else scope.regularizer
+    if penalty is not None:
+        _add_penalty(graph, variable, full, penalty)
+    return variable
+
+
+def _add_penalty(graph: GraphBuilder, variable: Variable, full: str, regularizer: Regularizer) -> None:
+    """Adds what the regulariser returns for the new variable to the collection REGULARIZATION_LOSSES."""
+    with graph.name_scope(f"{full}/Regularizer/"):
+        loss = regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+
+def _full(scope: ScopeDefaults, name: str) -> str:
+    return "/".join(part for part in (scope.name, name) if part)
+
+
+def _missing(full: str) -> VariableMissingError:
+    return VariableMissingError(
+        f"there is no variable {full!r} to reuse, or it was not made with tf.get_variable; "
+        "did you mean reuse=tf.AUTO_REUSE?"
+    )
+
+
+def _is_scalar(shape: ShapeLike, initializer: InitializerLike | None) -> bool:
+    """Returns whether the variable to be created is a scalar, which no partitioner can cut."""
+    if shape is not None:
+        return as_shape(shape).ndims == 0
+    return not callable(initializer) and _value_shape(initializer).ndims == 0
+
+
+def _value_shape(value: Any) -> Shape:
+    return as_shape(value.shape if hasattr(value, "shape") else np.shape(value))
+
+
+def _partitioned(
+    graph: GraphBuilder,
+    scope: ScopeDefaults,
+    full: str,
+    shape: ShapeLike | None,
+    dtype: DType | None,
+    initializer: InitializerLike | None,
+    cut: Partitioner | None,
+    rest: dict[str, Any],
+) -> PartitionedVariable:
+    """Returns the partitioned variable `full`, which is created, or shared under reuse."""
+    store = _store(graph)
+    found, dims = store.partitioned.get(full), as_shape(shape)
+    if full in store.variables:
+        raise VariableExistsError(f"the variable {full!r} exists already, and is not partitioned")
+    init = initializer if initializer is not None else scope.initializer
+    if init is not None and not callable(init):
+        dims = dims.merge_with(_value_shape(init))
+    if found is not None:
+        if not scope.reuse:
+            raise VariableExistsError(f"the partitioned variable {full!r} exists already; to share it, set reuse")
+        _checked(found, full, dims, dtype)
+        wanted = found.partitions if cut is None else partitions_of(cut, found.shape, found.dtype, full)
+        if wanted != found.partitions:
+            raise InvalidArgumentError(f"{full!r} has {found.partitions} parts, the partitioner says {wanted}")
+        return found
+    if scope.reuse is True:
+        raise _missing(full)
+    kind = dtype or scope.dtype
+    alone = replace(scope, name="", partitioner=None)
+
+    def make(name: str, shape: ShapeLike | None, initializer: InitializerLike | None, info: PartitionInfo) -> Variable:
+        made: Variable = _shared_or_new(graph, alone, name, shape, dtype, initializer, partition_info=info, **rest)
+        return made
+
+    made = create_parts(graph, full, dims, kind, partitions_of(cut, dims, kind, full), init, make)
+    store.partitioned[full] = made
+    return made
+
+
+def _checked(found: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None) -> Any:
+    if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
+        raise ShapeError(f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}")
+    if dtype is not None and dtype is not found.dtype:
+        raise DTypeError(f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}")
+    return found
+
+
+def _initial(
+    full: str,
+    scope: ScopeDefaults,
+    shape: ShapeLike | None,
+    dtype: DType,
+    initializer: InitializerLike | None,
+    info: PartitionInfo | None,
+) -> Any:
+    """Returns the initial value, or a callable that creates it inside the variable's own name scope."""
+    init = initializer if initializer is not None else scope.initializer
+    if init is None:
+        init = default_initializer(dtype)
+    if isinstance(init, type):
+        init = init()
+    if not callable(init):
+        if shape is not None and hasattr(init, "shape") and not as_shape(shape).is_compatible_with(init.shape):
+            raise ShapeError(f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}")
+        return init
+    dims = as_shape(shape)
+    if not dims.is_fully_defined():
+        raise ShapeError(f"the new variable {full!r} needs a fully defined shape, got {dims}")
+    return lambda: _call_initializer(init, dims.as_list(), dtype, info)
+
+
+def _call_initializer(init: Callable[..., Any], shape: list[Any], dtype: DType, info: PartitionInfo | None) -> Any:
+    try:
+        return init(shape, dtype=dtype, partition_info=info)
+    except TypeError:
+        return init(shape, dtype=dtype)

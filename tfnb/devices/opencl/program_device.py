@@ -1,0 +1,72 @@
+"""What programs, their bindings and their launchers use of the OpenCL device on which they run.
+
+The device creates the programs, so their modules cannot import its class; this protocol gives them its type. Invariant:
+everything but `name`, `facts` and `lock` is used only while `lock` is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import pyopencl as cl
+
+from tfnb.codegen.program import DeviceFacts
+from tfnb.devices.buffers import DeviceTensor, Ticket
+from tfnb.devices.interface import Lock
+from tfnb.devices.opencl.build import ProgramLibrary
+from tfnb.devices.opencl.clock import DeviceClock, RunEvent
+from tfnb.devices.opencl.memory import DeviceMemory
+
+__all__ = ["ProgramDevice"]
+
+
+class ProgramDevice(Protocol):
+    """An OpenCL device as its programs see it. `tfnb.devices.opencl.device.OpenCLDevice` implements it.
+
+    `active` is the queue that may hold work for which nobody has waited; `in_flight` keeps the memory of a run alive
+    that an interrupt may have cut off, and is None otherwise; `arena` is the scratch memory that all programs share.
+    """
+
+    name: str
+    facts: DeviceFacts
+    library: ProgramLibrary
+    memory: DeviceMemory
+    queue: cl.CommandQueue
+    inline_queue: cl.CommandQueue | None
+    active: cl.CommandQueue
+    arena: DeviceTensor | None
+    in_flight: object
+
+    @property
+    def lock(self) -> Lock: ...
+
+    @property
+    def clocks(self) -> Mapping[bool, DeviceClock]:
+        """The clock of the queue in the caller's thread (True) and of the main queue (False)."""
+        ...
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray:
+        """A copy of the tensor's value on the host, or a view where the host can reach the memory."""
+        ...
+
+    def constant(self, array: np.ndarray) -> DeviceTensor:
+        """The tensor that holds a copy of a constant; equal requests share it."""
+        ...
+
+    def scratch(self, nbytes: int, who: str) -> DeviceTensor:
+        """The shared arena, grown to `nbytes`; `who` names the program in a `ResourceExhaustedError`."""
+        ...
+
+    def settle(self) -> None:
+        """Waits for all enqueued work."""
+        ...
+
+    def ticket(self, event: RunEvent, keep: object) -> Ticket:
+        """The ticket of the work that ends with `event`; it keeps `keep` alive until then."""
+        ...
+
+    def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
+        """The queue of traced runs, on the device or in the caller's thread."""
+        ...

@@ -1,0 +1,89 @@
+"""Operations and tensors of a graph under construction, by name and by their readers.
+
+Many threads may add operations, under one lock; `version` counts them, so that a session knows which ones are new
+(Session.Extend, white paper, section 2). Invariant: an operation's id is its place in the order of adding.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+
+__all__ = ["Elements"]
+
+
+class Elements:
+    """The part of a graph that holds its operations and finds them, and their tensors, again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._consumers: dict[tuple[int, int], list[Operation]] = {}
+
+    @property
+    def version(self) -> int:
+        """The number of operations: it grows with each that is added."""
+        return len(self._operations)
+
+    def _add(self, op: Operation) -> None:
+        """Gives an operation its id and enters it. The caller holds the lock."""
+        op.id = len(self._operations)
+        self._operations.append(op)
+        self._by_name[op.name] = op
+        for t in op.inputs:
+            self._consumers.setdefault((t.op.id, t.index), []).append(op)
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were added."""
+        with self._lock:
+            return list(self._operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of this name. Raises `NotFoundError` if there is none."""
+        return self.as_graph_element(name, allow_tensor=False)
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor "operation:output". Raises `NotFoundError` if there is none."""
+        return self.as_graph_element(name, allow_operation=False)
+
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
+
+        Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
+        for anything else.
+        """
+        if isinstance(obj, str):
+            found = self._named(obj, allow_operation)
+        elif hasattr(obj, "__tensor__"):
+            found = obj.__tensor__(as_ref=True)
+        else:
+            found = obj
+        if (isinstance(found, Tensor) and allow_tensor) or (isinstance(found, Operation) and allow_operation):
+            if found.graph is not self:
+                raise GraphError(f"{found.name} is an element of another graph")
+            return found
+        wanted = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
+        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {wanted}")
+
+    def _named(self, name: str, allow_operation: bool) -> Any:
+        op_name, colon, port = name.partition(":")
+        op = self._by_name.get(op_name)
+        if op is None:
+            raise NotFoundError(f"the name {name!r} refers to an operation that is not in the graph")
+        if not colon:
+            if not allow_operation:
+                raise InvalidArgumentError(f"{name!r} names an operation; a tensor's name is like '{name}:0'")
+            return op
+        if not port.isdigit() or int(port) >= len(op.outputs):
+            raise NotFoundError(f"{name!r}: the operation {op_name!r} has {len(op.outputs)} outputs")
+        return op.outputs[int(port)]
+
+    def consumers(self, tensor: Tensor) -> list[Operation]:
+        """The operations that read `tensor`."""
+        with self._lock:
+            return list(self._consumers.get((tensor.op.id, tensor.index), ()))

@@ -1,0 +1,86 @@
+"""NumPy functions of the scalar primitives that are not NumPy's own.
+
+Invariant: integers have the values of C, and division by zero gives 0 (TensorFlow raises an error, a kernel cannot).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["digamma", "divide", "floordiv", "floormod", "lgamma", "power", "sigmoid", "special", "truncmod"]
+
+Array = NDArray[Any]
+
+
+def _int_div(a: Array, b: Array) -> Array:
+    """The quotient of C, rounded towards zero; 0 for the divisor 0."""
+    safe = np.where(b == 0, 1, b).astype(b.dtype)
+    q = np.floor_divide(a, safe)
+    if a.dtype.kind == "i":
+        q = q + ((q * safe != a) & ((a < 0) != (b < 0)))
+    return np.where(b == 0, 0, q).astype(a.dtype)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """True division of floats and complex numbers; of integers the quotient of C, rounded towards zero."""
+    return a / b if a.dtype.kind in "fc" else _int_div(a, b)
+
+
+def floordiv(a: Array, b: Array) -> Array:
+    """The quotient, rounded down."""
+    if a.dtype.kind == "f":
+        return np.floor(a / b)
+    return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
+
+
+def floormod(a: Array, b: Array) -> Array:
+    """The remainder of `floordiv`, which has the sign of the divisor."""
+    if a.dtype.kind == "f":
+        r = np.fmod(a, b)
+        return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+    return np.where(b == 0, 0, np.mod(a, np.where(b == 0, 1, b)))
+
+
+def truncmod(a: Array, b: Array) -> Array:
+    """The remainder of C, which has the sign of the dividend."""
+    if a.dtype.kind == "f":
+        return np.fmod(a, b)
+    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b)))
+
+
+def power(a: Array, b: Array) -> Array:
+    """`a` to the power of `b`; of integers with a negative exponent the exact value rounded towards zero."""
+    if a.dtype.kind in "iu":
+        return np.where(
+            b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)), np.power(a, np.maximum(b, 0))
+        )
+    return np.power(a, b)
+
+
+def special(name: str) -> Callable[[Array], Array]:
+    """A function of scipy.special, which is imported by the first call: its import takes longer than that of tfnb."""
+    return lambda x: getattr(import_module("scipy.special"), name)(x)
+
+
+def lgamma(x: Array) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
+    found = special("gammaln")(x)
+    return np.where(np.isneginf(x), np.abs(found), found)  # infinite on both sides, as in C
+
+
+def digamma(x: Array) -> Array:
+    """The derivative of `lgamma`; NaN at 0, which is a pole like the negative integers."""
+    return np.where(x == 0, x.dtype.type(np.nan), special("digamma")(x))  # a pole like the others
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)); no intermediate value of a real x overflows."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))

@@ -1,0 +1,297 @@
+"""Operations that make a data set of other data sets (`tf.data`): map, shuffle, batch, group and the like.
+
+Each describes its result by the sources of its inputs. Invariant: the description of an input is never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir.opdef import LOCAL, HostCall, OpDef
+from tfnb.ir.record import record
+from tfnb.ops.dataset import batches
+from tfnb.ops.dataset import sources as s
+from tfnb.ops.dataset import transforms as t
+from tfnb.ops.dataset.cache import Cached, FileCached
+from tfnb.ops.dataset.definition import (
+    FunctionAttrs,
+    GraphFunction,
+    SkippingAttrs,
+    dataset_op,
+    element_function,
+    function_of,
+    int_of,
+    source_of,
+    text_of,
+)
+from tfnb.ops.dataset.groups import Grouped, Scanned, Windowed
+from tfnb.ops.dataset.iterator import Prefetched
+from tfnb.ops.dataset.shuffle import Shuffled
+from tfnb.types import DType, Shape
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class ScanAttrs:
+    """The attributes of `DatasetAttrs`; `f`: a function of state and element; `n_state`: the size of a state."""
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    n_state: int = field(default=0, metadata=LOCAL)
+
+
+@record
+class GroupAttrs:
+    """The attributes of `DatasetAttrs`, and three functions.
+
+    `key_func` maps an element to its key, `reduce_func` a key and a data set to a data set, `window_size_func` a key
+    to a size. `n_captured` has the number of captured values of each, in this order.
+    """
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    key_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    reduce_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    window_size_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    n_captured: tuple[int, ...] = field(default=(), metadata=LOCAL)
+
+
+@record
+class ShuffleAttrs:
+    """The attributes of `DatasetAttrs`; `reshuffle_each_iteration`: use another order in every iteration."""
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    reshuffle_each_iteration: bool = True
+
+
+def _seed(seed: np.ndarray, seed2: np.ndarray) -> int | None:
+    a, b = int_of(seed), int_of(seed2)
+    return None if a == 0 and b == 0 else (a << 32) ^ b
+
+
+def _map(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
+    return t.Mapped(source_of(source, call), element_function(call, captured))
+
+
+def _parallel_map(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.Source:
+    return t.Mapped(source_of(source, call), element_function(call, rest[:-1]), int_of(rest[-1]))
+
+
+def _filter(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
+    return t.Filtered(source_of(source, call), element_function(call, captured))
+
+
+def _flat_map(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
+    return t.Interleaved(source_of(source, call), element_function(call, captured))
+
+
+def _interleave(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.Source:
+    *captured, cycle, block = rest
+    return t.Interleaved(source_of(source, call), element_function(call, captured), int_of(cycle), int_of(block))
+
+
+def _shuffle(call: HostCall, source: np.ndarray, size: np.ndarray, seed: np.ndarray, seed2: np.ndarray) -> s.Source:
+    again = call.attrs.reshuffle_each_iteration
+    return Shuffled(source_of(source, call), int_of(size), _seed(seed, seed2), again)
+
+
+def _batch(call: HostCall, source: np.ndarray, n: np.ndarray, drop: np.ndarray) -> s.Source:
+    return batches.Batched(source_of(source, call), int_of(n), bool(drop), call.attrs.output_types)
+
+
+def _padded(call: HostCall, source: np.ndarray, n: np.ndarray, *rest: np.ndarray) -> s.Source:
+    dtypes = call.attrs.output_types
+    k = len(dtypes)
+    shapes = [Shape(tuple(None if d < 0 else int(d) for d in x)) for x in rest[:k]]
+    pads = [x.item() for x in rest[k : 2 * k]]
+    return batches.Padded(source_of(source, call), int_of(n), bool(rest[2 * k]), dtypes, shapes, pads)
+
+
+def _cache(call: HostCall, source: np.ndarray, filename: np.ndarray) -> s.Source:
+    path = text_of(filename)
+    below = source_of(source, call)
+    return FileCached(below, path, call.attrs.output_types) if path else Cached(below)
+
+
+def _grouped(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
+    a = call.attrs
+    i, k = a.n_captured[0], a.n_captured[0] + a.n_captured[1]
+    return Grouped(
+        source_of(source, call),
+        function_of(call, a.key_func, captured[:i]),
+        function_of(call, a.reduce_func, captured[i:k]),
+        function_of(call, a.window_size_func, captured[k:]),
+    )
+
+
+def _forgiving(call: HostCall, source: np.ndarray) -> s.Source:
+    count = call.attrs.skipped
+    return t.Forgiving(source_of(source, call), count.add if count is not None else lambda n: None)
+
+
+_FUNCTION = "input_dataset: variant, other_arguments: [Targuments]"
+
+ZIP = dataset_op(
+    "ZipDataset",
+    "input_datasets: N*variant",
+    lambda call, *d: t.Zipped([source_of(x, call) for x in d]),
+    "Elements of several data sets side by side, as many as the shortest has.",
+)
+CONCATENATE = dataset_op(
+    "ConcatenateDataset",
+    "input_dataset: variant, another_dataset: variant",
+    lambda call, a, b: t.Concatenated(source_of(a, call), source_of(b, call)),
+    "One data set after the other.",
+)
+MAP = dataset_op("MapDataset", _FUNCTION, _map, "A function of each element.", FunctionAttrs)
+PARALLEL_MAP = dataset_op(
+    "ParallelMapDataset",
+    _FUNCTION + ", num_parallel_calls: int32",
+    _parallel_map,
+    "A function of each element, computed for several elements at once; their order is kept.",
+    FunctionAttrs,
+)
+FILTER = dataset_op(
+    "FilterDataset", _FUNCTION, _filter, "The elements for which a function returns true.", FunctionAttrs
+)
+FLAT_MAP = dataset_op(
+    "FlatMapDataset",
+    _FUNCTION,
+    _flat_map,
+    "The elements of the data sets that a function returns for each element, one data set after the other.",
+    FunctionAttrs,
+)
+INTERLEAVE = dataset_op(
+    "InterleaveDataset",
+    _FUNCTION + ", cycle_length: int64, block_length: int64",
+    _interleave,
+    "Like FlatMapDataset, but `block_length` elements in turn from each of `cycle_length` data sets.",
+    FunctionAttrs,
+)
+SHUFFLE = dataset_op(
+    "ShuffleDataset",
+    "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64",
+    _shuffle,
+    "The elements in random order: each is drawn from a buffer of the next `buffer_size` elements.",
+    ShuffleAttrs,
+)
+REPEAT = dataset_op(
+    "RepeatDataset",
+    "input_dataset: variant, count: int64",
+    lambda call, d, n: t.Repeated(source_of(d, call), int_of(n)),
+    "All elements `count` times (negative: without end).",
+)
+BATCH = dataset_op(
+    "BatchDatasetV2",
+    "input_dataset: variant, batch_size: int64, drop_remainder: bool",
+    _batch,
+    "Elements stacked, `batch_size` at a time. Errors during iteration: InvalidArgumentError for "
+    "elements of different shapes.",
+)
+PADDED_BATCH = dataset_op(
+    "PaddedBatchDatasetV2",
+    "input_dataset: variant, batch_size: int64, padded_shapes: [Tshapes], padding_values: [Toutput_types], "
+    "drop_remainder: bool",
+    _padded,
+    "Elements padded and stacked, `batch_size` at a time.",
+)
+UNBATCH = dataset_op(
+    "UnbatchDataset",
+    "input_dataset: variant",
+    lambda call, d: batches.Unbatched(source_of(d, call)),
+    "The rows of each element.",
+)
+PREFETCH = dataset_op(
+    "PrefetchDataset",
+    "input_dataset: variant, buffer_size: int64",
+    lambda call, d, n: Prefetched(source_of(d, call), int_of(n)),
+    "The same elements, up to `buffer_size` of them computed ahead by a thread.",
+)
+TAKE = dataset_op(
+    "TakeDataset",
+    "input_dataset: variant, count: int64",
+    lambda call, d, n: t.Taken(source_of(d, call), int_of(n)),
+    "The first `count` elements (negative: all).",
+)
+SKIP = dataset_op(
+    "SkipDataset",
+    "input_dataset: variant, count: int64",
+    lambda call, d, n: t.Skipped(source_of(d, call), int_of(n)),
+    "All but the first `count` elements.",
+)
+SHARD = dataset_op(
+    "ShardDataset",
+    "input_dataset: variant, num_shards: int64, index: int64",
+    lambda call, d, n, i: t.Sharded(source_of(d, call), int_of(n), int_of(i)),
+    "Every `num_shards`-th element, from `index` on.",
+)
+CACHE = dataset_op(
+    "CacheDataset",
+    "input_dataset: variant, filename: string",
+    _cache,
+    "The same elements, stored for the next iteration: in memory, or in a file if `filename` is not empty.",
+)
+WINDOW = dataset_op(
+    "WindowDataset",
+    "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool",
+    lambda call, d, size, shift, stride, drop: Windowed(
+        source_of(d, call), int_of(size), int_of(shift), int_of(stride), bool(drop)
+    ),
+    "Windows of `size` elements, one every `shift` elements; each component is a data set.",
+)
+GROUP_BY_WINDOW = dataset_op(
+    "GroupByWindowDataset",
+    "input_dataset: variant, key_func_other_arguments: [Tkey_func_other_arguments], "
+    "reduce_func_other_arguments: [Treduce_func_other_arguments], "
+    "window_size_func_other_arguments: [Twindow_size_func_other_arguments]",
+    _grouped,
+    "The elements of the data sets that a function returns for groups of elements with the same key.",
+    GroupAttrs,
+)
+SCAN = dataset_op(
+    "ScanDataset",
+    "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
+    lambda call, d, *rest: Scanned(
+        source_of(d, call), rest[: call.attrs.n_state], element_function(call, rest[call.attrs.n_state :])
+    ),
+    "A function of the state and each element, which returns the next state and an element of the result.",
+    ScanAttrs,
+)
+IGNORE_ERRORS = dataset_op(
+    "IgnoreErrorsDataset",
+    "input_dataset: variant",
+    _forgiving,
+    "The elements that can be computed; those whose computation fails are skipped and counted.",
+    SkippingAttrs,
+)
+
+OPS: tuple[OpDef, ...] = (
+    ZIP,
+    CONCATENATE,
+    MAP,
+    PARALLEL_MAP,
+    FILTER,
+    FLAT_MAP,
+    INTERLEAVE,
+    SHUFFLE,
+    REPEAT,
+    BATCH,
+    PADDED_BATCH,
+    UNBATCH,
+    PREFETCH,
+    TAKE,
+    SKIP,
+    SHARD,
+    CACHE,
+    WINDOW,
+    GROUP_BY_WINDOW,
+    SCAN,
+    IGNORE_ERRORS,
+)
+API: dict[str, Any] = {}
