@@ -42,7 +42,6 @@ INTERNAL = {
     "_RoundRobin.__call__(op)": "a placement strategy's form; round robin does not look at the operation",
     "Channel.post(endpoint)": "Dask's form of a handler",
     "RpcService.hello(name, peer)": "the form of all messages to a task",
-    "ConstantKernel.run(inputs, recorder)": "a kernel's form; a constant has no inputs",
     "Initializer.make_part(whole)": "for subclasses that make parts of a whole, as Identity",
     "Layer.build(shape)": "for subclasses with variables",
     "SessionRunHook.before_run(run_context)": "for subclasses",

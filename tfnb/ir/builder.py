@@ -27,7 +27,7 @@ from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, infer_context, vector_length
 from tfnb.ir.device_spec import DeviceSpec
-from tfnb.ir.elements import Elements
+from tfnb.ir.elements import GraphElements
 from tfnb.ir.graphdef.encode import as_graph_def
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.ir.opdef import OpDef
@@ -86,7 +86,7 @@ def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
     return list(outputs)
 
 
-class GraphBuilder(Elements, Collections):
+class GraphBuilder(GraphElements, Collections):
     """A dataflow graph that is being built: `tf.Graph`.
 
     Use `with graph.as_default():` to build into it. Thread-safe: each thread has its own scopes.
@@ -95,7 +95,7 @@ class GraphBuilder(Elements, Collections):
     captures = False  # only the body of a function captures tensors of the graph around it
 
     def __init__(self) -> None:
-        Elements.__init__(self)
+        GraphElements.__init__(self)
         Collections.__init__(self)
         self._names = Names()
         self.scopes = Scopes()

@@ -13,10 +13,10 @@ from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundEr
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 
-__all__ = ["Elements"]
+__all__ = ["GraphElements"]
 
 
-class Elements:
+class GraphElements:
     """The part of a graph that holds its operations and finds them, and their tensors, again."""
 
     def __init__(self) -> None:
