@@ -75,6 +75,7 @@ def test_the_pages_have_their_blocks():
     assert re.findall(r"^```(\w+ \w+)$", TEXT, re.MULTILINE) == [
         "python op",
         "python cases",
+        "python primitive",
         "python pass",
         "python stage",
         "python device",

@@ -162,6 +162,7 @@ class OpError(Exception):
 
     @property
     def node_name(self) -> str | None:
+        """The name of the operation that failed, or None."""
         return None if self.op is None else str(self.op.name)
 
     @property

@@ -121,6 +121,7 @@ class DType:
         raise DTypeError(f"{self.name} has no smallest and largest value")
 
     def is_compatible_with(self, other: object) -> bool:
+        """Returns whether `other`, anything that `as_dtype` takes, is this dtype."""
         return as_dtype(other) is self
 
     def __eq__(self, other: object) -> bool:
@@ -377,6 +378,7 @@ class Shape:
         return Shape(tuple(b if a is None else a for a, b in zip(self.dims, other.dims, strict=True)))
 
     def assert_is_compatible_with(self, other: object) -> None:
+        """Raises `ShapeError` unless a tensor can have both this shape and `other`."""
         self.merge_with(other)
 
     def assert_has_rank(self, rank: int) -> None:
@@ -388,6 +390,7 @@ class Shape:
         return self.merge_with(Shape((None,) * rank))
 
     def concatenate(self, other: object) -> Shape:
+        """Returns the dimensions of this shape followed by those of `other`, of unknown rank if one of them is."""
         other = as_shape(other)
         if self.dims is None or other.dims is None:
             return unknown_shape

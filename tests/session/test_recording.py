@@ -155,7 +155,15 @@ def test_a_waiting_dequeue_says_what_for_and_who_woke_it():
     assert "'q'" in wait.detail and "waits for an element" in wait.detail
     (enqueue,) = (t for t in events if t.op == "QueueEnqueueV2")
     assert (enqueue.kind, enqueue.lane) == ("host", "feeder")
-    assert any(t.kind == "schedule" for t in events)
+
+
+def test_the_decisions_of_the_propagator_are_recorded():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        y = tf.cond(x > 0.0, lambda: x + 1.0, lambda: x - 1.0)
+        with tf.profile(session) as recording:
+            session.run(y, {x: 1.0})
+    assert any(t.kind == "schedule" for s in recording.steps for t in s.times)
 
 
 def test_only_one_recording_at_a_time_and_only_of_sessions():

@@ -108,6 +108,7 @@ class Session:
 
     @property
     def graph(self) -> Any:
+        """The graph whose operations the session runs."""
         return self._graph
 
     def run(
@@ -265,6 +266,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
+        """Whether `close` has been called."""
         return self._closed
 
     def _refusal(self) -> FailedPreconditionError:
@@ -282,7 +284,7 @@ class Session:
         return self._worker.context
 
     def compiled(self, plan: FetchPlan, feeds: tuple[Tensor, ...]) -> CompiledStep:
-        """The compiled step that `run` uses for a request."""
+        """Returns the compiled step that `run` uses for a request: the fetches of `plan`, given the tensors `feeds`."""
         return self._step(plan, feeds, None)
 
     def explain_placement(self, fetches: object, feeds: Sequence[Any] = ()) -> str:

@@ -219,5 +219,5 @@ def make_tensor_proto(
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:
-    """The array of a TensorProto, which the caller may change. Raises the errors of `decode_array`."""
+    """Returns the value of `tensor`, a TensorProto, as a new array. Raises the errors of `decode_array`."""
     return np.array(decode_array(tensor))

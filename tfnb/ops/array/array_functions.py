@@ -207,7 +207,7 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
 def reduce_variance(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The variance along the dimensions `axis`: the mean of the squared differences from the mean."""
+    """The variance of `input_tensor` along the dimensions `axis`: the mean of the squared differences from the mean."""
     mean = REDUCTIONS["reduce_mean"]
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     with t.graph.as_default(), t.graph.name_scope(name or "reduce_variance"):
@@ -217,14 +217,14 @@ def reduce_variance(
 def reduce_std(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The standard deviation along the dimensions `axis`: the square root of `reduce_variance`."""
+    """The standard deviation of `input_tensor` along the dimensions `axis`: the square root of `reduce_variance`."""
     return SQRT(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The Euclidean norm along the dimensions `axis`: the square root of the sum of the squares."""
+    """The Euclidean norm of `input_tensor` along the dimensions `axis`: the square root of the sum of the squares."""
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     return SQRT(REDUCTIONS["reduce_sum"](SQUARE(t), axis, keepdims=keepdims), name=name)
 

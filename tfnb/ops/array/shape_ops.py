@@ -424,7 +424,9 @@ def rank(input: TensorLike, name: str | None = None) -> Any:
 def expand_dims(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Any:
-    """Inserts a dimension of size 1 at position `axis` (in 0.x `dim`); a negative position counts from the end.
+    """Inserts a dimension of size 1 into the shape of `input` at position `axis` (in 0.x `dim`).
+
+    A negative position counts from the end.
 
     Errors: neither or both of axis and dim are given, or the position is out of range.
     """
@@ -439,7 +441,7 @@ def squeeze(
     name: str | None = None,
     squeeze_dims: int | Sequence[int] | None = None,
 ) -> Any:
-    """Removes dimensions of size 1: those in `axis` (in 0.x `squeeze_dims`), or all of them.
+    """Removes dimensions of size 1 from the shape of `input`: those in `axis` (in 0.x `squeeze_dims`), or all of them.
 
     Errors: a given axis is not of size 1.
     """

@@ -353,7 +353,7 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
 
 
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Multiplies the contrast by a random factor in [lower, upper)."""
+    """Multiplies the contrast of `image` by a random factor in [lower, upper)."""
     _positive(lower, "random_contrast: lower")
     with graph_of((image,)).as_default():
         return adjust_contrast(image, _drawn(lower, upper, seed, "random_contrast"))
@@ -368,7 +368,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
 
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Multiplies the saturation by a random factor in [lower, upper)."""
+    """Multiplies the saturation of `image` by a random factor in [lower, upper)."""
     _positive(lower, "random_saturation: lower")
     with graph_of((image,)).as_default():
         return adjust_saturation(image, _drawn(lower, upper, seed, "random_saturation"))

@@ -319,7 +319,7 @@ def matrix_triangular_solve(
 def matrix_solve_ls(
     matrix: TensorLike, rhs: TensorLike, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Any:
-    """Solves linear equations in the sense of least squares: see the op MatrixSolveLs."""
+    """Solves `matrix` @ x = `rhs` in the sense of least squares: see the op MatrixSolveLs."""
     return MATRIX_SOLVE_LS(_tensor(matrix), rhs, np.float64(l2_regularizer), fast=fast, name=name)
 
 

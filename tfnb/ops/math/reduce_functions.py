@@ -80,7 +80,7 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """log(sum(exp(x))) along `axis`, computed without overflow for large x or underflow for small x."""
+    """log(sum(exp(x))) of x = `input_tensor` along `axis`, without overflow for large x or underflow for small x."""
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     axes = _axes(x, axis, reduction_indices)
     with x.graph.name_scope(name or "ReduceLogSumExp"):

@@ -61,7 +61,10 @@ def sufficient_statistics(
 def normalize_moments(
     counts: TensorLike, mean_ss: TensorLike, variance_ss: Any, shift: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean and variance from the outputs of `sufficient_statistics`: `counts`, two sums, and the `shift`."""
+    """The mean and variance from the outputs of `sufficient_statistics`.
+
+    counts: the number of elements. mean_ss, variance_ss: the sums of the elements and of their squares, less the shift.
+    """
     with scope(name, "normalize", counts, mean_ss, variance_ss, shift):
         moved = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
         variance = variance_ss / counts - moved * moved

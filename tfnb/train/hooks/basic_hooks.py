@@ -143,7 +143,7 @@ class StopAtStepHook(SessionRunHook):
         self._step = needed_global_step("StopAtStepHook")
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        """Computes the last step from the global step of the new `session`."""
+        """Computes the last step from the global step of the new `session`; `coord` is not used."""
         if self._last_step is None:
             self._last_step = int(session.run(self._step)) + (self._num_steps or 0)
 

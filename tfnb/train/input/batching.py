@@ -252,7 +252,10 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch_join`, for the examples for which `keep_input` is true."""
+    """Like `batch_join`, for the examples for which `keep_input` is true.
+
+    tensors_list and batch_size have the same meaning there.
+    """
     return _batched(
         list(tensors_list),
         keep_input,
@@ -317,7 +320,10 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, for the examples for which `keep_input` is true."""
+    """Like `shuffle_batch`, for the examples for which `keep_input` is true.
+
+    tensors, batch_size, capacity and min_after_dequeue have the same meaning there.
+    """
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -378,7 +384,10 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch_join`, for the examples for which `keep_input` is true."""
+    """Like `shuffle_batch_join`, for the examples for which `keep_input` is true.
+
+    tensors_list, batch_size, capacity and min_after_dequeue have the same meaning there.
+    """
     return _batched(
         list(tensors_list),
         keep_input,
