@@ -48,7 +48,7 @@ test: check ## the checks, then every test (browser tests where chromium is foun
 	@$(PY) -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
 
 # Tests that need few compiled kernels: the layers, documents, graphs, passes, plans, the propagator, one session.
-QUICK := tests/test_layers.py tests/test_documents.py tests/test_caches.py tests/test_errors.py tests/ir/test_builder.py \
+QUICK := tests/test_layers.py tests/documents/test_documents.py tests/test_caches.py tests/test_errors.py tests/ir/test_builder.py \
 	tests/ir/test_bind.py tests/ir/test_types.py tests/ir/test_record.py tests/passes tests/placement/test_place.py \
 	tests/codegen/test_golden.py tests/runtime/test_plan.py tests/runtime/test_propagate.py \
 	tests/runtime/test_rendezvous.py tests/session/test_feed.py tests/session/test_session.py \

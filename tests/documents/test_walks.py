@@ -16,7 +16,7 @@ from test_layers import BASE, MAY_IMPORT
 
 import tfnb as tf
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 STEP = re.compile(r"^(\d+)\. \[`([\w.]+)`\]\(([\w/]+\.py)\)", re.MULTILINE)
 MOST_FILES = 12
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tfnb.ops import CATALOG
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))  # as when they are run
 
 

@@ -9,7 +9,7 @@ from fuzz.target import target_names
 
 ROWS = [
     line
-    for line in (Path(__file__).parents[1] / "docs" / "readers.md").read_text().splitlines()
+    for line in (Path(__file__).parents[2] / "docs" / "readers.md").read_text().splitlines()
     if line.startswith("| ")
 ][1:]
 NAMES = [name for row in ROWS if (name := row[2:].partition(":")[0].strip("`")) in target_names()]

@@ -25,7 +25,7 @@ from tfnb.session import compile as compiling
 from tfnb.session.placing import Placing
 from tfnb.settings import load_settings
 
-TEXT = (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def block(kind):

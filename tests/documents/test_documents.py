@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PYTHON = [p for part in ("tfnb", "tests", "scripts", "benchmarks") for p in sorted((ROOT / part).rglob("*.py"))]
 OTHERS = [
