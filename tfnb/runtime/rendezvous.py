@@ -10,10 +10,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
-from queue import SimpleQueue
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from tfnb.errors import CancelledError, DeadlineExceededError
+from tfnb.system.timed_queue import TimedQueue
 
 Item = TypeVar("Item")
 
@@ -73,7 +73,7 @@ class Rendezvous:
 
     def inbox(self) -> StepQueue[Any]:
         """A queue for the thread that runs the step: it waits there, others put what wakes it."""
-        return SimpleQueue()
+        return TimedQueue()
 
     def flush(self) -> None:
         """Called by a step before it waits: what was held back to go together goes now."""

@@ -9,19 +9,20 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import queue
 import socket
 import threading
 import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from queue import Empty
 from typing import Any, NamedTuple
 
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.protos import proto
 from tfnb.summary.records import frame
 from tfnb.system.files import os_errors
+from tfnb.system.timed_queue import TimedQueue
 
 __all__ = ["EventFile"]
 
@@ -58,7 +59,7 @@ class EventFile:
         self._folder, self._suffix, self._max_bytes = folder, suffix, max_bytes
         self._flush_secs = flush_secs
         # A garbage-collected writer calls `close` from any point of any thread, so the queue must be reentrant.
-        self._queue: queue.SimpleQueue[bytes | _Flush | None] = queue.SimpleQueue()
+        self._queue: TimedQueue[bytes | _Flush | None] = TimedQueue()
         self._room = threading.Semaphore(max(max_queue, 1))
         self._error: BaseException | None = None
         self._closed = False
@@ -137,7 +138,7 @@ class EventFile:
             try:
                 wait = None if due is None else max(due - time.monotonic(), 0.0)
                 item = self._queue.get(timeout=wait)
-            except queue.Empty:
+            except Empty:
                 due = None
                 self._guarded(self._file.flush)
                 continue
