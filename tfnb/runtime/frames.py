@@ -53,9 +53,7 @@ class Iteration:
         self.counts = list(table.next_counts if number else table.first_counts)
         self.inputs: list[Any] = [EMPTY] * table.n_slots
         self.dead: set[int] = set()  # nodes with a dead input
-        self.left = (
-            len(table.nodes) + table.n_children
-        )  # the number of nodes that have not fired and of child frames that have not ended
+        self.left = len(table.nodes) + table.n_children  # nodes that have not fired, child frames that have not ended
         self.children: dict[int, Frame] = {}
         self.closed: set[int] = set()  # child frames that have ended
 

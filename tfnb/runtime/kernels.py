@@ -146,9 +146,9 @@ def blame(error: BaseException, node: Blamed | None) -> BaseException:
         (TypeError, InvalidArgumentError),
         (ValueError, InvalidArgumentError),
     )
-    for foreign, own in kinds:
-        if isinstance(error, foreign):
-            blamed = own(f"{type(error).__name__}: {text}", node)
+    for exception_class, error_class in kinds:
+        if isinstance(error, exception_class):
+            blamed = error_class(f"{type(error).__name__}: {text}", node)
             break
     else:
         blamed = UnknownError(f"{type(error).__name__}: {text}", node)

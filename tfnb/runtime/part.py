@@ -34,8 +34,7 @@ class PlanPart(NamedTuple):
     name: str = ""
 
     def node(self, index: int) -> Blamed:
-        """The node to name in an error of plan node `index`: the graph node of its kernel, or a substitute without
-        one."""
+        """The node that errors of plan node `index` name: the graph node of its kernel, or a substitute."""
         node: Blamed | None = getattr(self.payloads[index], "node", None)
         return node or _Named(self.plan.name(index), self.plan.nodes[index].kind.name)
 

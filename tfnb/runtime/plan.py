@@ -220,7 +220,7 @@ def _is_loop_source(nodes: Sequence[PlanNode], source: int) -> bool:
 
 
 def _forward_sources(nodes: Sequence[PlanNode], target: int) -> list[int]:
-    """The sources of a node within an iteration: those of all its edges except the back edges of loops."""
+    """The sources of a node within an iteration: the sources of all its edges except the back edges of loops."""
     node = nodes[target]
     data = [source for source, _ in node.inputs if not _is_back_edge(nodes, source, target)]
     return data + list(node.control)
@@ -457,8 +457,8 @@ def _frame_table(
         kinds=per_node(lambda i: int(nodes[i].kind)),
         spans=tuple(spans[i] for i in members),
         n_slots=n_slots,
-        first_counts=pending + tuple(first for first, _ in expected),
-        next_counts=pending + tuple(later for _, later in expected),
+        first_counts=pending + tuple(n_first for n_first, _ in expected),
+        next_counts=pending + tuple(n_later for _, n_later in expected),
         arrivals=tuple(arrivals),
         data_out=tuple(tuple(edges.data[i]) for i in members),
         control_out=tuple(tuple(edges.control[i]) for i in members),

@@ -117,8 +117,8 @@ class ResourceManager:
         """The part of a graph from `feeds` to `fetches` as a function of arrays, compiled once by the session."""
         if self.compile_function is None:
             raise FailedPreconditionError("functions of graphs can be called only within a session")
-        found: Callable[..., list[Any]] = self.compile_function(fetches, feeds)
-        return found
+        function_of_arrays: Callable[..., list[Any]] = self.compile_function(fetches, feeds)
+        return function_of_arrays
 
     def find(self, container: str, name: str) -> Any:
         """The resource of this container and name, or None if it does not exist. Variables are not searched."""

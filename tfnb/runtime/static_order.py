@@ -83,8 +83,7 @@ class StaticOrder:
         self._build(runs, uses)
 
     def _find_needs(self) -> list[int]:
-        """For each node the set of nodes in `later` whose outputs it needs, directly or indirectly, as the bits of an
-        int."""
+        """For each node the nodes in `later` whose outputs it needs, directly or indirectly, as the bits of an int."""
         bits = {node: 1 << i for i, node in enumerate(sorted(self._later))}
         needs = [0] * len(self._plan.nodes)
         for node in self._plan.order:
@@ -127,8 +126,8 @@ class StaticOrder:
                     awaited_nodes[segment].add(source)
                 else:
                     awaited_segments[segment].add(self.segment_of[source])
-        for last, nodes in uses.values():
-            awaited_segments[last].update(self.segment_of[node] for node in nodes)
+        for last_segment, nodes in uses.values():
+            awaited_segments[last_segment].update(self.segment_of[node] for node in nodes)
         for segment in range(n):
             awaited_segments[segment].discard(segment)
         self.pending = tuple(len(awaited_segments[i]) + len(awaited_nodes[i]) for i in range(n))
@@ -151,12 +150,12 @@ class StaticOrder:
         free_at: dict[int, list[int]] = {}  # by the node that is the last reader
         free_before: list[list[int]] = [[] for _ in members]  # by the segment before which all readers have run
         place = {node: i for nodes in members for i, node in enumerate(nodes)}
-        for source, (last, readers) in uses.items():
-            last_readers = [node for node in readers if self.segment_of[node] == last]
+        for source, (last_segment, readers) in uses.items():
+            last_readers = [node for node in readers if self.segment_of[node] == last_segment]
             if last_readers:
                 free_at.setdefault(max(last_readers, key=place.__getitem__), []).append(source)
             else:
-                free_before[last].append(source)
+                free_before[last_segment].append(source)
         for node in place:
             if node not in uses and node not in fetched and node not in self._later:
                 free_at.setdefault(node, []).append(node)  # nobody reads it
@@ -204,15 +203,15 @@ class StaticOrder:
 
 def _number_outputs(plan: Plan) -> tuple[list[int], int]:
     """The register of each node's first output, and the number of registers."""
-    first = [0] * len(plan.nodes)
+    first_registers = [0] * len(plan.nodes)
     for i, node in enumerate(plan.feeds):
-        first[node] = i
-    n = len(plan.feeds)
+        first_registers[node] = i
+    n_registers = len(plan.feeds)
     for i, plan_node in enumerate(plan.nodes):
         if plan_node.kind != PlanKind.FEED:
-            first[i] = n
-            n += plan_node.n_outputs
-    return first, n
+            first_registers[i] = n_registers
+            n_registers += plan_node.n_outputs
+    return first_registers, n_registers
 
 
 def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:

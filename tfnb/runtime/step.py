@@ -132,9 +132,7 @@ class Step:
             if finished:
                 return
             can_go_on = False
-            while not can_go_on or (
-                self._pending and not self._inbox.empty()
-            ):  # handles all completions that are there
+            while not can_go_on or (self._pending and not self._inbox.empty()):  # handles all that have come
                 picker, ready, outputs = self._next()
                 can_go_on |= picker.deliver(ready, outputs)
 

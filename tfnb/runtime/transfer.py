@@ -36,8 +36,7 @@ class Key(NamedTuple):
 
 
 def truncate(array: np.ndarray) -> np.ndarray:
-    """The upper 16 bits of float32 values as uint16: sign, exponent and 7 bits of the fraction (the bfloat16
-    format)."""
+    """The upper 16 bits of float32 values as uint16: sign, exponent and 7 bits of the fraction (bfloat16)."""
     return (np.ascontiguousarray(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16).reshape(array.shape)
 
 

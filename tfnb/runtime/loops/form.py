@@ -136,9 +136,9 @@ class LoopForm:
         test = ((self.predicate, *self.results), ())
         move = ([v.next_iteration for v in self.variables], [v.register for v in self.variables])
         uses = [*map(_uses, self.condition), test, *map(_uses, self.body), move]
-        last = last_uses(uses, [r for _, r in self.constants] + [v.register for v in self.variables])
-        del last[len(self.condition)], last[-1]  # those of the test and of the move, which are no steps
-        for step, registers in zip(self.steps, last, strict=True):
+        freed_registers = last_uses(uses, [r for _, r in self.constants] + [v.register for v in self.variables])
+        del freed_registers[len(self.condition)], freed_registers[-1]  # those of the test and of the move
+        for step, registers in zip(self.steps, freed_registers, strict=True):
             step.last = registers
 
 

@@ -172,8 +172,7 @@ class ScalarKernel:
         return names
 
     def numbers(self, *given: Number) -> Sequence[Number]:
-        """Computes the operation on plain numbers, without the constant inputs; returns its outputs as plain
-        numbers."""
+        """The outputs of the operation as plain numbers, for its inputs except the constant ones as plain numbers."""
         if self.quiet:
             results: Sequence[Number] = self._run(*given)
             return results
