@@ -32,7 +32,7 @@ class _Answer:
         self._lock = threading.Lock()
 
     def outputs(self, result: object) -> None:
-        """Answers with the outputs that the kernel makes of `result`."""
+        """Answers with the outputs of the node, to which the kernel converts `result`."""
         if not self._lock.acquire(blocking=False):
             return
         try:

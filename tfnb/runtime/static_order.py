@@ -158,7 +158,7 @@ class StaticOrder:
                 free_before[last_segment].append(source)
         for node in place:
             if node not in uses and node not in fetched and node not in self._later:
-                free_at.setdefault(node, []).append(node)  # nobody reads it
+                free_at.setdefault(node, []).append(node)  # it has no readers
         self.segments = tuple(
             Segment(
                 tuple(self._stage(node, runs[node], free_at.get(node, ())) for node in nodes),
