@@ -188,8 +188,10 @@ class Recording:
 
 
 class Trace:
-    """The recorder of one step, and where its times go: the metadata of the run, the recording of the session, or both.
-    None stands for the one that is not used."""
+    """The recorder of one step, and the objects that receive its times.
+
+    These are the metadata of the run, the recording of the session, or both. None stands for an unused one.
+    """
 
     def __init__(self, metadata: RunMetadata | None, recording: Recording | None) -> None:
         self.recorder = StepStats()

@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 _PLUGIN = "tfnb"
 _SET_UP = 60.0  # seconds for a worker to set a task up, or to remove it
-_FIRST_ANSWER = 3.0  # seconds for the first answer of a worker, until others are asked
+_FIRST_ANSWER = 3.0  # seconds for the first answer of a worker; then other workers are tried
 _RETRY = 0.2  # seconds between checks whether a slow worker has answered
 _RESTART = 20.0  # seconds for a nanny to end a worker that does not answer
 
@@ -105,12 +105,12 @@ class DaskCluster:
 
     Close the cluster, or use it as a context manager.
 
-    `config`: the devices of each task. Operations that ask for no device go to the first task of the job "chief",
-    "master" or "worker", or else of the first job. `patience`: seconds without an answer after which a task is lost;
-    its worker is then restarted if it has a nanny, and not used any more otherwise. `timeout`: seconds to wait for Dask
-    to have enough workers. `jobs`: the number of tasks of each job. Raises `ResourceExhaustedError` when Dask has too
-    few workers, `UnavailableError` when it does not answer, `PermissionDeniedError` when its comm leaves this machine
-    without TLS.
+    `config` has the devices of each task. Operations without a requested device go to the first task of the job
+    "chief", "master" or "worker", or else of the first job. `patience` is the number of seconds without an answer after
+    which a task is lost; its worker is then restarted if it has a nanny, and not used any more otherwise. `timeout` is
+    the number of seconds to wait until Dask has enough workers. `jobs` are the numbers of tasks of the jobs. Raises
+    `ResourceExhaustedError` when Dask has too few workers, `UnavailableError` when it does not answer,
+    `PermissionDeniedError` when its comm leaves this machine without TLS.
     """
 
     def __init__(

@@ -113,10 +113,10 @@ def _split(address: str) -> tuple[str, int]:
 class Server:
     """A task of a cluster in this process.
 
-    `server_or_cluster_def`: a `ClusterSpec`, or a dict of jobs. `job_name`, `task_index`: which of its tasks this is;
-    they may be left out in a cluster of one task. `config`: devices and their limits. `security`: Dask's, with TLS;
-    needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks. Raises `NotFoundError`
-    for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
+    `server_or_cluster_def` is a `ClusterSpec`, or a dict of jobs. `job_name` and `task_index` select the task of this
+    process; they may be left out in a cluster of one task. `config` has the devices and their limits. `security` is
+    Dask's, with TLS; it is needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks.
+    Raises `NotFoundError` for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
     """
 
     def __init__(

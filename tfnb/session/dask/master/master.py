@@ -60,7 +60,7 @@ _CONNECT_TIMEOUT = 60.0  # seconds for all tasks to come up
 
 @dataclass
 class RegisteredParts:
-    """The parts of one step, which its tasks keep under `handle`.
+    """The parts of one step, which its tasks store under `handle`.
 
     `local` is the assignment of the master's own task, or None; `assignments` are those of the other tasks. `epochs`
     has for each task the epoch in which it got its parts. `checked` is the version of the membership at the last check
@@ -78,8 +78,8 @@ class RegisteredParts:
 class Master:
     """The worker of a session on a cluster. The owner must close it.
 
-    `local_task`: the task of this process. `tasks`: the names of all tasks. `default`: the task for operations that ask
-    for no device. `closing` is called at the end. Raises `UnavailableError` when tasks cannot be reached.
+    `local_task` is the task of this process. `tasks` are the names of all tasks. `default` is the task for operations
+    without a requested device. `closing` is called at the end. Raises `UnavailableError` when tasks cannot be reached.
     """
 
     def __init__(
@@ -294,7 +294,8 @@ class Master:
                 raise
             error = replies.final_error()
             if isinstance(error, UnavailableError):
-                self._take_lost(registered.epochs)  # this error reports the loss: the next step may look for the task
+                # This error reports the loss, so the next step may search for the task.
+                self._take_lost(registered.epochs)
             raise error from None
 
     def _call_tasks(

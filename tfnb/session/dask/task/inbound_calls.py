@@ -108,9 +108,9 @@ class InboundCalls:
     # ---- answers ---------------------------------------------------------------------------
 
     def _answer_read_only(self, stream: Stream, step: int, handle: str) -> bool:
-        """Answers a call at once where the step only reads variables here; returns whether it did.
+        """Answers a call at once if the step only reads variables here; returns whether it has done so.
 
-        All other cases are left to `_answer`, also those with errors: the step can be run again without harm.
+        `_answer` handles all other cases, including errors, because the step can be run again without harm.
         """
         registered = self._registered.find(handle)
         if registered is None or registered.read_only is None or stream in self._busy:
@@ -186,7 +186,7 @@ class InboundCalls:
         return messages
 
     def _feeds(self, run: RunningStep, assignment: Assignment) -> list[Value]:
-        """The step's feeds by number; a placeholder stands for those that no part here reads, which were not sent."""
+        """The feeds of the step by number. Feeds that no part here reads were not sent; placeholders stand for them."""
         feeds: list[Value] = [_EMPTY] * assignment.n_feeds
         for k in assignment.feeds:  # a connection keeps the order of messages, so they have come before the call
             feeds[k] = run.rendezvous.recv(f"{FEED}{k}", 0.0).value

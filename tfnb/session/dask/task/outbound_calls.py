@@ -113,9 +113,10 @@ class OutboundCalls:
     ) -> None:
         """Makes another task run its parts of a step, which it has registered under `handle`.
 
-        `feeds` are all feeds of the step; the task gets those of its `assignment`. `timeout`: seconds, None for no
-        limit. `reply` is called once, when the task has answered or is lost; always in the thread that runs the step
-        here, while that waits. With `trace`, the task's times arrive before a reply without an error (see `TIMES`).
+        `feeds` are all feeds of the step; the task gets the feeds of its `assignment`. `timeout` is in seconds; None
+        means no limit. `reply` is called once, when the task has answered or is lost, always in the thread that runs
+        the step here, while this thread waits. With `trace`, the task's times arrive before a reply without an error
+        (see `TIMES`).
         """
         target, step = assignment.task, run.step
         messages = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in assignment.feeds]

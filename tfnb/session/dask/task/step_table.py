@@ -60,7 +60,7 @@ class StepTable:
             self._masters[master] = MasterRecord(name, peer)
 
     def dismiss(self, master: int, error: OpError) -> None:
-        """Forgets a master that is gone, and stops its steps with `error`."""
+        """Removes a master that is gone, and stops its steps with `error`."""
         with self._lock:
             self._masters.pop(master, None)
             steps = [s for s in self._running if s >> _COUNTER_BITS == master]
@@ -72,7 +72,7 @@ class StepTable:
         return self._masters.get(number)
 
     def master_of(self, step: int) -> MasterRecord | None:
-        """The master of a step, or None where it is not known or gone."""
+        """The master of a step, or None if it is not known or gone."""
         return self._masters.get(step >> _COUNTER_BITS)
 
     def masters(self) -> list[MasterRecord]:
@@ -126,7 +126,7 @@ class StepTable:
     def claim(self, step: int) -> tuple[bool, RunningStep | None]:
         """Returns whether this is the first call of a step by its master, and the step, or None if it has ended.
 
-        Calls may arrive twice. The first call is answered even where the step was stopped before it arrived, because
+        Calls may arrive twice. The first call is answered even if the step was stopped before it arrived, because
         the master waits for an answer.
         """
         with self._lock:

@@ -58,8 +58,8 @@ class TaskCounts(TypedDict):
 class Task:
     """One task of a cluster, in this process. The owner must close it.
 
-    `name`: for example "/job:ps/replica:0/task:0". `host`: the address at which its channel listens. `config`: its
-    devices and their limits. `tls`: needed where other machines can reach `host`. Raises the errors of `Channel`.
+    `name` is for example "/job:ps/replica:0/task:0". `host` is the address at which its channel listens. `config` has
+    its devices and their limits. `tls` is needed if other machines can reach `host`. Raises the errors of `Channel`.
     """
 
     def __init__(self, name: str, host: str, config: ConfigProto | None = None, tls: Tls | None = None) -> None:
