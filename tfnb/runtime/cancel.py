@@ -1,7 +1,7 @@
-"""Telling a running step, and the kernels in it that wait, to stop.
+"""The cancellation of a running step and of its kernels that wait.
 
-White paper, section 4.6 (queues) and OSDI'16, section 3.3: an operation that waits registers what wakes it.
-Invariant: a callback is called at most once and never under the lock; the first error stays.
+White paper, section 4.6 (queues) and OSDI'16, section 3.3: an operation that waits registers a callback that wakes it.
+Invariant: a callback is called at most once and never under the lock. Later errors do not replace the first one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ Callback = Callable[[BaseException], None]
 
 
 class Cancellation:
-    """All methods may be called from any thread."""
+    """The cancellation of one step. All methods may be called from any thread.
+
+    `error` is the reason once the step was cancelled, and None before.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,7 +29,10 @@ class Cancellation:
         self.error: BaseException | None = None
 
     def on_cancel(self, callback: Callback) -> Callable[[], None]:
-        """Calls `callback(error)` on cancellation, at once if it has happened; returns what withdraws it."""
+        """Registers `callback(error)` for the cancellation and calls it at once if that has happened already.
+
+        Returns a function that removes the callback.
+        """
         with self._lock:
             error, place = self.error, self._next
             if error is None:
@@ -37,7 +43,10 @@ class Cancellation:
         return lambda: self._withdraw(place)
 
     def cancel(self, error: BaseException) -> bool:
-        """Returns False, and does nothing, if it was cancelled before."""
+        """Cancels the step with this error and calls all callbacks.
+
+        Returns False, and does nothing, if that was done before.
+        """
         with self._lock:
             if self.error is not None:
                 return False

@@ -1,7 +1,7 @@
 """The kernel of a constant that a step fetches or that a control-flow primitive reads.
 
-Other readers of a constant have its value compiled into their program or stored in their kernel. Invariant: every run
-gives the same array, which nobody may change.
+For other readers, the value of a constant is compiled into their program or stored in their kernel. Invariant: every
+run returns the same array, which nobody may change.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The deadline of a step (`RunOptions.timeout_in_ms`), which bounds everything that the step waits for.
+"""The deadline of a step (`RunOptions.timeout_in_ms`), which limits everything that the step waits for.
 
-`Session.run` enters it with `bounded`; what may take long before or within a step (a step or a cluster that is
-compiled, a task that is looked for) goes through `within`. Invariant: work that is left behind goes on to its end in a
-thread of its own, so its result is there for the next step and no lock stays held.
+`Session.run` sets the deadline with `bounded`. Work that may take long before or within a step, such as the compilation
+of a step or the search for a task, is done by `within`. Invariant: work that the deadline interrupts continues to its
+end in a thread of its own, so the next step can use its result and no lock stays locked.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.end = time.monotonic() + seconds  # by `time.monotonic`
+        self.end = time.monotonic() + seconds  # by the clock `time.monotonic`
 
     def left(self) -> float:
-        """The seconds that are left, at least 0."""
+        """The seconds until the deadline, at least 0."""
         return max(self.end - time.monotonic(), 0.0)
 
     def exceeded(self, waited_for: str) -> DeadlineExceededError:
-        """The error for a step that was not done in time."""
+        """The error for a step that was not done in time. `waited_for` describes what it was waiting for."""
         return DeadlineExceededError(f"the step was not done within {self.seconds:g} s: {waited_for}")
 
     def of_others(self, errors: Iterable[DeadlineExceededError]) -> DeadlineExceededError:
-        """The error for a step of several tasks, each of which had what was left of the time when it began."""
-        told = {_HEAD.sub("", e.message) for e in errors}
-        return self.exceeded("\n".join(sorted(told)))
+        """One error that combines those of several tasks, each of which began with the rest of this step's time."""
+        messages = {_HEAD.sub("", e.message) for e in errors}
+        return self.exceeded("\n".join(sorted(messages)))
 
 
 _CURRENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("deadline", default=None)
@@ -52,7 +52,7 @@ current = _CURRENT.get
 
 @contextmanager
 def bounded(deadline: Deadline | None) -> Iterator[None]:
-    """Makes `deadline` that of the steps that this thread runs inside the block; None for no deadline."""
+    """Sets the deadline of all steps that this thread runs inside the block; None means no deadline."""
     token = _CURRENT.set(deadline)
     try:
         yield
@@ -61,12 +61,12 @@ def bounded(deadline: Deadline | None) -> Iterator[None]:
 
 
 def within(work: Callable[[], T], waits_for: str | Callable[[], str], may_last: bool = False) -> T:
-    """`work()`, or `DeadlineExceededError` at the current deadline, which says what the step waited for.
+    """Returns `work()`. Raises `DeadlineExceededError` at the current deadline, and the errors of `work`.
 
-    Without a deadline the work is done in this thread. Otherwise it is done in a thread of its own, which goes on after
-    the deadline; an interrupt leaves it behind too. `waits_for`: the words for the message, or a function that gives
-    them. `may_last`: the end of the process does not wait for work that was left behind. It does wait for a compiler,
-    which might crash otherwise.
+    Without a deadline the work is done in this thread. Otherwise it is done in a thread of its own, which continues
+    after the deadline or an interrupt. `waits_for` describes the work in the message of the error; it is a text or a
+    function that returns one. With `may_last`, the end of the process does not wait for unfinished work. Without it,
+    the process does wait, for example for a compiler, which might crash otherwise.
     """
     deadline = _CURRENT.get()
     if deadline is None:

@@ -1,7 +1,7 @@
 """The executor: runs the program of a step (OSDI'16, section 3.4; white paper, sections 3.1, 3.2).
 
-Invariant: when `run` returns or raises, nothing of the step runs any more (save host kernels in the pool that outlived
-a deadline or the session), and devices and variables are whole.
+Invariant: when `run` returns or raises, nothing of the step runs any more, and devices and variables are in a
+consistent state. The only exceptions are host kernels in the pool that have outlived a deadline or the session.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["Executor", "PlanPart"]
 
 
 class Executor:
-    """Runs one plan, or several plans of one step that exchange values, from many threads at once.
+    """Runs one plan, or several plans of one step that exchange values. Several threads may call `run` at once.
 
     `payloads[i]` is the kernel of `plan.nodes[i]` (see `Payload`). `threads` run host kernels that may take long. With
-    `fast_loops`, loops that fit run without the propagator.
+    `fast_loops`, loops of a suitable form run without the propagator.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Executor:
     def of_parts(
         cls, parts: Iterable[PlanPart], threads: HostThreads | None = None, fast_loops: bool = True
     ) -> Executor:
-        """An executor for the partitions of one step."""
+        """Creates an executor for the partitions of one step."""
         executor = cls.__new__(cls)
         executor._set(tuple(parts), threads, fast_loops)
         return executor
@@ -54,7 +54,7 @@ class Executor:
 
     @property
     def may_last(self) -> bool:
-        """Can a run last longer than the work on its devices: does it wait for something, or has it a loop?"""
+        """Whether a run can last longer than the work on its devices, because it waits for something or has a loop."""
         return self.program.may_last
 
     @property
@@ -76,16 +76,17 @@ class Executor:
         rendezvous: Rendezvous | None = None,
         cancellation: Cancellation | None = None,
     ) -> list[np.ndarray]:
-        """Runs the step; `feeds` are the values of the plan's feeds, the result those of its fetches, on the host.
+        """Runs the step with the values of the plan's feeds; returns the values of its fetches as arrays on the host.
 
-        `rendezvous` is where values go to and come from other executors; without one, only the parts exchange values.
-        Raises the first error of the step with its node; `DeadlineExceededError` after `timeout` seconds, saying what
-        waited for what; the error of a `cancellation`; `InvalidArgumentError` for a fetch on an untaken branch.
+        Through `rendezvous` the step exchanges values with other executors; without one, only its parts exchange
+        values. `recorder` collects the times of the step. Raises the first error of the step, which names its node;
+        `DeadlineExceededError` after `timeout` seconds, with a list of the nodes that waited; the error of a
+        `cancellation`; `InvalidArgumentError` for a fetch on a branch that was not taken.
         """
         program = self.program
         if program.immediate is None or timeout is not None:
             return Step(program, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(feeds)
-        if not program.starts_work:  # clusters leave nothing behind, wherever they are interrupted
+        if not program.starts_work:  # an interrupt may come anywhere, because clusters leave no work behind
             return run_immediate(program, feeds, recorder, rendezvous, cancellation, NEVER_HELD)
-        with HeldInterrupts() as held:
-            return run_immediate(program, feeds, recorder, rendezvous, cancellation, held)
+        with HeldInterrupts() as interrupts:
+            return run_immediate(program, feeds, recorder, rendezvous, cancellation, interrupts)

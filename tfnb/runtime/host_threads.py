@@ -1,7 +1,7 @@
 """Threads for host kernels that may take long: Python functions, files (white paper, section 3.1).
 
-They start when they are first needed and are used again. Invariant: a kernel that never returns keeps its own thread
-and nothing else: neither closing a session nor the end of the process waits for it for ever.
+Threads start when they are first needed and are reused. Invariant: a kernel that never returns occupies its own thread
+and nothing else. Neither `close` with a limit nor the end of the process waits for such a kernel for ever.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class HostThreads:
         self._closed = False
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Runs `work`, which raises nothing, in a thread. Raises `CancelledError` once closed."""
+        """Runs `work` in a thread; `work` must not raise. Raises `CancelledError` if the pool is closed."""
         with self._change:
             if self._closed:
                 raise CancelledError("the session is closed")
             self._work.append(work)
-            have = len(self._threads)
-            if self._busy + len(self._work) > have < self._n:
-                thread = threading.Thread(target=self._serve, daemon=True, name=f"tfnb-host_{have}")
+            n_threads = len(self._threads)
+            if self._busy + len(self._work) > n_threads < self._n:
+                thread = threading.Thread(target=self._serve, daemon=True, name=f"tfnb-host_{n_threads}")
                 thread.start()
                 self._threads.append(thread)
             else:
@@ -52,20 +52,24 @@ class HostThreads:
             try:
                 work()
             finally:
-                del work  # it holds what the step holds
+                del work  # it refers to the step and to its values
                 with self._change:
                     self._busy -= 1
 
     def close(self, patience: float | None = None) -> bool:
-        """Drops what has not begun and waits for what runs, `patience` seconds at most; has all ended?"""
+        """Drops work that has not begun, and waits for running work, at most `patience` seconds (None: without a
+        limit).
+
+        Returns whether all threads have ended.
+        """
         end = None if patience is None else time.monotonic() + patience
         with self._change:
             self._closed = True
             self._work.clear()
             self._change.notify_all()
             threads, self._threads = self._threads, []
-        here = threading.current_thread()  # may be one of them: a lost session is collected anywhere
-        threads = [thread for thread in threads if thread is not here]
+        current = threading.current_thread()  # may belong to the pool: Python may collect a session in any thread
+        threads = [thread for thread in threads if thread is not current]
         for thread in threads:
             thread.join(None if end is None else max(end - time.monotonic(), 0.0))
         return not any(thread.is_alive() for thread in threads)

@@ -1,7 +1,8 @@
-"""What runs the nodes of a plan: compiled clusters, host kernels, kernels that finish later.
+"""The kernels that run the nodes of a plan: compiled clusters, host kernels, kernels that finish later.
 
-OSDI'16, sections 3.3 and 5: kernels are chosen when a step is built; a cluster's program is specialised to the shapes
-that come and kept by them. Invariant: a kernel changes state only after all checks that could refuse the run.
+OSDI'16, sections 3.3 and 5: kernels are chosen when a step is built. The program of a cluster is compiled for the
+shapes of its inputs and cached by these shapes. Invariant: a kernel changes state only after all checks that could
+refuse the run.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ __all__ = [
 ]
 
 Done = Callable[["Sequence[Value] | None", "BaseException | None"], None]
-_MAX_PROGRAMS = 64  # per cluster; the oldest goes
+_MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
 
 
 class Compiler(Protocol):
-    """The code generator as the runtime sees it; `tfnb/session/compile.py` hands in `codegen.compile.compile_cluster`.
+    """The interface of the code generator. `tfnb/session/compile.py` passes `codegen.compile.compile_cluster`.
 
-    `shape_values` are the values of `cluster.shape_values`, `variables` dtype and shape of each variable, None where
-    it is not initialised.
+    `shape_values` are the values of the edges in `cluster.shape_values`. `variables` maps each variable to its dtype
+    and shape, or to None if it is not initialised.
     """
 
     def __call__(
@@ -78,7 +79,7 @@ class Compiler(Protocol):
 
 
 class StepContext:
-    """What the kernels of one run of a plan share. Of the thread that runs the step."""
+    """The state that the kernels of one run of a plan share. It belongs to the thread that runs the step."""
 
     __slots__ = ("_cancellation", "recorder", "rendezvous")
 
@@ -89,13 +90,13 @@ class StepContext:
 
     @property
     def cancellation(self) -> Cancellation:
-        """Where kernels that wait register what wakes them; most steps have none."""
+        """The cancellation at which waiting kernels register their callbacks. It is created when it is first used."""
         if self._cancellation is None:
             self._cancellation = Cancellation()
         return self._cancellation
 
     def cancel(self, error: BaseException) -> None:
-        """Wakes the kernels that wait."""
+        """Wakes the kernels that wait, with this error."""
         if self._cancellation is not None:
             self._cancellation.cancel(error)
 
@@ -103,8 +104,9 @@ class StepContext:
 class AsyncKernel(Protocol):
     """A kernel that finishes later.
 
-    `start` calls `done(outputs, None)` or `done(None, error)` exactly once, from any thread, at once or later; after
-    a cancellation (`step.cancellation.on_cancel`) soon. It returns None or a function that says what it waits for.
+    `start` calls `done(outputs, None)` or `done(None, error)` exactly once, from any thread, at once or later. After a
+    cancellation (`step.cancellation.on_cancel`) it does so soon. It returns None, or a function that returns a
+    description of the event for which the kernel waits.
     """
 
     node: Node
@@ -115,7 +117,7 @@ class AsyncKernel(Protocol):
 
 
 class Blamed(Protocol):
-    """What an error of a kernel names: a node of the graph, or what stands for one."""
+    """What an error of a kernel names: a node of the graph, or a substitute with the same properties."""
 
     @property
     def name(self) -> str: ...
@@ -128,7 +130,10 @@ class Blamed(Protocol):
 
 
 def blame(error: BaseException, node: Blamed | None) -> BaseException:
-    """The error to raise when `node`'s kernel raised `error`: one of ours that names the node."""
+    """The error to raise when the kernel of `node` raised `error`: an `OpError` that names the node.
+
+    Exceptions that are not `Exception`s, such as KeyboardInterrupt, are returned unchanged.
+    """
     if isinstance(error, OpError):
         return error.with_op(node)
     if not isinstance(error, Exception):
@@ -141,21 +146,21 @@ def blame(error: BaseException, node: Blamed | None) -> BaseException:
         (TypeError, InvalidArgumentError),
         (ValueError, InvalidArgumentError),
     )
-    for foreign, ours in kinds:
-        if isinstance(error, foreign):
-            made = ours(f"{type(error).__name__}: {text}", node)
+    for exception_class, error_class in kinds:
+        if isinstance(error, exception_class):
+            blamed = error_class(f"{type(error).__name__}: {text}", node)
             break
     else:
-        made = UnknownError(f"{type(error).__name__}: {text}", node)
-    return made
+        blamed = UnknownError(f"{type(error).__name__}: {text}", node)
+    return blamed
 
 
 def reraise(error: BaseException, node: Blamed | None) -> NoReturn:
-    """Raises what `blame` says, inside an `except` block."""
-    found = blame(error, node)
-    if found is error:
+    """Raises the error that `blame` returns. Must be called inside the `except` block that caught `error`."""
+    blamed = blame(error, node)
+    if blamed is error:
         raise error
-    raise found from error
+    raise blamed from error
 
 
 # ---- clusters ------------------------------------------------------------------------------------
@@ -166,7 +171,10 @@ _Key = tuple[tuple[object, ...], tuple["tuple[int, ...] | None", ...]]
 
 
 class _Specialised(NamedTuple):
-    """`missing`: the first variable that the program reads and that has no value."""
+    """A loaded program of a cluster, with its variables, random nodes and checks.
+
+    `missing` is the first variable that the program reads and that has no value, or None.
+    """
 
     loaded: LoadedProgram
     cells: tuple[Cell, ...]
@@ -178,7 +186,7 @@ class _Specialised(NamedTuple):
 class ClusterKernel:
     """Runs a cluster on a device.
 
-    Programs are kept by shapes; threads that want the same one wait for one compilation.
+    Programs are cached by shapes. Threads that need the same new program wait for a single compilation.
     """
 
     def __init__(self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager) -> None:
@@ -195,25 +203,25 @@ class ClusterKernel:
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
-        """Enqueues the cluster; the outputs in the order of `cluster.outputs`.
+        """Enqueues the cluster and returns its outputs in the order of `cluster.outputs`.
 
-        Raises `FailedPreconditionError` for an uninitialised variable, before anything ran.
+        Raises `FailedPreconditionError` for an uninitialised variable before any kernel runs.
         """
         shapes: Any = tuple([v.shape for v in inputs])
         if self._shape_values:
             shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
         while True:
             if self._cells:
-                with self.device.lock:  # no other step gives a variable another shape meanwhile
+                with self.device.lock:  # so that no other step changes the shape of a variable meanwhile
                     key = shapes, tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
-                    found = self._programs.get(key)
-                    if found is not None:
-                        return self._launch(found, inputs, recorder)
+                    program = self._programs.get(key)
+                    if program is not None:
+                        return self._launch(program, inputs, recorder)
             else:
                 key = shapes, ()
-                found = self._programs.get(key)
-                if found is not None:
-                    return self._launch(found, inputs, recorder)
+                program = self._programs.get(key)
+                if program is not None:
+                    return self._launch(program, inputs, recorder)
             start = recorder.now_us() if recorder is not None else 0.0
             within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
             if recorder is not None:
@@ -238,7 +246,7 @@ class ClusterKernel:
             raise e.with_op(self.node) from None
 
     def _check(self, checks: Sequence[Check], inputs: Sequence[Value]) -> None:
-        """Raises `InvalidArgumentError` where a number that the host holds is out of bounds."""
+        """Raises `InvalidArgumentError` if a number in the memory of the host is out of bounds."""
         for c in checks:
             values = inputs[c.position]
             if isinstance(values, (np.ndarray, np.generic)):
@@ -250,12 +258,12 @@ class ClusterKernel:
     # ---- specialisation --------------------------------------------------------------------
 
     def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
-        with HeldInterrupts(), self._lock:  # what was compiled for seconds is kept, then Ctrl-C is raised
-            found = self._programs.get(key)
-            if found is None:
-                found = self._build(key[1], inputs)
-                self._programs.put(key, found)
-        return found
+        with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
+            program = self._programs.get(key)
+            if program is None:
+                program = self._build(key[1], inputs)
+                self._programs.put(key, program)
+        return program
 
     def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
         ids = self.cluster.variables
@@ -268,13 +276,13 @@ class ClusterKernel:
         try:
             program = self._compile(self.cluster, infos, values, variables, self.device.facts)
         except FailedPreconditionError as e:
-            empty = [self._nodes[i] for i in ids if variables[i] is None]
-            raise (_uninitialised(empty[0]) if empty else e) from None
+            uninitialised = [self._nodes[i] for i in ids if variables[i] is None]
+            raise (_uninitialised(uninitialised[0]) if uninitialised else e) from None
         try:
             loaded = self.device.load(program)
         except KernelBuildError as e:
-            built = [self._nodes[n] for n in e.nodes if n in self._nodes]
-            raise (e.with_op(built[-1]) if built else e) from None
+            failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
+            raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
         missing = next((u.node for u in program.variables if u.reads and variables[u.node] is None), None)
         cells = dict(zip(ids, self._cells, strict=True))
         return _Specialised(
@@ -286,11 +294,11 @@ class ClusterKernel:
         )
 
     def programs(self) -> list[Program]:
-        """The programs compiled so far, for people who look."""
+        """The programs that have been compiled so far, for inspection."""
         return [s.loaded.program for s in list(self._programs.values())]
 
     def _largest(self, program: Program) -> Any:
-        """The node to blame for want of memory."""
+        """The node that an error about exhausted memory names: the one with the largest output."""
         sizes = [(info.nbytes, -i) for i, info in enumerate(program.outputs)]
         return self._nodes[self.cluster.outputs[-max(sizes)[1]].id] if sizes else self.node
 
@@ -307,11 +315,12 @@ def _uninitialised(node: Node) -> FailedPreconditionError:
 
 
 class HostKernel:
-    """Runs an op's NumPy kernel.
+    """Runs the NumPy kernel of an operation.
 
-    `variables` maps places among the node's inputs to the Variable nodes whose state they are, `constants` to arrays;
-    the plan gives the others, in order. `device` takes what the op writes. `expensive` kernels, which take long or
-    wait for something, run in the pool.
+    `variables` maps the numbers of those inputs that are variables to their Variable nodes, and `constants` maps the
+    numbers of constant inputs to their arrays. The plan supplies the other inputs, in order. The tensors that the
+    operation writes to variables are stored on `device`. `expensive` kernels, which take long or wait for something,
+    run in the pool. Raises `UnimplementedError` for an operation without a kernel for the host.
     """
 
     def __init__(
@@ -350,12 +359,12 @@ class HostKernel:
                 raise InternalError(f"input {i} is written, but no variable was found behind it", node)
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
-        """The outputs. An exception of the kernel's own is for `blame`."""
+        """Runs the kernel and returns its outputs. The caller passes exceptions of the kernel to `blame`."""
         start = await_inputs(inputs, recorder) if recorder is not None else 0.0
         if self._raw:
             outputs = list(self._kernel(self.call, *self._values(inputs)))
         elif self.node.opdef.writes:
-            with self._device.lock:  # nobody comes between reading and writing
+            with self._device.lock:  # so that no other step changes the variable between the read and the write
                 outputs = self.finish(self._kernel(self.call, *self.arrays(inputs)))
         else:
             outputs = self.finish(self._kernel(self.call, *self.arrays(inputs)))
@@ -364,42 +373,42 @@ class HostKernel:
         return outputs
 
     def _values(self, inputs: Sequence[Value]) -> list[Any]:
-        """The inputs of a raw kernel."""
+        """All inputs of a raw kernel, as values that may still be on the device."""
         if not self._cells and not self._constants:
             return list(inputs)
-        given = iter(inputs)
+        remaining = iter(inputs)
         values: list[Any] = []
         for i in range(self._n_inputs):
             cell = self._cells.get(i)
             if cell is not None:
                 values.append(self._state(i, cell))
             else:
-                values.append(self._constants[i] if i in self._constants else next(given))
+                values.append(self._constants[i] if i in self._constants else next(remaining))
         return values
 
     def finish(self, result: object) -> list[Value]:
-        """The outputs that the kernel's result means; stores what it wrote."""
+        """Converts the result of the kernel to the outputs of the node, and stores the new values of its variables."""
         specs, writes = self.node.specs, self.node.opdef.writes
         if not specs and not writes:
             return []
         results = list(result) if isinstance(result, (tuple, list)) else [result]
-        written = [np.asarray(r, self._owners[i].specs[0].dtype.np) for i, r in zip(writes, results, strict=False)]
-        rest = iter(results[len(writes) :])
+        new_values = [np.asarray(r, self._owners[i].specs[0].dtype.np) for i, r in zip(writes, results, strict=False)]
+        remaining = iter(results[len(writes) :])
         outputs: list[Value] = []
         for spec in specs:
             if spec.ref and writes:
-                outputs.append(written[0])
+                outputs.append(new_values[0])
             else:
-                outputs.append(np.asarray(next(rest), spec.dtype.np))
-        if written:
-            self._store(written)
+                outputs.append(np.asarray(next(remaining), spec.dtype.np))
+        if new_values:
+            self._store(new_values)
         return outputs
 
     def arrays(self, inputs: Sequence[Value]) -> list[Any]:
-        """All inputs of the node: those the plan gives, state, constants."""
+        """All inputs of the node as arrays: the inputs from the plan, the values of variables, and constants."""
         if not self._cells and not self._constants:
             return [to_host(v) for v in inputs]
-        given = iter(inputs)
+        remaining = iter(inputs)
         arrays: list[Any] = []
         for i in range(self._n_inputs):
             cell = self._cells.get(i)
@@ -408,11 +417,14 @@ class HostKernel:
             elif i in self._constants:
                 arrays.append(self._constants[i])
             else:
-                arrays.append(to_host(next(given)))
+                arrays.append(to_host(next(remaining)))
         return arrays
 
     def _state(self, i: int, cell: Cell) -> np.ndarray | None:
-        """A variable's value: a copy, since steps to come change it in place."""
+        """A copy of the value of a variable; later steps change the original in place.
+
+        None for an input that may be empty.
+        """
         with self._device.lock:
             if cell.tensor is not None:
                 return np.array(cell.tensor.numpy())
@@ -434,7 +446,7 @@ class HostKernel:
 
 
 def _reads(node: Node, i: int) -> bool:
-    """Does the kernel need the value that variable input `i` had before?"""
+    """Returns whether the kernel needs the old value of the variable at input `i`."""
     op = node.opdef
     if i not in op.writes:
         return not (len(op.input_args) == len(node.inputs) and op.input_args[i].ref)

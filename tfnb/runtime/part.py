@@ -1,6 +1,6 @@
-"""A part of a step: a plan with its kernels, as the passes make it and as tasks exchange it (white paper, 3.2.2).
+"""A part of a step: the plan of one partition and the kernels of its nodes (white paper, section 3.2.2).
 
-Invariant: `payloads[i]` is the kernel of `plan.nodes[i]`, of the class that the node's kind asks for.
+Invariant: `payloads[i]` is the kernel of `plan.nodes[i]` and has the class that the kind of the node requires.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Payload = ImmediateKernel | InnerLoop | AsyncKernel | SendKernel | RecvKernel | 
 
 
 class PlanPart(NamedTuple):
-    """A plan of a step, and its kernels.
+    """The plan of a part of a step, and its kernels.
 
-    `feeds[i]` is the number, among the step's feeds, of the plan's feed `i`; `fetches[i]` is the number, among the
-    step's fetches, of the plan's fetch `i`. None means that the plan has all of them, in order. `name` is the device's.
+    Feed `i` of the plan is feed `feeds[i]` of the step, and fetch `i` of the plan is fetch `fetches[i]` of the step.
+    None means that the plan has all feeds or fetches of the step, in the same order. `name` is the full name of the
+    device.
     """
 
     plan: Plan
@@ -33,13 +34,13 @@ class PlanPart(NamedTuple):
     name: str = ""
 
     def node(self, index: int) -> Blamed:
-        """The node of the graph that an error of plan node `index` names."""
-        found: Blamed | None = getattr(self.payloads[index], "node", None)
-        return found or _Named(self.plan.name(index), self.plan.nodes[index].kind.name)
+        """The node that errors of plan node `index` name: the graph node of its kernel, or a substitute."""
+        node: Blamed | None = getattr(self.payloads[index], "node", None)
+        return node or _Named(self.plan.name(index), self.plan.nodes[index].kind.name)
 
 
 class _Named(NamedTuple):
-    """Stands in an error for a node of the plan that has no node of the graph."""
+    """Names a plan node without a graph node in an error."""
 
     name: str
     type: str

@@ -1,8 +1,8 @@
-"""The two ways in which a step finds the next node to run, and nothing else of a step (OSDI'16, sections 3.3, 3.4).
+"""The two ways in which a step chooses the next node to run (OSDI'16, sections 3.3, 3.4).
 
-`StaticPicker` follows the static order of a part in which nothing is decided at run time; `DynamicPicker` asks the
-propagator. What a node does, and all that may end a step, is the same for both and is in `runtime/step.py`.
-Invariant: every node runs or is dead exactly once (in a loop: once in each iteration).
+`StaticPicker` follows the static order of a part in which nothing is decided at run time. `DynamicPicker` uses the
+propagator. Everything else, such as running a node and ending a step, is the same for both and is in `runtime/step.py`.
+Invariant: every node either runs or is dead exactly once (in a loop, once in each iteration).
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ Outputs = Sequence[Value] | Token
 
 
 class Runner(Protocol):
-    """The step, as the pickers see it. `check` has to be called before each node if `has_deadline`, and when one of
-    `cancellation` and `held` has an error."""
+    """The interface of a step for the pickers.
+
+    A picker must call `check` before each node if `has_deadline`, and whenever `cancellation` or `held` has an error.
+    """
 
     recorder: StepStats | None
     cancellation: Cancellation
@@ -42,64 +44,69 @@ class Runner(Protocol):
     has_deadline: bool
 
     def check(self) -> None:
-        """Raises when the step shall stop."""
+        """Raises if the step must stop."""
 
     def truth(self, value: Value) -> bool:
-        """What a Switch sees in its predicate. Raises when the step shall stop."""
+        """The predicate of a Switch as a bool. Raises if the step must stop."""
 
     def start(self, picker: Picker, ready: Ready, is_last: bool) -> Outputs | None:
-        """Runs or starts a node that is not in `ProgramPart.runs`; None if it finishes later."""
+        """Runs or starts a node that is not in `ProgramPart.runs`.
+
+        Returns its outputs, or None if it finishes later.
+        """
 
     def send(self, part: ProgramPart, node: int, inputs: Sequence[Value], is_dead: bool, tag: str) -> None:
-        """Runs a Send."""
+        """Runs the Send `node` of `part`."""
 
     def receive(self, picker: Picker, recvs: Sequence[Ready]) -> None:
-        """Starts Recvs."""
+        """Starts these Recvs."""
 
 
 class Picker(Protocol):
-    """One run of a part."""
+    """One run of a part: it chooses the nodes and has their values."""
 
     part: ProgramPart
 
     @property
     def finished(self) -> bool:
-        """Has every node run?"""
+        """Whether every node has run."""
 
     def start(self, feeds: Sequence[Value], step: Runner) -> None:
-        """Begins the run; `feeds` are those of the step."""
+        """Begins the run. `feeds` are the values of all feeds of the step."""
 
     def advance(self, step: Runner) -> None:
-        """Runs all nodes that may run now, and those that may run because of them."""
+        """Runs all nodes that may run now, and all nodes that may run after them."""
 
     def deliver(self, ready: Ready, outputs: Outputs) -> bool:
-        """A node that finished later has these outputs; returns whether `advance` should be called."""
+        """Takes the outputs of a node that has finished later; returns whether `advance` should be called."""
 
     @property
     def has_ready(self) -> bool:
-        """Is there a node that may run now?"""
+        """Whether there is a node that may run now."""
 
     def __contains__(self, ready: Ready) -> bool:
-        """Has this node been started, and not finished?"""
+        """Returns whether this node has been started and has not finished."""
 
     def results(self) -> Sequence[Value]:
-        """The fetches of the plan, in its order. Raises `InvalidArgumentError` for one that is dead."""
+        """The values of the plan's fetches, in order. Raises `InvalidArgumentError` for a dead one."""
 
     def explain(self) -> str:
-        """Who waits for what."""
+        """A text with the nodes that run, and the nodes that wait with their missing inputs."""
 
     def cancel(self) -> None:
-        """Lets no further node run."""
+        """Stops the run: no further node starts."""
 
     def close(self) -> None:
         """Drops all values."""
 
 
 def make_picker(part: ProgramPart, step: Runner) -> Picker:
+    """Creates the picker for a part: a `StaticPicker` if the part has a static order, otherwise a `DynamicPicker`."""
     return DynamicPicker(part, step) if part.order is None else StaticPicker(part, part.order)
 
 
 def _live(part: PlanPart, results: Sequence[Value | Token]) -> list[Value]:
+    """The values of the part's fetches. Raises `InvalidArgumentError` if one is dead."""
     values: list[Value] = []
     for (node, slot), value in zip(part.plan.fetches, results, strict=True):
         if isinstance(value, Token):
@@ -121,9 +128,9 @@ def run_stages(
     other: Callable[[int], None] | None = None,
     all_other: bool = False,
 ) -> None:
-    """Runs nodes one after the other; `values` are those of the registers.
+    """Runs nodes one after the other. `values` are the values of the registers, which this function changes.
 
-    `other` runs the nodes whose stage has no `run`; with `all_other`, all nodes.
+    `other` runs the nodes whose stage has no `run`. With `all_other`, it runs all nodes.
     """
     for node, run, pick, begin, end, free in stages:
         if cancellation.error is not None or held.error is not None:
@@ -149,12 +156,12 @@ class StaticPicker:
     def __init__(self, part: ProgramPart, order: StaticOrder) -> None:
         self.part, self._order = part, order
         self._values: list[Any] = []  # of the registers
-        self._has_dead = False  # has a dead value come?
-        self._dead: set[int] = set()  # the nodes behind dead values
-        self._ready = [0]  # segments, in the order in which they may run; those that have run stay
+        self._has_dead = False  # whether a dead value has come
+        self._dead: set[int] = set()  # the nodes that are dead because of it
+        self._ready = [0]  # segments in the order in which they may run; those that have run stay in the list
         self._n_run = 0
         self._last = -1  # the last node of the segment that runs
-        self._pending = list(order.pending)  # by segment: what it waits for and is not there
+        self._pending = list(order.pending)  # by segment: the number of nodes and segments for which it still waits
         self._running: set[Ready] = set()  # nodes that were started and finish later
 
     @property
@@ -186,7 +193,7 @@ class StaticPicker:
                 self._open(segment.opens)
 
     def _run_other(self, step: Runner, node: int) -> None:
-        """Runs a node that may be dead, or late, or needs more than a call of its kernel."""
+        """Runs a node that may be dead, that has a deadline, or that needs more than a call of its kernel."""
         part, is_dead = self.part, node in self._dead
         kind, run = part.kinds[node], part.runs[node]
         inputs = self._order.inputs[node](self._values)
@@ -195,23 +202,23 @@ class StaticPicker:
         if kind == _SEND:
             step.send(part, node, inputs, is_dead, "")
             return
-        if is_dead and kind != _RECV:  # all behind it is known to be dead already
+        if is_dead and kind != _RECV:  # the nodes that depend on it are in `_dead` already
             begin, end = self._order.ranges[node]
             self._values[begin:end] = [DEAD] * (end - begin)
             self._open(self._order.opens.get(node, ()))
             return
         ready = Ready(node, tuple(inputs), is_dead)
         self._running.add(ready)
-        found: Outputs | None
+        outputs: Outputs | None
         if run is not None:
             try:
-                found = run(inputs, step.recorder)
+                outputs = run(inputs, step.recorder)
             except Exception as e:
                 part.fail(node, e)
         else:
-            found = step.start(self, ready, node == self._last and self._n_run + 1 == len(self._ready))
-        if found is not None:
-            self.deliver(ready, found)
+            outputs = step.start(self, ready, node == self._last and self._n_run + 1 == len(self._ready))
+        if outputs is not None:
+            self.deliver(ready, outputs)
 
     def deliver(self, ready: Ready, outputs: Outputs) -> bool:
         node = ready.node
@@ -231,7 +238,7 @@ class StaticPicker:
         return self._n_run < len(self._ready) or not self._running
 
     def _open(self, segments: Sequence[int]) -> None:
-        """One of what these segments wait for is there."""
+        """Counts for each of these segments one event for which it has waited."""
         pending = self._pending
         for i in segments:
             pending[i] = count = pending[i] - 1
@@ -246,22 +253,22 @@ class StaticPicker:
         return ready in self._running
 
     def results(self) -> Sequence[Value]:
-        found = self._order.pick_fetches(self._values)
-        return _live(self.part.part, found) if self._has_dead else found
+        values = self._order.pick_fetches(self._values)
+        return _live(self.part.part, values) if self._has_dead else values
 
     def waiting(self) -> list[Waiting]:
-        """Every node that has not run, with the inputs it still lacks."""
+        """All nodes that have not run, each with its missing inputs."""
         plan, done = self.part.plan, set(self._ready[: self._n_run])
         running = {ready.node for ready in self._running}
         fired = {n for n, i in enumerate(self._order.segment_of) if i in done and n not in running}
         fired.update(plan.feeds)
-        found = []
+        report = []
         for n, node in enumerate(plan.nodes):
             edges = [*(Missing(*edge) for edge in node.inputs), *(Missing(source, CONTROL) for source in node.control)]
             missing = tuple(m for m in edges if m.source not in fired)
             if n not in fired and missing:
-                found.append(Waiting(n, "", missing))
-        return found
+                report.append(Waiting(n, "", missing))
+        return report
 
     def explain(self) -> str:
         return describe(self.part.plan, self.waiting(), self._running, 20)
@@ -274,7 +281,7 @@ class StaticPicker:
 
 
 class DynamicPicker:
-    """Runs the nodes that the propagator names."""
+    """Runs the nodes that the propagator returns."""
 
     def __init__(self, part: ProgramPart, step: Runner) -> None:
         self.part = part
@@ -295,10 +302,10 @@ class DynamicPicker:
 
     def advance(self, step: Runner) -> None:
         ready, runs, done = self._ready, self.part.runs, self._done
-        recorder, cancellation, held, limited = step.recorder, step.cancellation, step.held, step.has_deadline
+        recorder, cancellation, held, has_deadline = step.recorder, step.cancellation, step.held, step.has_deadline
         outputs: Outputs | None
         while ready:
-            if cancellation.error is not None or held.error is not None or limited:
+            if cancellation.error is not None or held.error is not None or has_deadline:
                 step.check()
             item = ready.popleft()
             run = runs[item.node]
@@ -324,16 +331,19 @@ class DynamicPicker:
         return bool(self._ready) or self.finished
 
     def _recorded_done(self, ready: Ready, outputs: Outputs) -> list[Ready]:
-        """The propagator's `done`, noting how long it takes."""
+        """Calls the propagator's `done` and records its duration."""
         recorder = self._recorder
         assert recorder is not None
         start = recorder.now_us()
-        found = self._propagator.done(ready, outputs)
+        next_nodes = self._propagator.done(ready, outputs)
         recorder.span(SCHEDULE, "propagator", start, detail=f"after {self.part.plan.name(ready.node)}")
-        return found
+        return next_nodes
 
     def _blame(self, error: Exception) -> NoReturn:
-        """Raises an error of the propagator, inside an `except` block; it names the Switch that could not decide."""
+        """Raises an error of the propagator. If the predicate of a Switch has failed, the error names the Switch.
+
+        Must be called inside the `except` block that caught the error.
+        """
         if self._propagator.failed_node >= 0:
             self.part.fail(self._propagator.failed_node, error)
         raise error

@@ -1,9 +1,9 @@
-"""The plan: what the executor walks, as immutable tuples of small integers.
+"""The plan of a step: the tables with which the executor runs it, as immutable tuples of small integers.
 
-The static half of the dataflow executor of OSDI'16 section 3.4 (white paper 4.4): pending counts,
-out-edges, the table of frames. Built once per compiled step and shared by all its runs.
-Invariant, proven by `build_plan` before a plan exists: every node of a frame fires exactly once in
-every iteration of it, live or dead, so a step ends and an iteration knows when it is over.
+This is the static half of the dataflow executor of OSDI'16 section 3.4 (white paper 4.4): pending counts,
+out-edges, the table of frames. A plan is built once per compiled step, and all runs share it. Invariant,
+verified by `build_plan` before it creates a plan: every node of a frame fires exactly once in every iteration
+of the frame, live or dead, so every iteration and every step ends.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from enum import IntEnum
 from tfnb.errors import GraphError
 from tfnb.ir.step_graph.order import Path, find_cycle, find_paths, topological
 
-ROOT = 0  # index of the frame that holds all that is in no loop
+ROOT = 0  # index of the root frame, which has all nodes outside of loops
 CONTROL = -1  # output slot of an edge that carries no value
 
 
 class PlanKind(IntEnum):
     """How a node of a plan is executed.
 
-    Kinds up to `RECV` are handed to the executor; the rest the propagator executes by itself.
-    `SEND` and `RECV` are handed out even when dead, because the other side waits for the token.
+    The executor runs the nodes of kinds up to `RECV`; the propagator executes all others by itself.
+    `SEND` and `RECV` run even when they are dead, because the other side waits for the token.
     """
 
     CLUSTER = 0  # enqueue kernels of a compiled cluster
-    HOST = 1  # a host kernel, inline or in a pool
+    HOST = 1  # a host kernel, which runs in the thread of the step or in the pool
     LOOP = 2  # a whole loop whose nodes all finish at once (`runtime/loops`)
-    ASYNC = 3  # finishes later by a continuation (queues, blocking reads)
+    ASYNC = 3  # a kernel that finishes later and then calls a continuation (queues, blocking reads)
     SEND = 4
     RECV = 5
     FEED = 6  # no inputs, one output: a value given to `Propagator.start`
@@ -45,7 +45,7 @@ class PlanKind(IntEnum):
 
 LAST_EXTERNAL = PlanKind.RECV
 
-# (inputs, outputs); None: any number.
+# The numbers of inputs and outputs of each kind; None means any number.
 _ARITY: dict[PlanKind, tuple[int | None, int | None]] = {
     PlanKind.FEED: (0, 1),
     PlanKind.NO_OP: (0, 0),
@@ -60,7 +60,7 @@ _ARITY: dict[PlanKind, tuple[int | None, int | None]] = {
 
 
 class PlanError(GraphError):
-    """The nodes make no plan; `node` is the place of the one to blame."""
+    """The nodes do not form a valid plan. `node` is the index of the node that caused the error."""
 
     def __init__(self, message: str, node: int) -> None:
         super().__init__(message)
@@ -69,10 +69,10 @@ class PlanError(GraphError):
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """Plain description of one node; nodes refer to each other by their place in the sequence.
+    """The description of one node. Nodes refer to each other by their index in the sequence of nodes.
 
-    `inputs` holds (node, output slot) per data input, `control` the nodes of the control edges.
-    `frame`, `parallel_iterations` and `is_constant` belong to Enter alone.
+    `inputs` has a pair (node, output slot) for each data input, and `control` has the nodes of the control edges.
+    `frame`, `parallel_iterations` and `is_constant` are used by Enter only.
     """
 
     kind: PlanKind
@@ -87,10 +87,10 @@ class PlanNode:
 
 @dataclass(frozen=True, slots=True)
 class FrameTable:
-    """One static frame; `n` below is a node's *local* index, its place in `nodes`.
+    """The tables of one static frame. In the comments below, n is the *local* index of a node, its index in `nodes`.
 
-    Edges hold the local index of their target in the frame where the token arrives: the child's for
-    an Enter, the parent's for an Exit, this frame's otherwise.
+    An edge has the local index of its target in the frame where the token arrives. That is the child frame
+    for an Enter, the parent frame for an Exit, and this frame for all other nodes.
     """
 
     index: int
@@ -99,31 +99,32 @@ class FrameTable:
     parallel_iterations: int
     n_enters: int
     n_children: int
-    nodes: tuple[int, ...]  # local -> node of the plan
+    nodes: tuple[int, ...]  # n -> index of the node in the plan
     kinds: tuple[int, ...]
-    spans: tuple[tuple[int, int], ...]  # n -> begin, end of its inputs among an iteration's slots
+    spans: tuple[tuple[int, int], ...]  # n -> begin and end of its inputs among the slots of an iteration
     n_slots: int
-    first_counts: tuple[int, ...]  # pending per node, then arrivals per Merge: iteration 0
+    first_counts: tuple[int, ...]  # pending inputs of each node, then expected inputs of each Merge, in iteration 0
     next_counts: tuple[int, ...]  # the same for every later iteration
-    arrivals: tuple[int, ...]  # n -> where a Merge counts its expected inputs, else -1
+    arrivals: tuple[int, ...]  # n -> index of a Merge's expected inputs among the counts, -1 for other nodes
     data_out: tuple[tuple[tuple[int, int, int], ...], ...]  # n -> (source slot, target, input slot)
     control_out: tuple[tuple[int, ...], ...]  # n -> targets
     merge_out: tuple[tuple[tuple[int, int, int], ...], ...]  # n -> (source slot, Merge, its input)
-    fetch_out: tuple[tuple[tuple[int, int], ...], ...]  # n -> (source slot, place among fetches)
+    fetch_out: tuple[tuple[tuple[int, int], ...], ...]  # n -> (source slot, number of the fetch)
     n_outputs: tuple[int, ...]
-    child: tuple[int, ...]  # n -> frame an Enter opens, else -1
-    is_constant: tuple[bool, ...]  # n -> a constant Enter
-    index_used: tuple[bool, ...]  # n -> somebody reads a Merge's value_index
+    child: tuple[int, ...]  # n -> frame that an Enter opens, -1 for other nodes
+    is_constant: tuple[bool, ...]  # n -> whether it is a constant Enter
+    index_used: tuple[bool, ...]  # n -> whether it is a Merge whose value_index has a reader
     exits: tuple[int, ...]  # local indices of the Exits
-    roots: tuple[int, ...]  # nodes that wait for nothing and are no feeds
+    roots: tuple[int, ...]  # local indices of nodes without inputs, except feeds
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A verified plan. `frames[0]` is the root; `place[node]` is its (frame, local index), `out_frame[node]` the frame
-    of its outputs. `order` is topological but for the edges that close loops.
+    """A verified plan. `frames[0]` is the root frame.
 
-    `feeds` are the FEED nodes in the order in which `Propagator.start` takes their values.
+    `place[node]` is the (frame, local index) of a node, and `out_frame[node]` is the frame of its outputs. `order` is
+    a topological order, except for the edges that close loops. `feeds` are the FEED nodes in the order in which
+    `Propagator.start` takes their values. `fetches` are pairs (node, output slot).
     """
 
     nodes: tuple[PlanNode, ...]
@@ -135,11 +136,11 @@ class Plan:
     feeds: tuple[int, ...]
     fetches: tuple[tuple[int, int], ...]
     is_single_cluster: bool
-    is_static: bool  # nothing is decided at run time: it has no branches and no loops
-    starts_work: bool  # has it kernels that other threads may finish, or that run Python code?
+    is_static: bool  # whether it has no branches and no loops, so nothing is decided at run time
+    starts_work: bool  # whether it has kernels that other threads may finish or that run Python code
 
     def name(self, node: int) -> str:
-        """Name of a node for messages."""
+        """The name of a node for messages, for example "#3" if it has none."""
         return self.nodes[node].name or f"#{node}"
 
     @property
@@ -149,24 +150,25 @@ class Plan:
 
 
 def build_plan(nodes: Iterable[PlanNode], fetches: Sequence[tuple[int, int]] = ()) -> Plan:
-    """Verify the nodes, find their frames and lay out the tables.
+    """Verifies the nodes, finds their frames and creates the plan.
 
-    Raises `PlanError` for edges to nowhere, wrong numbers of inputs or outputs, inputs from
-    different frames, loops not closed by NextIteration -> Merge, cycles, fetches inside a loop.
+    Raises `PlanError` for inputs from nodes or outputs that do not exist, wrong numbers of inputs or
+    outputs, inputs from different frames, loops that no NextIteration -> Merge closes, other cycles, and
+    fetches inside a loop.
     """
-    described = tuple(nodes)
-    for index in range(len(described)):
-        _check_node(described, index)
-    sources = {index: _forward_sources(described, index) for index in range(len(described))}
-    order = _forward_order(described, sources)
-    frames = _find_frames(described, order, sources)
-    _check_edges(described)
-    for index in range(len(described)):
-        if described[index].kind == PlanKind.MERGE:
-            _check_merge(described, frames, index)
+    plan_nodes = tuple(nodes)
+    for index in range(len(plan_nodes)):
+        _check_node(plan_nodes, index)
+    sources = {index: _forward_sources(plan_nodes, index) for index in range(len(plan_nodes))}
+    order = _forward_order(plan_nodes, sources)
+    frames = _find_frames(plan_nodes, order, sources)
+    _check_edges(plan_nodes)
+    for index in range(len(plan_nodes)):
+        if plan_nodes[index].kind == PlanKind.MERGE:
+            _check_merge(plan_nodes, frames, index)
     for node, slot in fetches:
-        _check_fetch(described, frames, node, slot)
-    return _lay_out(described, order, frames, tuple((node, slot) for node, slot in fetches))
+        _check_fetch(plan_nodes, frames, node, slot)
+    return _lay_out(plan_nodes, order, frames, tuple((node, slot) for node, slot in fetches))
 
 
 # ---- verification ------------------------------------------------------------------------------
@@ -178,13 +180,13 @@ def _say(nodes: Sequence[PlanNode], node: int) -> str:
 
 def _check_node(nodes: Sequence[PlanNode], index: int) -> None:
     node = nodes[index]
-    wanted_inputs, wanted_outputs = _ARITY.get(node.kind, (None, None))
-    for what, came, wanted in (
-        ("inputs", len(node.inputs), wanted_inputs),
-        ("outputs", node.n_outputs, wanted_outputs),
+    n_inputs, n_outputs = _ARITY.get(node.kind, (None, None))
+    for label, count, needed in (
+        ("inputs", len(node.inputs), n_inputs),
+        ("outputs", node.n_outputs, n_outputs),
     ):
-        if wanted is not None and came != wanted:
-            raise PlanError(f"{_say(nodes, index)} has {came} {what}, it needs {wanted}", index)
+        if needed is not None and count != needed:
+            raise PlanError(f"{_say(nodes, index)} has {count} {label}, it needs {needed}", index)
     if node.kind == PlanKind.FEED and node.control:
         raise PlanError(f"{_say(nodes, index)} has control inputs; a feed waits for nothing", index)
     if node.kind == PlanKind.ENTER and (not node.frame or node.parallel_iterations < 1):
@@ -196,8 +198,8 @@ def _check_node(nodes: Sequence[PlanNode], index: int) -> None:
     for source, slot in [*node.inputs, *((source, CONTROL) for source in node.control)]:
         if 0 <= source < len(nodes) and CONTROL <= slot < nodes[source].n_outputs:
             continue
-        what = f"output {slot} of" if slot != CONTROL else "a control edge from"
-        raise PlanError(f"{_say(nodes, index)} waits for {what} node {source}: not there", index)
+        label = f"output {slot} of" if slot != CONTROL else "a control edge from"
+        raise PlanError(f"{_say(nodes, index)} waits for {label} node {source}: not there", index)
     if node.kind == PlanKind.MERGE and all(_is_back_edge(nodes, s, index) for s, _ in node.inputs):
         raise PlanError(f"{_say(nodes, index)} has no input but NextIterations, if any", index)
 
@@ -207,7 +209,10 @@ def _is_back_edge(nodes: Sequence[PlanNode], source: int, target: int) -> bool:
 
 
 def _is_loop_source(nodes: Sequence[PlanNode], source: int) -> bool:
-    """An Enter's value exists in iteration 0 only, a NextIteration's in the next one."""
+    """Returns whether the value of `source` exists in some iterations only.
+
+    The value of an Enter that is not constant exists in iteration 0 only, that of a NextIteration in later ones only.
+    """
     node = nodes[source]
     if node.kind == PlanKind.ENTER:
         return not node.is_constant
@@ -215,14 +220,14 @@ def _is_loop_source(nodes: Sequence[PlanNode], source: int) -> bool:
 
 
 def _forward_sources(nodes: Sequence[PlanNode], target: int) -> list[int]:
-    """What a node waits for within an iteration: all but the back edges of loops."""
+    """The sources of a node within an iteration: the sources of all its edges except the back edges of loops."""
     node = nodes[target]
     data = [source for source, _ in node.inputs if not _is_back_edge(nodes, source, target)]
     return data + list(node.control)
 
 
 def _forward_order(nodes: Sequence[PlanNode], sources: Mapping[int, Sequence[int]]) -> list[int]:
-    """Topological order without the back edges; refuses any other cycle and names its nodes."""
+    """A topological order without the back edges. Raises `PlanError`, which names the nodes, for any other cycle."""
     order, stuck = topological(sources)
     if stuck:
         cycle = find_cycle(sources, stuck)
@@ -233,7 +238,10 @@ def _forward_order(nodes: Sequence[PlanNode], sources: Mapping[int, Sequence[int
 
 @dataclass(slots=True)
 class _Frames:
-    """Work sheet of the frame search; a node fires `inside` a frame, its output goes `outside`."""
+    """The results of the frame search. Node i fires in frame `inside[i]`, and its outputs go to frame `outside[i]`.
+
+    `names`, `parents` and `limits` have the name, the parent and the parallel iterations of each frame.
+    """
 
     names: list[str]
     parents: list[int]
@@ -242,6 +250,7 @@ class _Frames:
     outside: list[int]
 
     def say(self, frame: int) -> str:
+        """The name of a frame for messages."""
         return "the root frame" if frame == ROOT else f"frame '{self.names[frame]}'"
 
 
@@ -287,7 +296,7 @@ def _check_frame(nodes: Sequence[PlanNode], frames: _Frames, index: int, sources
 
 
 def _check_edges(nodes: Sequence[PlanNode]) -> None:
-    """Only a Merge can take a value that comes in some iterations and not in others."""
+    """Raises `PlanError` if a node other than a Merge has an input that exists in some iterations only."""
     for index, node in enumerate(nodes):
         data = [] if node.kind == PlanKind.MERGE else [source for source, _ in node.inputs]
         for source in [*data, *node.control]:
@@ -300,22 +309,25 @@ def _check_edges(nodes: Sequence[PlanNode]) -> None:
 
 
 def _check_merge(nodes: Sequence[PlanNode], frames: _Frames, merge: int) -> None:
-    """A Merge joins branches or heads a loop; then Enters and NextIterations are all it has."""
+    """Checks the inputs of a Merge: either none is a loop source, or all are Enters and NextIterations of one loop.
+
+    Raises `PlanError` for a Merge that mixes them, or whose loop is not closed within its frame.
+    """
     sources = [source for source, _ in nodes[merge].inputs]
-    of_loop = [source for source in sources if _is_loop_source(nodes, source)]
-    if not of_loop:
+    loop_sources = [source for source in sources if _is_loop_source(nodes, source)]
+    if not loop_sources:
         return
-    if len(of_loop) < len(sources):
-        other = next(source for source in sources if source not in of_loop)
+    if len(loop_sources) < len(sources):
+        other = next(source for source in sources if source not in loop_sources)
         raise PlanError(
             f"{_say(nodes, merge)} heads a loop, so its inputs are Enters that are not constant "
             f"and NextIterations; {_say(nodes, other)} is neither",
             merge,
         )
-    back = [source for source in sources if _is_back_edge(nodes, source, merge)]
-    if not back:
+    next_iterations = [source for source in sources if _is_back_edge(nodes, source, merge)]
+    if not next_iterations:
         raise PlanError(f"{_say(nodes, merge)} heads a loop, but no NextIteration closes it", merge)
-    for source in back:
+    for source in next_iterations:
         if frames.inside[source] != frames.inside[merge]:
             raise PlanError(
                 f"{_say(nodes, source)} in {frames.say(frames.inside[source])} feeds "
@@ -353,7 +365,7 @@ def _lay_out(
         _frame_table(nodes, frames, frame, members[frame], spans, n_slots[frame], edges)
         for frame in range(len(members))
     )
-    busy = [n for n in nodes if n.kind not in (PlanKind.FEED, PlanKind.NO_OP)]
+    working = [n for n in nodes if n.kind not in (PlanKind.FEED, PlanKind.NO_OP)]
     return Plan(
         nodes=nodes,
         kinds=tuple(int(n.kind) for n in nodes),
@@ -363,14 +375,17 @@ def _lay_out(
         out_frame=tuple(frames.outside),
         feeds=tuple(i for i, n in enumerate(nodes) if n.kind == PlanKind.FEED),
         fetches=fetches,
-        is_single_cluster=len(busy) == 1 and busy[0].kind == PlanKind.CLUSTER,
+        is_single_cluster=len(working) == 1 and working[0].kind == PlanKind.CLUSTER,
         is_static=all(n.kind <= PlanKind.NO_OP for n in nodes),
         starts_work=any(PlanKind.HOST <= n.kind <= PlanKind.RECV for n in nodes),
     )
 
 
 def _spans(nodes: Sequence[PlanNode], frames: _Frames) -> tuple[list[tuple[int, int]], list[int]]:
-    """Where each node's inputs lie among the slots of its frame. A Merge keeps one: its choice."""
+    """The span of each node's inputs among the slots of its frame, and the number of slots of each frame.
+
+    A Merge has one slot, for the input that decides it.
+    """
     used = [0] * len(frames.names)
     spans = []
     for index, node in enumerate(nodes):
@@ -382,7 +397,7 @@ def _spans(nodes: Sequence[PlanNode], frames: _Frames) -> tuple[list[tuple[int, 
 
 
 class _Edges:
-    """Out-edges of every node, with local indices of the frame in which they arrive."""
+    """The out-edges of every node, with the local indices of their targets; see `FrameTable`."""
 
     def __init__(
         self,
@@ -408,8 +423,9 @@ class _Edges:
             self.fetch[source].append((slot, position))
 
     def uses_slot(self, node: int, slot: int) -> bool:
-        mine = [*self.data[node], *self.merge[node], *self.fetch[node]]
-        return any(edge[0] == slot for edge in mine)
+        """Returns whether an edge or a fetch reads this output of a node."""
+        edges = [*self.data[node], *self.merge[node], *self.fetch[node]]
+        return any(edge[0] == slot for edge in edges)
 
 
 def _frame_table(
@@ -441,8 +457,8 @@ def _frame_table(
         kinds=per_node(lambda i: int(nodes[i].kind)),
         spans=tuple(spans[i] for i in members),
         n_slots=n_slots,
-        first_counts=pending + tuple(first for first, _ in expected),
-        next_counts=pending + tuple(later for _, later in expected),
+        first_counts=pending + tuple(n_first for n_first, _ in expected),
+        next_counts=pending + tuple(n_later for _, n_later in expected),
         arrivals=tuple(arrivals),
         data_out=tuple(tuple(edges.data[i]) for i in members),
         control_out=tuple(tuple(edges.control[i]) for i in members),
@@ -458,12 +474,12 @@ def _frame_table(
 
 
 def _pending(node: PlanNode) -> int:
-    """What a node waits for; all data inputs of a Merge count as one, its decision."""
+    """The number of inputs for which a node waits. All data inputs of a Merge count as one, because one decides it."""
     return (1 if node.kind == PlanKind.MERGE else len(node.inputs)) + len(node.control)
 
 
 def _expected(nodes: Sequence[PlanNode], merge: int) -> tuple[int, int]:
-    """How many data inputs reach a Merge in iteration 0 and in each later one."""
+    """The numbers of data inputs that reach a Merge in iteration 0 and in each later iteration."""
     sources = [source for source, _ in nodes[merge].inputs]
-    back = sum(_is_back_edge(nodes, source, merge) for source in sources)
-    return (len(sources) - back, back) if back else (len(sources), len(sources))
+    n_back = sum(_is_back_edge(nodes, source, merge) for source in sources)
+    return (len(sources) - n_back, n_back) if n_back else (len(sources), len(sources))

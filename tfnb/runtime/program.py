@@ -1,8 +1,8 @@
-"""The executable form of a step: its plans and kernels with all that is derived from them, once, before the first run.
+"""The executable form of a step: its plans, its kernels, and tables that are derived from them before the first run.
 
-OSDI'16, section 3.3. A part knows its nodes' kinds and kernels; where nothing decides at run time it also knows its
-static order, with who reads a value last (`runtime/static_order.py`), else the plan's frames serve the propagator.
-Invariant: a program never changes, so many threads may run it at once.
+OSDI'16, section 3.3. A part has the kinds and kernels of its nodes. If no node decides at run time which nodes run, the
+part also has a static order, which includes the last reader of each value (`runtime/static_order.py`). Otherwise the
+propagator uses the frames of the plan. Invariant: a program never changes, so many threads may run it at once.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["ProgramPart", "StepProgram"]
 
 
 class ProgramPart:
-    """One part of a step. `order` is None where something decides at run time which nodes run.
+    """One part of a step. `order` is None if some node decides at run time which nodes run.
 
-    `runs[node]` runs a kernel that has its outputs when the call returns; it is None for all other nodes. The kernels
-    of those are in `pooled` (host kernels that may run in the pool), `loops`, `asyncs`, `sends` and `recvs`.
+    `runs[node]` runs a kernel that returns its outputs; it is None for all other nodes. The kernels of the other nodes
+    are in `pooled` (host kernels that may run in the pool), `loops`, `asyncs`, `sends` and `recvs`, by node.
     """
 
     def __init__(self, part: PlanPart) -> None:
@@ -39,9 +39,9 @@ class ProgramPart:
         self.sends: dict[int, SendKernel] = {}
         self.recvs: dict[int, RecvKernel] = {}
         self.runs: tuple[Run | None, ...] = tuple(self._sort(node) for node in range(len(part.plan.nodes)))
-        later = (*self.pooled, *self.asyncs, *self.recvs)
-        self.order = StaticOrder(part.plan, self.runs, later) if part.plan.is_static else None
-        self.waits = bool(later) or self.order is None
+        late_nodes = (*self.pooled, *self.asyncs, *self.recvs)
+        self.order = StaticOrder(part.plan, self.runs, late_nodes) if part.plan.is_static else None
+        self.waits = bool(late_nodes) or self.order is None
         """Can a run wait for something that this thread does not compute?"""
         self.is_immediate = not (self.waits or self.loops or self.sends)
         """Is a run nothing but kernels called one after the other?"""
@@ -63,46 +63,50 @@ class ProgramPart:
         return None
 
     def own_feeds(self, feeds: Sequence[Value]) -> Sequence[Value]:
-        """The values of this part's feeds, out of those of the step's feeds."""
-        own = feeds if self.part.feeds is None else [feeds[k] for k in self.part.feeds]
-        if len(own) != len(self.plan.feeds):
-            raise InternalError(f"{len(own)} feeds came, the plan has {len(self.plan.feeds)}")
-        return own
+        """Selects the values of this part's feeds from those of all feeds of the step."""
+        values = feeds if self.part.feeds is None else [feeds[k] for k in self.part.feeds]
+        if len(values) != len(self.plan.feeds):
+            raise InternalError(f"{len(values)} feeds came, the plan has {len(self.plan.feeds)}")
+        return values
 
     def fail(self, node: int, error: BaseException) -> NoReturn:
-        """Raises `error` as that of a node's kernel, inside an `except` block."""
+        """Raises `error` as an error of the kernel of `node`.
+
+        Must be called inside the `except` block that caught it.
+        """
         reraise(error, self.part.node(node))
 
     def refuse(self, node: int, outputs: Sequence[Value]) -> NoReturn:
-        """Raises what is wrong with a node that gave another number of outputs than its plan says."""
-        name, wanted = self.plan.name(node), self.plan.nodes[node].n_outputs
-        raise InternalError(f"{name} gave {len(outputs)} outputs, its plan says {wanted}")
+        """Raises `InternalError` for a node that returned another number of outputs than its plan says."""
+        name, n_outputs = self.plan.name(node), self.plan.nodes[node].n_outputs
+        raise InternalError(f"{name} gave {len(outputs)} outputs, its plan says {n_outputs}")
 
 
 class StepProgram:
     """All parts of a step in this process.
 
-    `fetches` are (part, number among its fetches) of the step's fetches, in order. `devices` are those of the clusters;
-    a run is over when those in `awaited` have finished and the fetches have their values.
+    `fetches` has for each fetch of the step, in order, the number of its part and its number among the fetches of that
+    part. `devices` are the devices of the clusters. A run is over when the devices in `awaited` have finished and the
+    fetches have their values.
     """
 
     def __init__(self, parts: Iterable[PlanPart], fast_loops: bool) -> None:
-        given = tuple(parts)
-        for part in given:
+        all_parts = tuple(parts)
+        for part in all_parts:
             if len(part.payloads) != len(part.plan.nodes):
                 raise InternalError(f"{len(part.payloads)} payloads came for {len(part.plan.nodes)} nodes")
-        clusters = (k.device for p in given for k in p.payloads if isinstance(k, ClusterKernel))
+        clusters = (k.device for p in all_parts for k in p.payloads if isinstance(k, ClusterKernel))
         self.devices: tuple[Device, ...] = tuple(dict.fromkeys(clusters))
-        self.parts = tuple(ProgramPart(_with_fast_loops(p) if fast_loops else p) for p in given)
+        self.parts = tuple(ProgramPart(_with_fast_loops(p) if fast_loops else p) for p in all_parts)
         plans = [p.plan for p in self.parts]
-        self.fetches = _find_fetches(given)
+        self.fetches = _find_fetches(all_parts)
         self.fetches_in_order = list(self.fetches) == [(0, k) for k in range(len(self.fetches))]
         self.awaited = () if len(plans) == 1 and _is_fetched_cluster(self.parts[0]) else self.devices
         self.is_dynamic = any(p.order is None for p in self.parts)
         """Does something decide at run time which nodes run?"""
         self.immediate = self.parts[0].order if len(plans) == 1 and self.parts[0].is_immediate else None
         """The order of the only part, if a run is nothing but kernels called one after the other."""
-        self.single = _find_single(self.immediate, given[0]) if self.immediate is not None else None
+        self.single = _find_single(self.immediate, all_parts[0]) if self.immediate is not None else None
         """The only kernel, if there is just one, which has the step's own feeds."""
         self.starts_work = any(plan.starts_work for plan in plans)
         self.waits = any(p.waits for p in self.parts)
@@ -127,7 +131,7 @@ def _find_fetches(parts: Sequence[PlanPart]) -> tuple[tuple[int, int], ...]:
 
 
 class Single(NamedTuple):
-    """A kernel that is called for a step's feeds, all of them."""
+    """The only kernel of a step: `run` is called with the inputs that `pick` selects from the step's feeds."""
 
     node: int
     run: Run
@@ -142,6 +146,9 @@ def _find_single(order: StaticOrder, part: PlanPart) -> Single | None:
 
 
 def _is_fetched_cluster(part: ProgramPart) -> bool:
-    """Is the part one cluster with an output that is fetched? Then to have that value is to have waited for it."""
+    """Returns whether the part is a single cluster with a fetched output.
+
+    If it is, the step needs no other wait for the device, because reading the fetched value waits for the cluster.
+    """
     plan = part.plan
     return plan.is_single_cluster and any(node == plan.cluster for node, _ in plan.fetches)

@@ -1,10 +1,11 @@
-"""The executor's brain: a pure state machine that decides which nodes may run.
+"""The propagator: a state machine that decides which nodes of a plan may run.
 
-Implements OSDI'16 section 3.4 and white paper 4.4: tokens carry a tag (frame, iteration), dead ones
-flow down the untaken branches, loops are Enter, Merge, Switch, NextIteration and Exit. Events in
-(`start`, `done`), nodes that may run out. No threads, locks, clock, devices: one caller at a time.
-Invariant: in every iteration every node of its frame fires exactly once, live or dead; an iteration
-with none left, whose predecessor is gone and whose frame got all its Enters, is freed.
+It implements OSDI'16 section 3.4 and white paper 4.4. Tokens have a tag (frame, iteration). Dead tokens flow
+down the branches that are not taken. Loops consist of Enter, Merge, Switch, NextIteration and Exit. The events
+`start` and `done` return the nodes that may run next. The propagator uses no threads, locks, clocks or devices,
+and serves one caller at a time. Invariant: in every iteration every node of its frame fires exactly once, live or
+dead. An iteration is freed when all its nodes have fired, the iteration before it was freed, and all Enters of its
+frame have arrived.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _SEND = int(PlanKind.SEND)
 class Propagator:
     """One run of a plan.
 
-    `truth` reads a Switch's predicate, `index_value` makes a Merge's value_index; all other values
-    are opaque. Use: hand what `start` and each `done` return to kernels, until `finished`. When
-    `truth` raises, its error comes out of `start` or `done` and `failed_node` is that Switch.
+    `truth` converts the predicate of a Switch to a bool, and `index_value` creates the value_index of a
+    Merge; all other values are opaque. The caller runs the nodes that `start` and each `done` return, until
+    `finished`. If `truth` raises, `start` or `done` raises its error, and `failed_node` is the Switch.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Propagator:
         self._index_value = index_value
         self._results: list[Any] = [EMPTY] * len(plan.fetches)
         self._running: set[Ready] = set()
-        self._work: list[tuple[Iteration, int]] = []  # nodes that have all inputs, not yet fired
+        self._work: list[tuple[Iteration, int]] = []  # nodes that have all inputs and have not fired
         self._root: Frame | None = None
         self._cancelled = False
         self.finished = False
@@ -51,7 +52,7 @@ class Propagator:
     # ---- events ----------------------------------------------------------------------------
 
     def start(self, feeds: Sequence[Any] = ()) -> list[Ready]:
-        """Begin the step with a value per FEED node of the plan; returns what may run."""
+        """Begins the step with a value for each FEED node of the plan; returns the nodes that may run."""
         if self._root is not None:
             raise InternalError("a propagator runs one step: start was called twice")
         if len(feeds) != len(self.plan.feeds):
@@ -67,7 +68,10 @@ class Propagator:
         return self._drain()
 
     def done(self, ready: Ready, outputs: Sequence[Any] | Token) -> list[Ready]:
-        """A node has run and gave these outputs, all in order, or `DEAD`; returns what may run."""
+        """Takes the outputs of a node that has run, in order, or `DEAD`; returns the nodes that may run now.
+
+        Raises `InternalError` for a node that is not running and for a wrong number of outputs.
+        """
         try:
             self._running.remove(ready)
         except KeyError:
@@ -75,7 +79,7 @@ class Propagator:
         if self._cancelled:
             return []
         iteration, n = ready.owner, ready.place
-        assert iteration is not None  # it was handed out here
+        assert iteration is not None  # `_drain` created it
         n_outputs = iteration.table.n_outputs[n]
         if outputs is DEAD:
             self._complete(iteration, n, (DEAD,) * n_outputs, True)
@@ -89,12 +93,14 @@ class Propagator:
         return self._drain() if self._work or not self._running else []
 
     def cancel(self) -> None:
-        """Schedule nothing any more: `done` only takes note, a loop in progress stops."""
+        """Stops the run: from now on `done` returns no nodes, and a loop in progress stops."""
         self._cancelled = True
 
     def close(self) -> None:
-        """Drop all values of a step that is over, and what it calls: frames and iterations are a cycle, and whoever
-        decides what is true may hold this."""
+        """Drops all values and the function `truth` of a step that is over.
+
+        This breaks the reference cycles of frames and iterations, and of `truth`, which may refer to this propagator.
+        """
         frames = [self._root] if self._root is not None else []
         for frame in frames:  # grows while it is walked
             for iteration in frame.iterations.values():
@@ -109,16 +115,19 @@ class Propagator:
         self._truth = bool
 
     def __contains__(self, ready: Ready) -> bool:
-        """Was the node handed out, and is not done?"""
+        """Returns whether the node was returned to run and is not done."""
         return ready in self._running
 
     @property
     def running(self) -> int:
-        """How many nodes were handed out and are not done."""
+        """The number of nodes that were returned to run and are not done."""
         return len(self._running)
 
     def results(self) -> list[Any]:
-        """Value per fetch of the plan, `DEAD` for one on an untaken branch. Only when finished."""
+        """The values of the plan's fetches, `DEAD` for a fetch on a branch that was not taken.
+
+        Raises `InternalError` if the step has not finished.
+        """
         if not self.finished:
             raise InternalError("the step has not finished:\n" + self.explain())
         return list(self._results)
@@ -126,7 +135,7 @@ class Propagator:
     # ---- the loop --------------------------------------------------------------------------
 
     def _drain(self) -> list[Ready]:
-        """Fire what needs no kernel until only nodes that do are left."""
+        """Fires all nodes that need no kernel; returns the nodes with kernels that may run now."""
         work, running = self._work, self._running
         ready: list[Ready] = []
         while work:
@@ -135,7 +144,7 @@ class Propagator:
             begin, end = table.spans[n]
             kind = table.kinds[n]
             inputs = iteration.inputs[begin:end]
-            # Not kept in the iteration: a buffer is free as soon as its last reader is done.
+            # Removed from the iteration, so that a buffer is free as soon as its last reader is done.
             iteration.inputs[begin:end] = [EMPTY] * (end - begin)
             is_dead = n in iteration.dead
             if kind <= _LAST_EXTERNAL and (not is_dead or kind >= _SEND):
@@ -151,14 +160,14 @@ class Propagator:
         return ready
 
     def _complete(self, iteration: Iteration, n: int, outputs: Sequence[Any], is_dead: bool) -> None:
-        """Deliver within the iteration and take note that the node has fired."""
+        """Delivers outputs within the iteration and counts the node as fired."""
         self._deliver(iteration.table, n, outputs, is_dead, iteration)
         iteration.left -= 1
         if not iteration.left:
             self._retire(iteration.frame)
 
     def _deliver(self, table: FrameTable, n: int, outputs: Sequence[Any], is_dead: bool, to: Iteration) -> None:
-        """Put the outputs of node `n` of `table` on its out-edges, which end in iteration `to`."""
+        """Delivers the outputs of node `n` of `table` along its out-edges, which end in iteration `to`."""
         counts = to.counts
         for slot, target, position in table.data_out[n]:
             value = to.inputs[position] = outputs[slot]
@@ -179,11 +188,12 @@ class Propagator:
             self._results[position] = outputs[slot]
 
     def _arrive_at_merge(self, to: Iteration, merge: int, position: int, value: object) -> None:
-        """The merge rule, here and nowhere else.
+        """Implements the rule of a Merge when one of its inputs arrives.
 
-        The first live input decides; the Merge is dead when all inputs that this iteration can have
-        are: in iteration 0 of a loop those from Enters, later those from NextIterations. What comes
-        after the decision is ignored. Control inputs delay a Merge, but never make it dead.
+        The first live input decides the Merge. The Merge is dead if all inputs that can arrive in this
+        iteration are dead. In iteration 0 of a loop these are the inputs from Enters, in later iterations
+        those from NextIterations. Inputs that arrive after the decision are ignored. Control inputs delay a
+        Merge, but never make it dead.
         """
         table, counts = to.table, to.counts
         arrivals = table.arrivals[merge]
@@ -204,7 +214,7 @@ class Propagator:
     # ---- nodes that need no kernel ---------------------------------------------------------
 
     def _fire_as_it_is(self, at: Iteration, n: int, inputs: list[Any], is_dead: bool) -> None:
-        """LOOP_COND, NO_OP, and whatever is dead."""
+        """Fires a LOOP_COND, a NO_OP, or any dead node: the inputs become the outputs."""
         if is_dead:
             inputs = [DEAD] * at.table.n_outputs[n]
         self._complete(at, n, inputs, is_dead)
@@ -218,11 +228,11 @@ class Propagator:
             return
         value, predicate = inputs
         try:
-            taken = self._truth(predicate)
+            is_true = self._truth(predicate)
         except Exception:
             self.failed_node = at.table.nodes[n]
             raise
-        self._complete(at, n, (DEAD, value) if taken else (value, DEAD), False)
+        self._complete(at, n, (DEAD, value) if is_true else (value, DEAD), False)
 
     def _fire_merge(self, at: Iteration, n: int, inputs: list[Any], is_dead: bool) -> None:
         choice = inputs[0]
@@ -257,10 +267,10 @@ class Propagator:
         frame = at.frame
         value = DEAD if is_dead else inputs[0]
         if at.number < frame.newest:
-            following = frame.iterations[at.number + 1]
-            self._deliver(at.table, n, (value,), is_dead, following)
+            next_iteration = frame.iterations[at.number + 1]
+            self._deliver(at.table, n, (value,), is_dead, next_iteration)
         else:
-            # A dead one starts nothing; it counts only if a live one starts the iteration.
+            # A dead value starts no iteration; it is delivered only if a live value starts one.
             frame.held.append((n, value))
             if not is_dead:
                 frame.wants_next = True
@@ -288,20 +298,20 @@ class Propagator:
     # ---- frames and iterations -------------------------------------------------------------
 
     def _start_iteration(self, frame: Frame) -> None:
-        """Start the next iteration if a live value wants it and the limit leaves room."""
+        """Starts the next iteration if a live value waits for it and the limit of parallel iterations allows it."""
         if not frame.wants_next or len(frame.iterations) >= frame.table.parallel_iterations:
             return
         frame.newest += 1
-        new = frame.iterations[frame.newest] = Iteration(frame, frame.newest)
-        held, frame.held, frame.wants_next = frame.held, [], False
-        for n, value in held:
-            self._deliver(frame.table, n, (value,), value is DEAD, new)
+        iteration = frame.iterations[frame.newest] = Iteration(frame, frame.newest)
+        next_values, frame.held, frame.wants_next = frame.held, [], False
+        for n, value in next_values:
+            self._deliver(frame.table, n, (value,), value is DEAD, iteration)
         assert frame.outer is not None
         for n, value in frame.invariants:
-            self._deliver(frame.outer.table, n, (value,), value is DEAD, new)
+            self._deliver(frame.outer.table, n, (value,), value is DEAD, iteration)
 
     def _retire(self, frame: Frame) -> None:
-        """Free the frame's finished iterations, oldest first, and the frame after its last."""
+        """Frees the finished iterations of a frame, oldest first, and ends the frame after the last one."""
         iterations = frame.iterations
         while iterations and not frame.enters_left:
             oldest = next(iter(iterations))
@@ -313,7 +323,10 @@ class Propagator:
             self._end_frame(frame)
 
     def _end_frame(self, frame: Frame) -> None:
-        """The last iteration is over: only now is an Exit that let nothing out known to be dead."""
+        """Ends a frame after its last iteration.
+
+        Exits through which no value has left the loop are dead. This is known only now.
+        """
         outer = frame.outer
         if outer is None:
             self.finished = True
@@ -330,11 +343,11 @@ class Propagator:
     # ---- what waits for what ---------------------------------------------------------------
 
     def waiting(self) -> list[Waiting]:
-        """Every node that has not fired, outer frames first, with the inputs it still lacks."""
+        """All nodes that have not fired, each with its missing inputs. Nodes of outer frames come first."""
         return list_waiting(self.plan, self._root, self._running)
 
     def explain(self, limit: int = 20) -> str:
-        """For errors and deadlock reports: what runs, then what waits for which inputs."""
+        """A text for errors and deadlock reports: running nodes, then waiting nodes with their missing inputs."""
         return describe(self.plan, self.waiting(), self._running, limit)
 
 

@@ -1,8 +1,8 @@
-"""Where a step's Sends and Recvs meet, by key; local to one process.
+"""The rendezvous of a step: it passes the value of each Send to the Recv with the same key, within one process.
 
-White paper 3.2.2 and OSDI'16 3.3: a Send never blocks, a Recv waits for its key, the first error
-wakes every waiter. A key holds either values nobody has taken yet or callbacks that wait, never
-both, first in, first out. Invariant: a callback is called exactly once and never under the lock.
+White paper 3.2.2 and OSDI'16 3.3: a Send never blocks, a Recv waits for its key, and the first error wakes every
+waiter. For each key there is either a queue of values that no Recv has taken yet, or a queue of callbacks that wait,
+never both. Both are first in, first out. Invariant: a callback is called exactly once and never under the lock.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Item = TypeVar("Item")
 
 
 class StepQueue(Protocol[Item]):
-    """A queue at which the thread that runs a step waits."""
+    """A queue whose items the thread that runs a step waits for."""
 
     def put(self, item: Item) -> None:
-        """Adds an item; from any thread."""
+        """Adds an item. May be called from any thread."""
 
     def empty(self) -> bool:
-        """Whether `get` would have to wait."""
+        """Returns whether `get` would have to wait."""
 
     def get(self, *, timeout: float | None = None) -> Item:
         """Waits for the oldest item and removes it. Raises `queue.Empty` after `timeout` seconds."""
 
 
 class Received(NamedTuple):
-    """What a Send left for its Recv; `value` of a dead token means nothing."""
+    """The item that a Send passes to its Recv. If `is_dead`, the value is meaningless."""
 
     value: Any
     is_dead: bool
@@ -43,7 +43,7 @@ Callback = Callable[[Received | None, BaseException | None], None]
 
 
 class Rendezvous:
-    """Made for one step, dropped after it. All methods may be called from any thread."""
+    """The rendezvous of one step. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -53,11 +53,11 @@ class Rendezvous:
 
     @property
     def error(self) -> BaseException | None:
-        """What aborted the rendezvous, or None."""
+        """The error that aborted the rendezvous, or None."""
         return self._error
 
     def send(self, key: Hashable, value: object, is_dead: bool = False) -> None:
-        """Hand a value (or a dead token) to the oldest waiter of `key`, or keep it for the next.
+        """Passes a value (or a dead token) to the oldest waiter of `key`, or stores it for a later Recv.
 
         The waiter's callback runs in this thread. Raises `CancelledError` after an abort.
         """
@@ -72,14 +72,14 @@ class Rendezvous:
             waiter(item, None)
 
     def inbox(self) -> StepQueue[Any]:
-        """A queue for the thread that runs the step: it waits there, others put what wakes it."""
+        """Creates a queue for the thread that runs the step, which waits for items that other threads add."""
         return TimedQueue()
 
     def flush(self) -> None:
-        """Called by a step before it waits: what was held back to go together goes now."""
+        """A step calls this before it waits. Subclasses send the values that they have collected so far."""
 
     def recv_async(self, key: Hashable, callback: Callback) -> None:
-        """Call `callback` once: at once if a value or an error is there, else when one comes."""
+        """Calls `callback` exactly once: now if a value or an error is there, or else when one arrives."""
         with self._lock:
             error = self._error
             item = None if error is not None else _take(self._values, key)
@@ -89,35 +89,35 @@ class Rendezvous:
         callback(item, error)
 
     def recv(self, key: Hashable, timeout: float | None = None) -> Received:
-        """Wait for a value; `timeout` in seconds.
+        """Waits for a value and returns it. `timeout` is in seconds; None means no limit.
 
-        Raises `CancelledError` when aborted, `DeadlineExceededError` when nothing came in time;
-        what is sent later then stays for another Recv.
+        Raises `CancelledError` after an abort, and `DeadlineExceededError` if no value arrives in time. A value that is
+        sent later stays for another Recv.
         """
         with self._lock:
             item = None if self._error is not None else _take(self._values, key)
         if item is not None:
             return item
-        came = threading.Event()
-        box: list[Received] = []
+        arrived = threading.Event()
+        received: list[Received] = []
 
         def wake(item: Received | None, error: BaseException | None) -> None:
             if item is not None:
-                box.append(item)
-            came.set()
+                received.append(item)
+            arrived.set()
 
         self.recv_async(key, wake)
-        if not came.wait(timeout) and self._forget(key, wake):
+        if not arrived.wait(timeout) and self._forget(key, wake):
             raise DeadlineExceededError(f"recv of {key!r}: nothing came within {timeout} s")
-        came.wait()  # a sender that has taken the callback already is about to call it
-        if box:
-            return box[0]
+        arrived.wait()  # a sender that has taken the callback already is about to call it
+        if received:
+            return received[0]
         raise CancelledError(f"recv of {key!r}: the step was aborted") from self._error
 
     def abort(self, error: BaseException) -> bool:
-        """Give `error` to every waiter and to all who come later; drop values nobody took.
+        """Passes `error` to all waiters and to all later calls, and drops the values that no Recv has taken.
 
-        The first error stays: returns False, and does nothing, if there was one before.
+        Returns False, and does nothing, if the rendezvous was aborted before.
         """
         with self._lock:
             if self._error is not None:
@@ -132,19 +132,19 @@ class Rendezvous:
         for callback in waiters:
             try:
                 callback(None, error)
-            except Exception as raised:  # the others must wake all the same
+            except Exception as raised:  # the other waiters must wake in any case
                 failure = failure or raised
         if failure is not None:
             raise failure
         return True
 
     def waiting(self) -> list[Hashable]:
-        """Keys with a Recv and no Send yet, for deadlock reports."""
+        """The keys for which a Recv waits and no Send has come, for deadlock reports."""
         with self._lock:
             return list(self._waiters)
 
     def untaken(self) -> list[Hashable]:
-        """Keys with a Send and no Recv yet."""
+        """The keys with values that no Recv has taken."""
         with self._lock:
             return list(self._values)
 
@@ -152,7 +152,7 @@ class Rendezvous:
         raise CancelledError(f"{what}: the step was aborted") from self._error
 
     def _forget(self, key: Hashable, callback: Callback) -> bool:
-        """Withdraw a waiter; False if it was taken in the meantime."""
+        """Removes a waiter. Returns False if a Send has taken it in the meantime."""
         with self._lock:
             queue = self._waiters.get(key)
             if queue is None or callback not in queue:
@@ -164,7 +164,7 @@ class Rendezvous:
 
 
 def _take(queues: dict[Hashable, deque[Any]], key: Hashable) -> Any:
-    """First of the key's queue or None; an emptied queue goes, so keys do not pile up in a step."""
+    """Removes and returns the first item of the key's queue, or None. Empty queues are deleted to bound the memory."""
     queue = queues.get(key)
     if queue is None:
         return None

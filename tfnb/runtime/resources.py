@@ -1,9 +1,9 @@
 """State that outlives a step: variables and other resources in containers, random keys.
 
-White paper, sections 2, 4.2 and 4.7. A resource is found by container and name, so graphs that grow meet the same
-state. Queues, readers and the like of a *named* container are shared by all sessions of the process; the unnamed
-container, and the memory of variables, belong to one session. Invariant: a variable has one cell for ever; `reset`
-only empties it.
+White paper, sections 2, 4.2 and 4.7. A resource is looked up by container and name, so a graph that has grown uses the
+same state as before. The queues, readers and similar resources of a *named* container are shared by all sessions of the
+process. The unnamed container and the memory of variables belong to one session. Invariant: a variable keeps its cell
+as long as the session lives; `reset` only empties the cell.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["RandomStates", "ResourceManager", "reset_shared"]
 
 Key = tuple[str, str]
 _WORD = 0xFFFFFFFF
-_shared: dict[Key, Any] = {}  # what lives in named containers, for all sessions of the process
+_shared: dict[Key, Any] = {}  # the resources of named containers, which all sessions share
 _shared_lock = threading.RLock()
 
 
 class RandomStates:
-    """The generators of a session's random nodes: a key each, and how often they were called.
+    """The random generators of a session. Each random node has a key and the number of its calls so far.
 
-    Invariant: no two calls of a node get the same (key, call number).
+    Invariant: no two calls of a node get the same pair of key and call number.
     """
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class RandomStates:
         self._states: dict[str, list[int]] = {}
 
     def next(self, node: Node) -> np.ndarray:
-        """uint32[4]: key0, key1, the number of this call, 0. Counts the call."""
+        """Counts a call of the node and returns its state, a uint32 array of shape [4]: key0, key1, call number, 0."""
         return self.table((node,))[0]
 
     def table(self, nodes: Sequence[Node]) -> np.ndarray:
-        """uint32[n, 4], a row per node as `next` gives."""
+        """The states of n nodes, a uint32 array of shape [n, 4]. Row i is what `next` returns for `nodes[i]`."""
         rows = []
         with self._lock:
             for node in nodes:
@@ -54,13 +54,13 @@ class RandomStates:
         return np.array(rows, np.uint32).reshape(len(rows), 4)
 
     def restart(self, names: Iterable[str]) -> None:
-        """The generators of these nodes begin anew."""
+        """Restarts the generators of the nodes with these names. Generators without a seed get new keys."""
         with self._lock:
             for name in names:
                 self._states.pop(name, None)
 
     def reset(self) -> None:
-        """All generators begin anew, unseeded ones with other keys."""
+        """Restarts all generators. Generators without a seed get new keys."""
         with self._lock:
             self._states.clear()
 
@@ -80,7 +80,7 @@ class ResourceManager:
         self._lock = threading.RLock()
         self._cells: dict[Key, Cell] = {}
         self._others: dict[Key, Any] = {}
-        self.compile_function: Callable[..., Any] | None = None  # of the session; see `function`
+        self.compile_function: Callable[..., Any] | None = None  # set by the session; `function` calls it
 
     def variable(self, node: Node) -> Cell:
         """The cell of a Variable node, by its container and its shared or own name."""
@@ -89,6 +89,7 @@ class ResourceManager:
         return self.cell(*key)
 
     def cell(self, container: str, name: str) -> Cell:
+        """The cell of the variable with this container and name. Creates an empty one if there is none."""
         with self._lock:
             cell = self._cells.get((container, name))
             if cell is None:
@@ -96,61 +97,64 @@ class ResourceManager:
             return cell
 
     def variables(self) -> dict[Key, Cell]:
-        """(container, name) -> cell of the variables that have a value."""
+        """The cells of all variables that have a value, by (container, name)."""
         with self._lock:
             return {key: cell for key, cell in self._cells.items() if cell.tensor is not None}
 
     def get(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """The resource of that name (a queue, a reader, a table); made if there is none."""
+        """The resource of this container and name, such as a queue, a reader or a table.
+
+        `make` creates it if it is new.
+        """
         table, lock = (_shared, _shared_lock) if container else (self._others, self._lock)
         with lock:
-            found = table.get((container, name))
-            if found is None:
-                found = table[container, name] = make()
-            return found
+            resource = table.get((container, name))
+            if resource is None:
+                resource = table[container, name] = make()
+            return resource
 
     def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[Any]]:
         """The part of a graph from `feeds` to `fetches` as a function of arrays, compiled once by the session."""
         if self.compile_function is None:
             raise FailedPreconditionError("functions of graphs can be called only within a session")
-        found: Callable[..., list[Any]] = self.compile_function(fetches, feeds)
-        return found
+        function_of_arrays: Callable[..., list[Any]] = self.compile_function(fetches, feeds)
+        return function_of_arrays
 
     def find(self, container: str, name: str) -> Any:
-        """The resource of that name, or None."""
+        """The resource of this container and name, or None if it does not exist. Variables are not searched."""
         table = _shared if container else self._others
         return table.get((container, name))
 
     def others(self) -> list[Any]:
-        """All resources of the session's own but variables."""
+        """All resources that belong to this session, except variables."""
         with self._lock:
             return list(self._others.values())
 
     def reset(self, containers: Iterable[str] | None = None) -> None:
-        """Drops the session's resources in these containers (None: in all). Variables there are uninitialised then.
+        """Drops the session's resources in these containers (None: in all) and leaves their variables uninitialised.
 
-        A dropped resource that has a `dispose` method is told so, to give threads and files back.
+        Calls the `dispose` method of each dropped resource that has one, which releases its threads and files.
         """
-        chosen = None if containers is None else frozenset(containers)
-        before = self.others()
+        selection = None if containers is None else frozenset(containers)
+        old_resources = self.others()
         with self._lock:
-            cells = [c for (where, _), c in self._cells.items() if chosen is None or where in chosen]
-            self._others = {k: v for k, v in self._others.items() if chosen is not None and k[0] not in chosen}
-            if chosen is None:
+            cells = [c for (container, _), c in self._cells.items() if selection is None or container in selection]
+            self._others = {k: v for k, v in self._others.items() if selection is not None and k[0] not in selection}
+            if selection is None:
                 self.random.reset()
         for cell in cells:
             _empty(cell)
-        kept = {id(r) for r in self.others()}
-        _dispose(r for r in before if id(r) not in kept)
+        remaining_ids = {id(r) for r in self.others()}
+        _dispose(r for r in old_resources if id(r) not in remaining_ids)
 
 
 def reset_shared(containers: Iterable[str] | None = None) -> None:
-    """Drops what lives in these named containers (None: in all), for all sessions of the process."""
-    chosen = None if containers is None else frozenset(containers)
+    """Drops the resources in these named containers (None: in all named ones) for all sessions of the process."""
+    selection = None if containers is None else frozenset(containers)
     with _shared_lock:
-        gone = [k for k in _shared if chosen is None or k[0] in chosen]
-        dropped = [_shared.pop(k) for k in gone]
-    _dispose(dropped)
+        keys = [k for k in _shared if selection is None or k[0] in selection]
+        resources = [_shared.pop(k) for k in keys]
+    _dispose(resources)
 
 
 def _dispose(resources: Iterable[Any]) -> None:

@@ -28,10 +28,10 @@ _SEND, _RECV, _LAST_EXTERNAL = PlanKind.SEND, PlanKind.RECV, PlanKind.RECV
 
 
 class Stage(NamedTuple):
-    """One node with a kernel. `run` is None where more is needed than calling the kernel (`Step.start`).
+    """One node with a kernel. `run` is None if a call of the kernel is not enough; then `Step.start` runs the node.
 
-    `pick` gives the inputs, in order, out of the list of all registers; the outputs go to the registers from `begin` to
-    `end`; nobody reads the registers in `free` after this stage.
+    `pick` selects the inputs, in order, from the list of all registers. The outputs go to the registers from `begin` to
+    `end`. No later node reads the registers in `free`.
     """
 
     node: int
@@ -43,7 +43,7 @@ class Stage(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Nodes that run one after the other. Nobody reads the registers in `free` once the segment may run.
+    """Nodes that run one after the other. When the segment may run, the registers in `free` have no readers any more.
 
     `opens` are the segments that wait for this one.
     """
@@ -56,11 +56,11 @@ class Segment(NamedTuple):
 class StaticOrder:
     """The segments of a plan; `later` are the nodes that finish later than the call that starts them.
 
-    Each output of a node has a register: the feeds' come first, in order, then those in `blank`; `first[node]` is the
-    register of a node's first output, and `inputs[node]` gives a node's inputs out of the list of all registers.
-    `segments[0]` waits for nothing; `pending[i]` is the number of nodes in `later` and of segments that segment `i`
-    waits for, and `opens[node]` are the segments that wait for a node in `later`. `first_recvs` are the Recvs that wait
-    for nothing; a run begins with them, and they are in no segment.
+    Each output of a node has a register. The registers of the feeds come first, in order; `blank` has the initial
+    values of the others. `first[node]` is the register of a node's first output, and `inputs[node]` selects the inputs
+    of a node from the list of all registers. `segments[0]` waits for nothing. `pending[i]` is the number of nodes in
+    `later` and of segments for which segment `i` waits, and `opens[node]` are the segments that wait for a node in
+    `later`. `first_recvs` are the Recvs without inputs. A run begins with them, and they are in no segment.
     """
 
     def __init__(self, plan: Plan, runs: Sequence[Run | None], later: Collection[int]) -> None:
@@ -70,8 +70,8 @@ class StaticOrder:
         self.blank = (None,) * (n_registers - len(plan.feeds))
         self.pick_fetches = _picker([self.first[node] + slot for node, slot in plan.fetches])
         self.ranges = [(i, i + n.n_outputs) for i, n in zip(self.first, plan.nodes, strict=True)]
-        first = [n for n, kind in enumerate(plan.kinds) if kind == _RECV and not self._sources(n)]
-        self.first_recvs = tuple(Ready(n, (), False) for n in first)
+        recvs = [n for n, kind in enumerate(plan.kinds) if kind == _RECV and not self._sources(n)]
+        self.first_recvs = tuple(Ready(n, (), False) for n in recvs)
         self.inputs = [_picker([self.first[source] + slot for source, slot in n.inputs]) for n in plan.nodes]
         self._needs = self._find_needs()
         self._numbers: dict[int, int] = {0: 0}  # set of nodes in `later`, as bits -> number of its segment
@@ -83,7 +83,7 @@ class StaticOrder:
         self._build(runs, uses)
 
     def _find_needs(self) -> list[int]:
-        """The nodes in `later` whose outputs each node needs, directly or through others, as bits."""
+        """For each node the nodes in `later` whose outputs it needs, directly or indirectly, as the bits of an int."""
         bits = {node: 1 << i for i, node in enumerate(sorted(self._later))}
         needs = [0] * len(self._plan.nodes)
         for node in self._plan.order:
@@ -92,14 +92,14 @@ class StaticOrder:
         return needs
 
     def _sources(self, node: int) -> tuple[int, ...]:
-        described = self._plan.nodes[node]
-        return (*(source for source, _ in described.inputs), *described.control)
+        plan_node = self._plan.nodes[node]
+        return (*(source for source, _ in plan_node.inputs), *plan_node.control)
 
     def _find_last_uses(self) -> dict[int, tuple[int, list[int]]]:
-        """For each node whose outputs are read and not fetched: the segment that reads them last, and the readers.
+        """For each node whose outputs are read and not fetched, the segment that reads them last, and the readers.
 
-        Where the readers are in segments none of which is sure to be the last, the last segment is the one that needs
-        all that the readers need; it is added where there is none.
+        If it is not certain which of the readers' segments is the last, the result is the segment that needs everything
+        that the readers need. This segment is added, without nodes, if it does not exist.
         """
         readers: dict[int, list[int]] = {}
         for node in self._plan.order:
@@ -116,49 +116,49 @@ class StaticOrder:
         return uses
 
     def _link(self, uses: Mapping[int, tuple[int, list[int]]]) -> None:
-        """Finds what each segment waits for."""
+        """Finds the nodes and segments for which each segment waits."""
         n = len(self._numbers)
-        before: list[set[int]] = [set() for _ in range(n)]  # segments
-        waits: list[set[int]] = [set() for _ in range(n)]  # nodes in `later`
+        awaited_segments: list[set[int]] = [set() for _ in range(n)]  # segments
+        awaited_nodes: list[set[int]] = [set() for _ in range(n)]  # nodes in `later`
         for node, segment in enumerate(self.segment_of):
             for source in self._sources(node):
                 if source in self._later:
-                    waits[segment].add(source)
+                    awaited_nodes[segment].add(source)
                 else:
-                    before[segment].add(self.segment_of[source])
-        for last, nodes in uses.values():
-            before[last].update(self.segment_of[node] for node in nodes)
+                    awaited_segments[segment].add(self.segment_of[source])
+        for last_segment, nodes in uses.values():
+            awaited_segments[last_segment].update(self.segment_of[node] for node in nodes)
         for segment in range(n):
-            before[segment].discard(segment)
-        self.pending = tuple(len(before[i]) + len(waits[i]) for i in range(n))
+            awaited_segments[segment].discard(segment)
+        self.pending = tuple(len(awaited_segments[i]) + len(awaited_nodes[i]) for i in range(n))
         self.opens: dict[int, list[int]] = {node: [] for node in self._later}
         self._opened_by: list[list[int]] = [[] for _ in range(n)]
         for segment in range(n):
-            for node in waits[segment]:
+            for node in awaited_nodes[segment]:
                 self.opens[node].append(segment)
-            for other in before[segment]:
+            for other in awaited_segments[segment]:
                 self._opened_by[other].append(segment)
 
     def _build(self, runs: Sequence[Run | None], uses: Mapping[int, tuple[int, list[int]]]) -> None:
         plan = self._plan
         fetched = {source for source, _ in plan.fetches}
-        begun = {ready.node for ready in self.first_recvs}
+        first_recvs = {ready.node for ready in self.first_recvs}
         members: list[list[int]] = [[] for _ in self._numbers]
         for node in plan.order:
-            if plan.kinds[node] <= _LAST_EXTERNAL and node not in begun:
+            if plan.kinds[node] <= _LAST_EXTERNAL and node not in first_recvs:
                 members[self.segment_of[node]].append(node)
-        free_at: dict[int, list[int]] = {}  # by the node that reads last
-        free_before: list[list[int]] = [[] for _ in members]  # by the segment before which all have read
+        free_at: dict[int, list[int]] = {}  # by the node that is the last reader
+        free_before: list[list[int]] = [[] for _ in members]  # by the segment before which all readers have run
         place = {node: i for nodes in members for i, node in enumerate(nodes)}
-        for source, (last, readers) in uses.items():
-            here = [node for node in readers if self.segment_of[node] == last]
-            if here:
-                free_at.setdefault(max(here, key=place.__getitem__), []).append(source)
+        for source, (last_segment, readers) in uses.items():
+            last_readers = [node for node in readers if self.segment_of[node] == last_segment]
+            if last_readers:
+                free_at.setdefault(max(last_readers, key=place.__getitem__), []).append(source)
             else:
-                free_before[last].append(source)
+                free_before[last_segment].append(source)
         for node in place:
             if node not in uses and node not in fetched and node not in self._later:
-                free_at.setdefault(node, []).append(node)  # nobody reads it
+                free_at.setdefault(node, []).append(node)  # it has no readers
         self.segments = tuple(
             Segment(
                 tuple(self._stage(node, runs[node], free_at.get(node, ())) for node in nodes),
@@ -172,12 +172,12 @@ class StaticOrder:
         return Stage(node, run, self.inputs[node], *self.ranges[node], self._registers(free))
 
     def _registers(self, nodes: Sequence[int]) -> tuple[int, ...]:
-        """The registers of the outputs of some nodes."""
+        """The registers of all outputs of these nodes."""
         return tuple(self.first[node] + slot for node in nodes for slot in range(self._plan.nodes[node].n_outputs))
 
     @cached_property
     def _readers(self) -> list[list[int]]:
-        """The nodes that wait for each node."""
+        """For each node the nodes that wait for it."""
         readers: list[list[int]] = [[] for _ in self._plan.nodes]
         for node in self._plan.order:
             for source in self._sources(node):
@@ -185,7 +185,11 @@ class StaticOrder:
         return readers
 
     def behind(self, node: int) -> set[int]:
-        """The nodes that are dead when `node` is. A Send and a Recv pass no death on: they pass on what they got."""
+        """The nodes that are dead if `node` is dead.
+
+        A dead node makes its readers dead. Sends and Recvs are exceptions: their readers become dead only if a dead
+        token was received.
+        """
         dead: set[int] = set()
         stack = [node]
         while stack:
@@ -199,19 +203,19 @@ class StaticOrder:
 
 def _number_outputs(plan: Plan) -> tuple[list[int], int]:
     """The register of each node's first output, and the number of registers."""
-    first = [0] * len(plan.nodes)
+    first_registers = [0] * len(plan.nodes)
     for i, node in enumerate(plan.feeds):
-        first[node] = i
-    n = len(plan.feeds)
-    for i, described in enumerate(plan.nodes):
-        if described.kind != PlanKind.FEED:
-            first[i] = n
-            n += described.n_outputs
-    return first, n
+        first_registers[node] = i
+    n_registers = len(plan.feeds)
+    for i, plan_node in enumerate(plan.nodes):
+        if plan_node.kind != PlanKind.FEED:
+            first_registers[i] = n_registers
+            n_registers += plan_node.n_outputs
+    return first_registers, n_registers
 
 
 def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Gives the items at these places of a list, without a loop in Python."""
+    """A function that selects the items at these places of a list, without a loop in Python."""
     if len(places) > 1:
         return itemgetter(*places)
     return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))

@@ -1,7 +1,7 @@
-"""When everything of a traced step ran: kernels, host work, transfers, waits (white paper, section 9.2).
+"""The times of a traced step: kernels, host work, transfers, waits (white paper, section 9.2).
 
-A step without a recorder pays nothing for it; one with a recorder notes tuples, and asks the devices for the times of
-kernels when the step is over. Invariant: all times are microseconds of one clock whose zero is the step's begin.
+A step without a recorder has no overhead. A step with a recorder appends tuples, and requests the times of kernels from
+the devices after its end. Invariant: all times are microseconds of one clock, which is zero when the step begins.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from tfnb.ir.step_graph.graph import Node
 
 __all__ = ["COMPILE", "HOST", "KERNEL", "LAUNCH", "SCHEDULE", "TRANSFER", "WAIT", "NodeTime", "StepStats"]
 
-HOST = "host"  # a host kernel; also the name of the device that host threads belong to
+HOST = "host"  # a host kernel; also the name of the device to which host threads belong
 KERNEL = "kernel"  # a launch on a device
-LAUNCH = "launch"  # the host binds and enqueues the kernels of a cluster
-COMPILE = "compile"  # a cluster meets new shapes
-SCHEDULE = "schedule"  # the propagator
-TRANSFER = "transfer"  # a value goes to a device, or comes from one
+LAUNCH = "launch"  # the host sets the arguments of the kernels of a cluster and enqueues them
+COMPILE = "compile"  # a cluster is compiled for new shapes
+SCHEDULE = "schedule"  # the propagator decides which nodes may run
+TRANSFER = "transfer"  # a value is copied to a device or from one
 WAIT = "wait"  # a thread, or an asynchronous operation, waits
 
 
 class NodeTime(NamedTuple):
-    """What ran from `start_us` to `end_us` on `lane` (a queue of `device`, or a host thread).
+    """An event that lasted from `start_us` to `end_us` on `lane` (a queue of `device`, or a host thread).
 
-    `nodes` are the ids of the graph nodes it computed, `nbytes` what it touched; `detail` says in words what a wait
-    was for, and `woken_by` names the thread that ended it.
+    `nodes` are the ids of the graph nodes that the event computed, and `nbytes` is the number of bytes that it read and
+    wrote. `detail` describes the reason of a wait, and `woken_by` names the thread that ended the wait.
     """
 
     device: str
@@ -44,15 +44,16 @@ class NodeTime(NamedTuple):
 
 
 class StepStats:
-    """Collects the times of one step; filled from many threads (appending is atomic).
+    """Collects the times of one step. Many threads add to it, which is safe because appending to a list is atomic.
 
-    `begin` is the step's begin by `time.perf_counter`, `wall_us` how long it took once `close` was called.
+    `begin` is the time at which the step began, by `time.perf_counter`. `wall_us` is its duration in microseconds,
+    after `close` was called.
     """
 
     def __init__(self) -> None:
         self.begin = time.perf_counter()
         self.wall_us = 0.0
-        self.times: list[Any] = []  # tuples of the fields of NodeTime; cheaper to make than it
+        self.times: list[Any] = []  # the fields of each NodeTime as a tuple, which is created faster
         self._later: list[Callable[[], None]] = []
         self._threads: dict[int, str] = {}
 
@@ -61,7 +62,7 @@ class StepStats:
         return (time.perf_counter() - self.begin) * 1e6
 
     def thread(self) -> str:
-        """The name of the calling thread, as lanes have it."""
+        """The name of the calling thread, which is also the name of its lane."""
         ident = threading.get_ident()
         name = self._threads.get(ident)
         if name is None:
@@ -78,15 +79,15 @@ class StepStats:
         end_us: float,
         nbytes: int,
     ) -> None:
-        """A device kernel ran."""
+        """Records a kernel that ran on `queue` of `device`. `nodes` are the ids of its graph nodes."""
         self.times.append((device, label, nodes, start_us, end_us, nbytes, KERNEL, queue))
 
     def later(self, report: Callable[[], None]) -> None:
-        """`report` will call `launch` for kernels that run now; asked when the step is over."""
+        """Registers a function that calls `launch` for kernels that run now. `close` calls it after the step."""
         self._later.append(report)
 
     def host(self, node: Node, start_us: float, nbytes: int = 0) -> None:
-        """A host kernel of `node` ran until now."""
+        """Records a host kernel of `node`, which ran from `start_us` until now on the calling thread."""
         end = self.now_us()
         self.times.append((HOST, node.name, (node.id,), start_us, end, nbytes, HOST, self.thread()))
 
@@ -101,21 +102,24 @@ class StepStats:
         lane: str = "",
         woken_by: str = "",
     ) -> None:
-        """Something else went on until now, on the calling thread unless `lane` names another."""
+        """Records an event of another kind, from `start_us` until now.
+
+        `lane` is the calling thread unless it is given.
+        """
         end = self.now_us()
-        where = lane or self.thread()
-        self.times.append((HOST, label, nodes, start_us, end, nbytes, kind, where, detail, woken_by))
+        lane_name = lane or self.thread()
+        self.times.append((HOST, label, nodes, start_us, end, nbytes, kind, lane_name, detail, woken_by))
 
     def close(self) -> None:
-        """The step is over: asks the devices for what they have not told yet."""
+        """Ends the step and requests the times from the devices that have not reported them yet."""
         if not self.wall_us:
             self.wall_us = self.now_us()
-        waiting, self._later = self._later, []
-        for report in waiting:
+        reports, self._later = self._later, []
+        for report in reports:
             report()
 
     def in_order(self, *kinds: str) -> Sequence[NodeTime]:
-        """What ran, by start; of the given kinds only, if any are."""
+        """The events in the order of their start. With `kinds`, only the events of these kinds. Calls `close`."""
         self.close()
-        found = (NodeTime(*t) for t in self.times)
-        return sorted((t for t in found if not kinds or t.kind in kinds), key=lambda t: (t.start_us, -t.end_us))
+        events = (NodeTime(*t) for t in self.times)
+        return sorted((t for t in events if not kinds or t.kind in kinds), key=lambda t: (t.start_us, -t.end_us))

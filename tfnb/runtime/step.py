@@ -1,11 +1,11 @@
-"""One run of a step: what starts a node, waits for it, records it, and ends the step (OSDI'16, 3.4).
+"""One run of a step: starting its nodes, waiting for them, recording them, and ending the step (OSDI'16, section 3.4).
 
-The loop, in the thread that called, owns the run. Which node comes next is asked of a picker for each part
-(`runtime/pickers.py`); everything else is here, once: cancellation, interrupts and deadlines, values of other devices
-that come late, errors, and the end. Device kernels are enqueued, host kernels run in the loop or, if they may take long
-and something else could go on or end the step, in the pool; asynchronous ones put a completion into a queue. A value
-from another device that is still being computed is waited for last. Invariant: no thread but those of the pool works
-for a step, and none when `run` is over.
+A loop in the thread that called `run` controls the run. A picker for each part says which node is next
+(`runtime/pickers.py`). This module does everything else: cancellation, interrupts, deadlines, late values from other
+devices, errors, and the end of the step. Device kernels are enqueued. Host kernels run in the loop, or in the pool if
+they may take long and something else could continue or end the step meanwhile. Asynchronous kernels put a completion
+into a queue. A value from another device that is still being computed is waited for last. Invariant: besides the
+calling thread only threads of the pool work for a step, and none does after `run` has returned.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["NEVER_HELD", "Step", "run_immediate"]
 
-# Seconds that a step past its deadline, cancelled or interrupted, waits for host kernels that it cannot stop.
+# The seconds for which a late, cancelled or interrupted step waits for host kernels that it cannot stop.
 _GRACE = 1.0
-_POLL = 2e-4  # seconds between looks at a device, when there is a deadline
+_POLL = 2e-4  # seconds between two checks of a device, when there is a deadline
 _HOST, _LOOP = int(PlanKind.HOST), int(PlanKind.LOOP)
 _SEND, _RECV = int(PlanKind.SEND), int(PlanKind.RECV)
 _NEVER_CANCELLED = Cancellation()
@@ -48,14 +48,14 @@ Completion = tuple[Picker, Ready, "Outputs | Received | None", "BaseException | 
 
 
 class Step:
-    """One run of a program; `submit` gives work to the pool."""
+    """One run of a program. `submit` passes work to the pool; `timeout` is in seconds."""
 
     has_deadline = False
     held = NEVER_HELD
     _limit: Deadline | None = None
     _pending = 0  # nodes that were started and have not finished
     _receiving = 0  # Recvs among them
-    _inbox: StepQueue[Completion | None]  # what has finished; None wakes the loop, which then looks why
+    _inbox: StepQueue[Completion | None]  # completions; None wakes the loop, which then checks whether to stop
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class Step:
         self._pickers = [make_picker(part, self) for part in program.parts]
 
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
-        """Runs the step; the values of its fetches. Raises the first error."""
+        """Runs the step and returns the values of its fetches. Raises the first error of the step."""
         if not self.program.starts_work:
-            return self._run(feeds)  # clusters and control flow leave nothing behind, wherever they are interrupted
-        # Ctrl-C is raised by `check`, and in functions of the user's.
+            return self._run(feeds)  # an interrupt may come anywhere: clusters and control flow leave no work behind
+        # `check` raises Ctrl-C. Functions of the user raise it as well.
         self.held = HeldInterrupts(self._wake if self.program.waits else None)
         with self.held:
             return self._run(feeds)
@@ -106,13 +106,16 @@ class Step:
         finally:
             if withdraw is not None:
                 withdraw()
-                self.held.wake = None  # which refers to the step
+                self.held.wake = None  # the function refers to the step
             if self.program.is_dynamic:
                 for picker in self._pickers:
                     picker.close()  # the propagator refers to the step
 
     def _wake(self, error: BaseException | None = None) -> None:
-        """Makes the loop, also one that waits, look whether it shall stop; from any thread, or the signal handler."""
+        """Makes the loop check whether it must stop, even while it waits.
+
+        May be called from any thread and from a signal handler.
+        """
         self._inbox.put(None)
 
     # ---- the loop --------------------------------------------------------------------------
@@ -129,14 +132,14 @@ class Step:
             if finished:
                 return
             can_go_on = False
-            while not can_go_on or (self._pending and not self._inbox.empty()):  # handles together what came together
+            while not can_go_on or (self._pending and not self._inbox.empty()):  # handles all that have come
                 picker, ready, outputs = self._next()
                 can_go_on |= picker.deliver(ready, outputs)
 
     def start(self, picker: Picker, ready: Ready, is_last: bool) -> Outputs | None:
-        """Runs or starts a node that is not in `ProgramPart.runs`; None if it finishes later.
+        """Runs or starts a node that is not in `ProgramPart.runs`. Returns its outputs, or None if it finishes later.
 
-        `is_last`: the picker knows no other node that may run now.
+        `is_last` means that the picker has no other node that may run now.
         """
         part, node = picker.part, ready.node
         kind = part.kinds[node]
@@ -164,14 +167,14 @@ class Step:
         return None
 
     def send(self, part: ProgramPart, node: int, inputs: Sequence[Value], is_dead: bool, tag: str) -> None:
-        """Runs a Send."""
+        """Runs the Send `node` of `part`."""
         try:
             part.sends[node].send(inputs, is_dead, tag, self._context)
         except Exception as e:
             part.fail(node, e)
 
     def receive(self, picker: Picker, recvs: Sequence[Ready]) -> None:
-        """Starts Recvs."""
+        """Starts these Recvs. Their completions arrive in the inbox."""
         kernels, context, put, recorder = picker.part.recvs, self._context, self._inbox.put, self.recorder
         for ready in recvs:
             done: ReceiveCallback = lambda item, error, ready=ready: put((picker, ready, item, error))  # type: ignore[misc]  # noqa: E731
@@ -196,7 +199,10 @@ class Step:
         return done
 
     def _is_last(self) -> bool:
-        """Does nothing but the node at hand go on? (A Recv goes on only when something else does.)"""
+        """Returns whether nothing else can continue while the current node runs.
+
+        A Recv that waits does not count, because it continues only after another node has sent its value.
+        """
         if self._pending != self._receiving or self._rendezvous is not None:
             return False
         return len(self._pickers) == 1 or not any(picker.has_ready for picker in self._pickers)
@@ -219,7 +225,7 @@ class Step:
     # ---- waiting ---------------------------------------------------------------------------
 
     def _next(self) -> tuple[Picker, Ready, Outputs]:
-        """Waits until a node has finished."""
+        """Waits until a node has finished, and returns its picker, the node and its outputs."""
         recorder, inbox = self.recorder, self._inbox
         start = recorder.now_us() if recorder is not None else 0.0
         while True:
@@ -231,7 +237,7 @@ class Step:
                 completion = inbox.get(timeout=None if self._limit is None else self._limit.left())
             except Empty:
                 completion = self._expire()
-            # Nodes that were stopped for the same reason may have come with errors of their own.
+            # Nodes that were stopped for the same reason may report errors of their own.
             if self.cancellation.error is not None or self.held.error is not None:
                 raise_stopped(self.cancellation, self.held)
             if completion is None:
@@ -242,63 +248,64 @@ class Step:
                 self._reasons.pop(ready, None)
             if error is not None:
                 picker.part.fail(ready.node, error)
-            found: Outputs | None
+            result: Outputs | None
             if isinstance(outputs, Received):
                 self._receiving -= 1
                 if outputs.is_dead:
-                    found = DEAD
+                    result = DEAD
                 else:
                     value = outputs.value
                     if type(value) is not DeviceTensor or value.is_computed:
                         return picker, ready, self._take(picker, ready, value)
                     self._coming.append((picker, ready, value))
-                    self._pending += 1  # it has not finished before its value is computed
+                    self._pending += 1  # the Recv finishes only when its value is computed
                     self._receiving += 1
                     continue
             else:
-                found = outputs
+                result = outputs
             if recorder is not None:
                 recorder.span(WAIT, f"wait for {picker.part.plan.name(ready.node)}", start)
-            if found is None:
+            if result is None:
                 name = picker.part.plan.name(ready.node)
                 picker.part.fail(ready.node, InternalError(f"{name} finished with neither outputs nor an error"))
-            return picker, ready, found
+            return picker, ready, result
 
     def _prepare_to_wait(self) -> None:
-        """Lets others have what they may wait for, and refuses to wait for what cannot come."""
-        alone = self._rendezvous is None  # nobody else sends to this step
-        if self._pending == self._receiving if alone else not self._pending:
+        """Sends collected values, for which other tasks may wait. Raises if nothing can end the wait."""
+        is_alone = self._rendezvous is None  # no other executor sends values to this step
+        if self._pending == self._receiving if is_alone else not self._pending:
             raise InternalError(f"the parts of the step wait for each other:\n{self.explain()}")
         self._context.rendezvous.flush()
 
     def _arrived(self) -> tuple[Picker, Ready, Outputs]:
-        """The first received value that has been computed."""
+        """Waits until one of the received values is computed, and returns it as `_next` does."""
         coming = self._coming
-        found = next((c for c in coming if c[2].is_computed), None)
-        while found is None and self.has_deadline:
+        arrival = next((c for c in coming if c[2].is_computed), None)
+        while arrival is None and self.has_deadline:
             self.check()
             time.sleep(_POLL)
-            found = next((c for c in coming if c[2].is_computed), None)
-        if found is None:
-            found = coming[0]
-            found[2].wait()
-        coming.remove(found)
-        picker, ready, value = found
+            arrival = next((c for c in coming if c[2].is_computed), None)
+        if arrival is None:
+            arrival = coming[0]
+            arrival[2].wait()
+        coming.remove(arrival)
+        picker, ready, value = arrival
         self._pending -= 1
         self._receiving -= 1
         return picker, ready, self._take(picker, ready, value)
 
     def _take(self, picker: Picker, ready: Ready, value: Value) -> Outputs:
-        """The value as the receiver's kernels want it."""
+        """Converts a received value for the kernels of the receiver; returns it as the outputs of the Recv."""
         try:
             return (picker.part.recvs[ready.node].take(value, self.recorder),)
         except Exception as e:
             picker.part.fail(ready.node, e)
 
     def _expire(self) -> Completion | None:
-        """The deadline has come: raises, unless all that the step waits for can be cancelled.
+        """Handles the deadline: raises `DeadlineExceededError` if a pending node cannot be cancelled.
 
-        Then it is, and what was delivered in this very moment (an element of a queue) is not lost.
+        Otherwise cancels all pending nodes. If one of them has finished at the same moment, returns its completion, so
+        that its outputs, such as an element of a queue, are not lost; otherwise raises as well.
         """
         try:
             self.check()
@@ -314,18 +321,21 @@ class Step:
             return completion
 
     def truth(self, value: Value) -> bool:
-        """What a Switch sees: every iteration of a loop passes one, so a loop without kernels ends too."""
+        """The predicate of a Switch as a bool. Raises as `check`.
+
+        Every iteration of a loop evaluates a Switch, so even a loop without kernels can be stopped.
+        """
         self.check()
         return truth(value)
 
     def check(self) -> None:
-        """Raises when the step was cancelled or interrupted, or is past its deadline."""
+        """Raises if the step was cancelled or interrupted, or is past its deadline."""
         raise_stopped(self.cancellation, self.held)
         if self._limit is not None and time.monotonic() > self._limit.end:
             raise self._limit.exceeded(f"\n{self.explain()}")
 
     def explain(self) -> str:
-        """Who waits for what, and for which event of a queue or the like."""
+        """A text with one line for each node that runs or waits, and the event or the inputs for which it waits."""
         lines = []
         if self.program.waits:
             names = {
@@ -355,7 +365,7 @@ class Step:
         return [to_host(results[i][k]) for i, k in program.fetches]
 
     def _watch_devices(self) -> None:
-        """Waits for the devices, but no longer than the deadline lets it."""
+        """Waits for the devices, at most until the deadline."""
         for device in self.program.devices:
             ticket = device.fence()
             while ticket is not None and not ticket.poll():
@@ -363,7 +373,7 @@ class Step:
                 time.sleep(_POLL)
 
     def _stop(self, error: BaseException) -> None:
-        """Wakes all that waits, and returns when nothing of the step runs any more."""
+        """Wakes all nodes that wait. Returns when nothing of the step runs any more."""
         for picker in self._pickers:
             picker.cancel()
         waits = self.program.waits
@@ -376,7 +386,10 @@ class Step:
         _settle(self.program, error, self.cancellation)
 
     def _drain(self, hurry: bool) -> None:
-        """Waits for the nodes that were started; with `hurry`, or once interrupted, not for long."""
+        """Waits for the nodes that were started.
+
+        With `hurry`, or after an interrupt, waits `_GRACE` seconds at most.
+        """
         end = time.monotonic() + _GRACE if hurry else None
         self._pending -= len(self._coming)
         while self._pending:
@@ -389,7 +402,7 @@ class Step:
             self._pending -= completion is not None
 
 
-# ---- what also holds for a program that needs no `Step` ------------------------------------------
+# ---- functions that also serve a program without a `Step` ----------------------------------------
 
 
 def run_immediate(
@@ -400,11 +413,11 @@ def run_immediate(
     cancellation: Cancellation | None,
     held: HeldInterrupts,
 ) -> list[np.ndarray]:
-    """Runs `program.immediate` without a deadline: as a `Step` would, but there is nothing to wait for."""
+    """Runs `program.immediate` without a deadline. It does what a `Step` does, but never has to wait for a node."""
     order, part, single = program.immediate, program.parts[0], program.single
     assert order is not None
     try:
-        if single is not None:  # one kernel needs no registers, which would be a tenth of a small step
+        if single is not None:  # one kernel needs no registers; they would take a tenth of the time of a small step
             if cancellation is not None:
                 raise_stopped(cancellation, held)
             try:
@@ -427,7 +440,7 @@ def run_immediate(
 
 
 def _await_devices(program: StepProgram, recorder: StepStats | None) -> None:
-    """Waits until the devices have finished, noting it if the step is traced."""
+    """Waits until the devices have finished, and records the wait if the step is traced."""
     if recorder is not None:
         for device in program.devices:
             start = recorder.now_us()
@@ -440,7 +453,7 @@ def _await_devices(program: StepProgram, recorder: StepStats | None) -> None:
 
 
 def _abort(rendezvous: Rendezvous | None, error: BaseException) -> CancelledError:
-    """Wakes everybody who waits for a value of a step that raised `error`; returns the error that they get."""
+    """Wakes all that wait for a value of a step that raised `error`; returns the error that they receive."""
     reason = CancelledError(f"the step was stopped: {error}")
     reason.__cause__ = error
     if rendezvous is not None:
@@ -449,12 +462,12 @@ def _abort(rendezvous: Rendezvous | None, error: BaseException) -> CancelledErro
 
 
 def _is_late(error: BaseException, cancellation: Cancellation) -> bool:
-    """Was the step cancelled, or past its deadline? Then it waits for nothing that it cannot stop."""
+    """Returns whether the step was cancelled or is past its deadline, so that it must not wait for its devices."""
     return isinstance(error, DeadlineExceededError) or error is cancellation.error
 
 
 def _settle(program: StepProgram, error: BaseException, cancellation: Cancellation) -> None:
-    """The end of a step that raised `error`: what it has enqueued is done, unless the step is late."""
+    """Ends a step that raised `error`: waits for the work that it has enqueued, unless the step is late."""
     if not _is_late(error, cancellation):
         for device in program.devices:
             device.synchronize()

@@ -1,7 +1,7 @@
-"""What host kernels that keep values (tensor arrays, stacks) do with them, without a detour over the host.
+"""The operations of host kernels that store values (tensor arrays, stacks), without a copy to the host where possible.
 
-White paper, section 4.4: state of loops stays on the device. Invariant: a value made here is never changed afterwards;
-a part shares the memory of the whole, and keeps it alive.
+White paper, section 4.4: the state of loops stays on the device. Invariant: a value that this module creates is never
+changed afterwards. A part of a value shares the memory of the whole value and keeps that memory alive.
 """
 
 from __future__ import annotations
@@ -20,46 +20,48 @@ from tfnb.runtime.values import Value, info_of, to_host
 
 __all__ = ["ValueTools"]
 
-_MAX_PROGRAMS = 16  # for other shapes; the oldest goes
+_MAX_PROGRAMS = 16  # programs for different shapes; when there are more, the oldest is dropped
 Recipe = Callable[[Sequence[TensorInfo], int, str], "tuple[KernelSite, tuple[KernelCall, ...]]"]
 
 
 class ValueTools:
-    """Works on values for a device."""
+    """Stacks, splits, adds and updates values for one device. The methods wait for the values that they read."""
 
     __slots__ = ("_device", "_programs")
 
     def __init__(self, device: Device) -> None:
-        self._device: Any = device  # its `memory` is not part of the interface
+        self._device: Any = device  # typed as Any, because its `memory` is not part of the interface
         self._programs: Cache[Any, LoadedProgram] = Cache("programs of updates", _MAX_PROGRAMS)
 
     @staticmethod
     def host(value: Value) -> np.ndarray:
-        """The value as an array, waiting for it; not to be changed."""
+        """The value as an array, which the caller must not change. Waits until the value is computed."""
         return to_host(value)
 
     @staticmethod
     def integer(value: Value) -> int:
-        """The number that a scalar holds."""
+        """The value of an integer scalar."""
         return int(to_host(value))
 
     @staticmethod
     def shape(value: Value) -> tuple[int, ...]:
+        """The shape of the value, without waiting for it."""
         return value.shape
 
     @staticmethod
     def dtype_name(value: Value) -> str:
+        """The name of the value's dtype, for example "float32", without waiting for it."""
         return info_of(value).dtype.name
 
     def stack(self, values: Sequence[Value], axis_length: int | None = None) -> Value:
-        """Values of one shape as one, along a new first axis."""
+        """Stacks values of one shape and dtype along a new first axis. `axis_length` is not used."""
         arrays = [to_host(v) for v in values]
         target, out = self._target(values[0], (len(values), *values[0].shape))
         np.stack(arrays, out=out)
         return target
 
     def concat(self, values: Sequence[Value]) -> Value:
-        """Values that differ in their first dimension only as one, along it."""
+        """Concatenates values along their first axis. Their shapes may differ in the first dimension only."""
         arrays = [to_host(v) for v in values]
         rows = sum(v.shape[0] for v in values)
         target, out = self._target(values[0], (rows, *values[0].shape[1:]))
@@ -67,65 +69,73 @@ class ValueTools:
         return target
 
     def _target(self, like: Value, shape: tuple[int, ...]) -> tuple[Value, np.ndarray]:
-        """Room for a result, on the device where the host can write there, and the array to write."""
+        """Allocates a result of this shape with the dtype of `like`.
+
+        Returns the result and the array through which the host writes it. The result is on the device if `like` is
+        there and the host can write the device's memory, and in the memory of the host otherwise.
+        """
         if type(like) is DeviceTensor and like.array is not None:
-            made = self._device.allocate(TensorInfo(like.info.dtype, shape))
-            if made.array is not None:
-                return made, made.array
+            tensor = self._device.allocate(TensorInfo(like.info.dtype, shape))
+            if tensor.array is not None:
+                return tensor, tensor.array
         array: np.ndarray = np.empty(shape, info_of(like).dtype.np)
         return array, array
 
     def update(self, recipe: Recipe, inputs: Sequence[Value], cell: Cell | None) -> Cell:
-        """Runs library kernels that write a tensor where it lies: that of `cell`, or a new one.
+        """Runs library kernels that write the tensor of `cell` in place, or a new tensor if `cell` is None; returns the
+        cell.
 
-        `recipe(infos, units, kind)` gives the site and its calls for inputs of these dtypes and shapes; with a cell,
-        the calls read what it holds.
+        `recipe(infos, units, kind)` returns the kernel site and its calls for inputs of these dtypes and shapes on a
+        device with these compute units and of this kind. With a cell, the calls also read its old tensor.
         """
         infos = tuple(info_of(v) for v in inputs)
-        loaded = self._programs.get((recipe, infos))
-        if loaded is None:
+        program = self._programs.get((recipe, infos))
+        if program is None:
             facts = self._device.facts
             site, calls = recipe(infos, facts.units, facts.kind)
-            loaded = self._device.load(update_program(site, calls, cell is not None))
-            self._programs.put((recipe, infos), loaded)
+            program = self._device.load(update_program(site, calls, cell is not None))
+            self._programs.put((recipe, infos), program)
         if cell is None:
             cell = Cell("sum")
-        loaded.run(inputs, (cell,))
+        program.run(inputs, (cell,))
         return cell
 
     def unstack(self, value: Value) -> list[Value]:
-        """The parts along the first axis."""
+        """Splits a value into its elements along the first axis, which the results do not have."""
         return self.split(value, [1] * value.shape[0], squeeze=True)
 
     def split(self, value: Value, lengths: Sequence[int], squeeze: bool = False) -> list[Value]:
-        """Pieces along the first axis; with `squeeze` without it."""
+        """Splits a value along its first axis into pieces of these lengths.
+
+        With `squeeze`, all lengths must be 1, and the pieces do not have the first axis.
+        """
         tail = value.shape[1:]
-        found: list[Value] = []
+        pieces: list[Value] = []
         start = 0
         if type(value) is not DeviceTensor or value.array is None:
             array = to_host(value)
             for n in lengths:
                 part = array[start : start + n]
-                found.append(part.reshape(tail) if squeeze else part)
+                pieces.append(part.reshape(tail) if squeeze else part)
                 start += n
-            return found
+            return pieces
         width = TensorInfo(value.info.dtype, tail).nbytes
         for n in lengths:
             shape = tail if squeeze else (n, *tail)
             view = value.array[start : start + n].reshape(shape)
             arg = self._device.memory.part(value, start * width, n * width)
-            found.append(DeviceTensor(value.device, TensorInfo(value.info.dtype, shape), arg, view, value.ticket))
+            pieces.append(DeviceTensor(value.device, TensorInfo(value.info.dtype, shape), arg, view, value.ticket))
             start += n
-        return found
+        return pieces
 
     def to_host_memory(self, value: Value) -> Value:
-        """The value in the host's memory, for `swap_memory`; on a CPU it is there already."""
+        """Copies the value to the memory of the host, for `swap_memory`. A value on a CPU is there already."""
         if type(value) is DeviceTensor and value.array is None:
             return value.numpy()
         return value
 
     def add(self, values: Sequence[Value]) -> Value:
-        """The sum of values of one shape."""
+        """The sum of values of one shape and dtype, as a new array."""
         total = np.array(to_host(values[0]))
         for v in values[1:]:
             total += to_host(v)

@@ -1,6 +1,6 @@
-"""Values that flow along a plan's edges: tensors on a device, or arrays on the host.
+"""The values on the edges of a plan: tensors on a device, or arrays on the host.
 
-Invariant: a value is never changed after it was made, so it may be handed on without a copy.
+Invariant: a value is never changed after its creation, so it may be passed on without a copy.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ Value = DeviceTensor | np.ndarray
 
 
 def to_host(value: Value) -> np.ndarray:
-    """The value as an array, waiting for it; not to be changed."""
+    """The value as an array, which the caller must not change. Waits until the value is computed."""
     return value.numpy() if type(value) is DeviceTensor else value  # type: ignore[return-value]
 
 
 def info_of(value: Value) -> TensorInfo:
-    """Dtype and shape, without waiting."""
+    """The dtype and shape of the value, without waiting for it."""
     if type(value) is DeviceTensor:
         return value.info
     return TensorInfo(as_dtype(value.dtype), value.shape)  # type: ignore[union-attr]
 
 
 def truth(value: Value) -> bool:
-    """What a Switch sees in its predicate."""
+    """The predicate of a Switch as a bool. Waits until the value is computed."""
     return bool(to_host(value))
 
 
 def await_inputs(values: Sequence[Value], recorder: StepStats) -> float:
-    """Waits for values that devices still compute, noting it, so that it does not count as their reader's time.
+    """Waits for the values that devices still compute, and records the wait, so that it does not count for the reader.
 
-    The time at which they were there.
+    Returns the time at which all values were computed, in microseconds since the step began.
     """
     pending = [v for v in values if type(v) is DeviceTensor and v.ticket is not None and not v.ticket.done]
     if pending:
@@ -52,10 +52,10 @@ def await_inputs(values: Sequence[Value], recorder: StepStats) -> float:
 
 
 def index_value(index: int) -> np.ndarray:
-    """A Merge's `value_index`."""
+    """The output `value_index` of a Merge, an int32 scalar."""
     return np.array(index, np.int32)
 
 
 def nbytes_of(value: Value) -> int:
-    """Bytes of a value; of strings, of the references to them."""
+    """The size of a value in bytes. For strings on the host, it is the size of the references to them."""
     return int(value.info.nbytes if isinstance(value, DeviceTensor) else value.nbytes)

@@ -1,7 +1,7 @@
-"""Who waits for what: the state of an unfinished step, for errors and deadlock reports.
+"""The nodes of an unfinished step that wait, and their missing inputs, for errors and deadlock reports.
 
-Reads the propagator's frames and never changes them. An input "has come" when its source has fired
-in the iteration that delivers it, so reports need no bookkeeping while a step runs.
+This module reads the propagator's frames and never changes them. An input "has come" when its source has
+fired in the iteration that delivers it, so reports need no bookkeeping while a step runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Missing(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A node that has not fired, in which frame and iteration (`tag`), and what it still lacks."""
+    """A node that has not fired, its frame and iteration (`tag`, see `Ready.tag`), and its missing inputs."""
 
     node: int
     tag: str
@@ -29,7 +29,7 @@ class Waiting(NamedTuple):
 
 
 def list_waiting(plan: Plan, root: Frame | None, running: Collection[Ready]) -> list[Waiting]:
-    """Every node that has not fired, outer frames first, with the inputs it still lacks."""
+    """All nodes that have not fired, each with its missing inputs. Nodes of outer frames come first."""
     busy = {(r.owner, r.place) for r in running if r.owner is not None}
     report: list[Waiting] = []
     frames = [root] if root is not None else []
@@ -38,13 +38,16 @@ def list_waiting(plan: Plan, root: Frame | None, running: Collection[Ready]) -> 
             frames.extend(iteration.children.values())
             for n, node in enumerate(frame.table.nodes):
                 if iteration.counts[n]:
-                    lacking = _missing(plan, busy, iteration, n)
-                    report.append(Waiting(node, iteration.tag(), lacking))
+                    missing = _missing(plan, busy, iteration, n)
+                    report.append(Waiting(node, iteration.tag(), missing))
     return report
 
 
 def describe(plan: Plan, waiting: Sequence[Waiting], running: Collection[Ready], limit: int) -> str:
-    """One line per node: what runs, then what waits for which inputs; `limit` lines at most."""
+    """A text with one line for each running node, then one for each waiting node and its missing inputs.
+
+    After `limit` lines, one more line counts the rest.
+    """
     lines = [f"'{plan.name(r.node)}'{_where(r.tag)} is running" for r in running]
     for node, tag, missing in waiting:
         parts = [
@@ -70,14 +73,14 @@ def _missing(plan: Plan, busy: _Busy, at: Iteration, n: int) -> tuple[Missing, .
     node = plan.nodes[at.table.nodes[n]]
     data = [Missing(*edge) for edge in node.inputs]
     if node.kind == PlanKind.MERGE:
-        decided = not at.counts[at.table.arrivals[n]]
-        data = [] if decided else [m for m in data if _can_come(plan, at, m.source)]
-    lacking = [*data, *(Missing(source, CONTROL) for source in node.control)]
-    return tuple(m for m in lacking if not _has_come(plan, busy, at, m.source))
+        is_decided = not at.counts[at.table.arrivals[n]]
+        data = [] if is_decided else [m for m in data if _can_come(plan, at, m.source)]
+    edges = [*data, *(Missing(source, CONTROL) for source in node.control)]
+    return tuple(m for m in edges if not _has_come(plan, busy, at, m.source))
 
 
 def _can_come(plan: Plan, at: Iteration, source: int) -> bool:
-    """Whether a Merge of this iteration can get a value from `source` at all."""
+    """Returns whether `source` can send a value to a Merge of this iteration at all."""
     node = plan.nodes[source]
     if node.kind == PlanKind.ENTER and not node.is_constant:
         return at.number == 0
@@ -85,7 +88,7 @@ def _can_come(plan: Plan, at: Iteration, source: int) -> bool:
 
 
 def _has_come(plan: Plan, busy: _Busy, at: Iteration, source: int) -> bool:
-    """Whether `source` has delivered its outputs into iteration `at`."""
+    """Returns whether `source` has delivered its outputs to iteration `at`."""
     frame, n = plan.place[source]
     kind = plan.nodes[source].kind
     if kind == PlanKind.ENTER:
@@ -94,8 +97,8 @@ def _has_come(plan: Plan, busy: _Busy, at: Iteration, source: int) -> bool:
         child = at.children.get(frame)
         return frame in at.closed if child is None else n in child.exited
     if kind == PlanKind.NEXT_ITERATION:
-        before = at.frame.iterations.get(at.number - 1)
-        return before is None or _has_fired(busy, before, n)
+        previous = at.frame.iterations.get(at.number - 1)
+        return previous is None or _has_fired(busy, previous, n)
     return _has_fired(busy, at, n)
 
 

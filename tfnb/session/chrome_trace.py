@@ -1,4 +1,4 @@
-"""Step times as a Chrome trace, for chrome://tracing and Perfetto; `Timeline` is that of TensorFlow's
+"""Step times as a Chrome trace, for chrome://tracing and Perfetto, and the class `Timeline` of TensorFlow's
 `client.timeline`.
 
 The trace of a step on several tasks has one process for each task. Invariant: every lane is a named thread of the
@@ -126,9 +126,9 @@ class _Places:
 
     def of(self, device: str, lane: str) -> tuple[int, int]:
         """The numbers of the process and the thread of a lane."""
-        found = self.threads.get((device, lane))
-        if found is not None:
-            return found
+        place = self.threads.get((device, lane))
+        if place is not None:
+            return place
         process, thread = device, lane
         if self.by_task and "/" in device:
             process, _, unit = device.rpartition("/")
@@ -137,9 +137,9 @@ class _Places:
         if pid is None:
             pid = self._processes[process] = len(self._processes)
             self._name("process_name", process, pid=pid)
-        found = self.threads[device, lane] = pid, len(self.threads)
-        self._name("thread_name", thread, pid=pid, tid=found[1])
-        return found
+        place = self.threads[device, lane] = pid, len(self.threads)
+        self._name("thread_name", thread, pid=pid, tid=place[1])
+        return place
 
     def host_of(self, device: str) -> str:
         """The process whose threads wake the operations that wait on a device."""

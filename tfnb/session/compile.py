@@ -97,6 +97,7 @@ class _Work:
 
     @property
     def has_several_devices(self) -> bool:
+        """Whether the nodes of the graph are on more than one device."""
         return len({n.device for n in self.graph.nodes.values()}) > 1
 
 
@@ -132,7 +133,7 @@ def compile_step(
 
 
 def plan_part(part: Partition, known: Grouping, context: Context) -> PlanPart:
-    """The plan of a partition that the master of another task has sent."""
+    """The plan of a partition that the master of another task has sent, with `known`, the grouping of its nodes."""
     return _plan_part(part, cluster(part.graph, known), context)
 
 
@@ -161,7 +162,10 @@ def _take_in_parts(work: _Work) -> Iterator[Graph]:
 
 
 def _check_devices(work: _Work) -> Iterator[Graph]:
-    """Runs before folding, because the error for a device that does not exist must not depend on optimization."""
+    """Checks that all requested devices exist.
+
+    It runs before folding, so that the error does not depend on optimization.
+    """
     check_devices(work.graph, work.rules)
     return iter(())
 
@@ -174,24 +178,26 @@ def _place(work: _Work) -> Iterator[Graph]:
 
 
 def _partition(work: _Work) -> Iterator[Graph]:
-    """Splits the graph into one for each device, those of other tasks included. A step on one device keeps its
-    graph."""
+    """Splits the graph into one graph for each device, including devices of other tasks.
+
+    A step on one device keeps its graph.
+    """
     g, context = work.graph, work.context
     if not work.has_several_devices:
-        every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
+        numbers = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
         device = next((n.device for n in g.nodes.values()), "")
-        made: Sequence[Partition] = [Partition(device, g, *every)]
+        partitions: Sequence[Partition] = [Partition(device, g, *numbers)]
     else:
         g = localize(g)
-        made = partition(g, context.truncate)
-        work.grouping = known = grouping(g)
+        partitions = partition(g, context.truncate)
+        work.grouping = groups = grouping(g)
         if context.delay:
             costs = context.placing.costs
-            played = simulate(g, {i: n.device for i, n in g.nodes.items()}, costs)
-            made = delay_recvs(made, played, known.level, known.context, costs)
-        yield from (p.graph for p in made)
-    work.partitions = [p for p in made if p.device in context.devices or not p.device]
-    work.elsewhere = tuple(p for p in made if p not in work.partitions)
+            simulated = simulate(g, {i: n.device for i, n in g.nodes.items()}, costs)
+            partitions = delay_recvs(partitions, simulated, groups.level, groups.context, costs)
+        yield from (p.graph for p in partitions)
+    work.partitions = [p for p in partitions if p.device in context.devices or not p.device]
+    work.elsewhere = tuple(p for p in partitions if p not in work.partitions)
     if work.elsewhere and work.grouping is None:
         work.grouping = grouping(work.graph)
 
@@ -202,12 +208,12 @@ def _cluster(work: _Work) -> Iterator[Clustered]:
 
 
 def _plan(work: _Work) -> Iterator[Any]:
-    whole = work.graph
+    step_graph = work.graph
     parts = []
     for p, clustered in zip(work.partitions, work.clustered, strict=True):
         part = _plan_part(p, clustered, work.context)
-        feeds = None if p.graph.feeds == whole.feeds else p.feeds
-        fetches = None if p.graph.fetches == whole.fetches else p.fetches
+        feeds = None if p.graph.feeds == step_graph.feeds else p.feeds
+        fetches = None if p.graph.fetches == step_graph.fetches else p.fetches
         parts.append(part._replace(feeds=feeds, fetches=fetches))
         yield part.plan
     work.parts = tuple(parts)
@@ -242,8 +248,8 @@ def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanP
 
 
 def _user_graph(request: Request) -> GraphBuilder | None:
-    some: tuple[Tensor | Operation, ...] = (*request.fetches, *request.targets)
-    return some[0].graph if some else None
+    elements: tuple[Tensor | Operation, ...] = (*request.fetches, *request.targets)
+    return elements[0].graph if elements else None
 
 
 def _verify(stage: str, graph: Graph) -> None:

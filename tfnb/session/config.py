@@ -38,11 +38,11 @@ class GPUOptions:
 
     def visible_gpus(self) -> list[int] | None:
         """The numbers of `visible_device_list`, None for all. Raises `InvalidArgumentError` for other text."""
-        given = self.visible_device_list.strip()
-        parts = [part.strip() for part in given.split(",")] if given else []
+        text = self.visible_device_list.strip()
+        parts = [part.strip() for part in text.split(",")] if text else []
         if not all(part.isdigit() for part in parts) or len(set(parts)) < len(parts):
             raise InvalidArgumentError(
-                f"GPUOptions: visible_device_list={given!r}; needed different numbers of GPUs, as in '0,2'"
+                f"GPUOptions: visible_device_list={text!r}; needed different numbers of GPUs, as in '0,2'"
             )
         return [int(part) for part in parts] or None
 

@@ -15,7 +15,7 @@ __all__ = ["evaluate", "get_default_session", "pop", "push", "run_operation"]
 
 
 class DefaultSession(Protocol):
-    """What `Tensor.eval` and `Operation.run` use of a session."""
+    """The part of a session's interface that `Tensor.eval` and `Operation.run` use."""
 
     @property
     def graph(self) -> GraphBuilder: ...
@@ -32,10 +32,12 @@ _stack = _Stack()
 
 
 def push(session: DefaultSession) -> None:
+    """Makes `session` the default session of this thread."""
     _stack.sessions.append(session)
 
 
 def pop(session: DefaultSession) -> None:
+    """Removes the topmost entry of `session` from the stack of this thread. Does nothing if it is not there."""
     if session in _stack.sessions:
         del _stack.sessions[len(_stack.sessions) - 1 - _stack.sessions[::-1].index(session)]
 
@@ -46,15 +48,15 @@ def get_default_session() -> Any:
 
 
 def _session_for(element: Tensor | Operation, session: DefaultSession | None) -> DefaultSession:
-    found = session if session is not None else get_default_session()
-    if found is None:
+    chosen_session = session if session is not None else get_default_session()
+    if chosen_session is None:
         raise FailedPreconditionError(
             f"cannot evaluate {element.name}: there is no default session; "
             "use `with tf.Session():`, tf.InteractiveSession(), or pass session=..."
         )
-    if found.graph is not element.graph:
+    if chosen_session.graph is not element.graph:
         raise FailedPreconditionError(f"cannot evaluate {element.name}: the session runs another graph")
-    return found
+    return chosen_session
 
 
 def evaluate(tensor: Tensor, feed_dict: Mapping[Any, Any] | None, session: DefaultSession | None) -> Any:

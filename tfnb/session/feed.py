@@ -26,10 +26,10 @@ _NESTED = (tuple, SparseTensor, IndexedSlices)
 
 
 def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """`feeds`, in which the component tensors replace each tuple (as the state of an LSTM), sparse tensor or indexed
-    slices.
+    """Replaces keys that have several tensors by these tensors, and their values by the parts for the tensors.
 
-    Raises `DTypeError`, or `InvalidArgumentError` if a value does not have the structure of its key.
+    Such keys are tuples (for example the state of an LSTM), sparse tensors and indexed slices. Raises `DTypeError`, or
+    `InvalidArgumentError` if a value does not have the structure of its key.
     """
     if not any(isinstance(k, _NESTED) for k in feeds):
         return feeds
@@ -49,11 +49,11 @@ def _parts(key: object, value: object) -> dict[Any, Any]:
             f"cannot feed {type(value).__name__} {str(value)[:60]!r} for a {type(key).__name__} of {len(key)} "
             f"parts ({str(key)[:120]}); needed a tuple of as many values"
         )
-    return {k: v for part, given in zip(key, value, strict=True) for k, v in _parts(part, given).items()}
+    return {k: v for part, part_value in zip(key, value, strict=True) for k, v in _parts(part, part_value).items()}
 
 
 def flat_keys(keys: Iterable[Any]) -> Iterator[Any]:
-    """The keys of `flat_feeds`."""
+    """The keys that `flat_feeds` returns for feeds with these keys, in the same order."""
     for key in keys:
         if isinstance(key, tuple):
             yield from flat_keys(key)
@@ -65,16 +65,16 @@ def flat_keys(keys: Iterable[Any]) -> Iterator[Any]:
 
 def _composite(key: SparseTensor | IndexedSlices, value: object) -> dict[Any, Any]:
     parts = [p for p in parts_of(key) if p is not None]
-    given = value if isinstance(value, (tuple, list)) else ()
-    if len(parts) == 2 and len(given) == 3 and given[2] is None:
-        given = given[:2]
-    if len(given) != len(parts):
+    values = value if isinstance(value, (tuple, list)) else ()
+    if len(parts) == 2 and len(values) == 3 and values[2] is None:
+        values = values[:2]
+    if len(values) != len(parts):
         raise DTypeError(
             f"cannot feed {type(value).__name__} {str(value)[:60]!r} for {key!r}; needed a "
             f"tf.{value_type(key).__name__}, or a tuple of {len(parts)} values in its order",
             key.op,
         )
-    return dict(zip(parts, given, strict=True))
+    return dict(zip(parts, values, strict=True))
 
 
 def feed_key(graph: GraphBuilder, key: object) -> Tensor:
@@ -149,9 +149,9 @@ def _numbers(array: np.ndarray) -> np.ndarray:
     for x in array.flat:
         if not isinstance(x, (Number, np.bool_)):
             raise DTypeError(f"got {str(x)[:60]!r} of type {type(x).__name__}, needed a number")
-    found = np.array(array.tolist())
+    numbers = np.array(array.tolist())
     # No dtype of NumPy represents decimals, fractions and integers of more than 64 bits exactly.
-    return found.astype(np.float64) if found.dtype.kind == "O" else found
+    return numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers
 
 
 def _held(array: np.ndarray, dtype: DType, value: object) -> np.ndarray:

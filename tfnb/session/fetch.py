@@ -76,17 +76,17 @@ class _Planner:
                 op,
             )
         try:
-            found = self.graph.as_graph_element(fetch)
+            element = self.graph.as_graph_element(fetch)
         except (DTypeError, GraphError, NotFoundError, InvalidArgumentError) as e:
             raise InvalidFetchError(
                 f"cannot fetch {str(fetch)[:120]!r} of type {type(fetch).__name__}: {e.message}", _op_of(fetch)
             ) from None
-        if not self.graph.is_fetchable(found):
-            raise InvalidFetchError(f"{found.name} is marked as not fetchable", _op_of(found))
-        if isinstance(found, Operation):
-            self.operations[found] = None
+        if not self.graph.is_fetchable(element):
+            raise InvalidFetchError(f"{element.name} is marked as not fetchable", _op_of(element))
+        if isinstance(element, Operation):
+            self.operations[element] = None
             return lambda _: None
-        index = self.tensors.setdefault(found, len(self.tensors))
+        index = self.tensors.setdefault(element, len(self.tensors))
         return lambda values: _own(values[index])
 
 

@@ -19,14 +19,15 @@ from tfnb.system.interrupts import raise_if_overdue
 
 __all__ = ["Functions"]
 
-_KEPT = 256  # they may refer to graphs that nobody else uses: a task lives longer than its sessions
+_KEPT = 256  # limited, because functions may keep graphs alive: a task lives longer than its sessions
 
 
 class Functions:
-    """`functions(fetches, feeds)` returns the part of a graph from the tensors `feeds` to the tensors `fetches` as a
-    function.
+    """The compiled functions of a session or task.
 
-    It is compiled for the devices of `context`; raises the errors of `compile_step`.
+    `functions(fetches, feeds)` returns the part of a graph from the tensors `feeds` to the tensors `fetches` as a
+    function of arrays, which returns a list of arrays. It is compiled for the devices of `context`. The call raises the
+    errors of `compile_step`.
     """
 
     def __init__(self, context: Context, threads: HostThreads) -> None:
@@ -35,12 +36,12 @@ class Functions:
 
     def __call__(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
         key = tuple(fetches), tuple(feeds)
-        found = self._known.renew(key)
-        if found is None:
+        executor = self._known.renew(key)
+        if executor is None:
             step = compile_step(Request(key[0], (), key[1]), self._context)
-            executor = Executor.of_parts(step.parts, self._threads, self._context.settings.fast_loops)
-            found = self._known.put(key, executor)
-        run = found.run
+            new_executor = Executor.of_parts(step.parts, self._threads, self._context.settings.fast_loops)
+            executor = self._known.put(key, new_executor)
+        run = executor.run
 
         def call(*values: np.ndarray) -> list[np.ndarray]:
             raise_if_overdue()  # a filter may drop all elements for ever

@@ -61,10 +61,10 @@ def _make_devices(config: ConfigProto, settings: Settings) -> list[Device]:
     nulls = count.pop("NULL", 0)
     fraction = config.gpu_options.per_process_gpu_memory_fraction
     visible = config.gpu_options.visible_gpus()
-    made: list[Device] = [
+    devices: list[Device] = [
         *opencl.make_devices(settings, count, config.memory_limit, gpu_memory_fraction=fraction, visible_gpus=visible)
     ]
-    return [*made, *(NullDevice(f"{_TASK}/device:NULL:{i}") for i in range(nulls))]
+    return [*devices, *(NullDevice(f"{_TASK}/device:NULL:{i}") for i in range(nulls))]
 
 
 def _device_count(config: ConfigProto, settings: Settings) -> dict[str, int]:
@@ -83,12 +83,12 @@ class LocalWorker:
         settings = load_settings()
         if settings.keep_memory:
             keep_freed_memory()
-        made = _make_devices(config, settings)
+        devices = _make_devices(config, settings)
         self.config = config
         self.resources = ResourceManager()
-        limits = {d.name: d.memory_stats().limit for d in made}
+        limits = {d.name: d.memory_stats().limit for d in devices}
         self.context = Context(
-            {d.name: d for d in made},
+            {d.name: d for d in devices},
             self.resources,
             settings,
             Placing(limits, config.allow_soft_placement, config.graph_options.placement or settings.placement),
@@ -132,7 +132,7 @@ class LocalWorker:
                 cancellation=cancellation,
             )
         finally:
-            self._running.pop(key, None)  # Python handles no signal before this first call of the block
+            self._running.pop(key, None)  # first in the block, because Python handles no signal before the first call
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
 
@@ -140,6 +140,7 @@ class LocalWorker:
         return Executor.of_parts(step.parts, self._threads, self.context.settings.fast_loops)
 
     def describe_devices(self) -> list[DeviceDescription]:
+        """The descriptions of all devices, in order."""
         return [
             DeviceDescription(d.name, d.name.split(":")[-2], d.memory_stats().limit, d.describe())
             for d in self.context.devices.values()
@@ -151,12 +152,12 @@ class LocalWorker:
 
         Warns (`RuntimeWarning`) if some steps do not end within 5 seconds."""
         self._closed = True
-        with HeldInterrupts() as held:
+        with HeldInterrupts() as interrupts:
             for cancellation in list(self._running.values()):
                 if cancellation is not None:
                     cancellation.cancel(CancelledError("the session was closed while the step ran"))
             end = time.monotonic() + _PATIENCE
-            while self._running and time.monotonic() < end and held.error is None:
+            while self._running and time.monotonic() < end and interrupts.error is None:
                 time.sleep(_POLL)
             running = len(self._running)
             if not running:

@@ -25,7 +25,7 @@ _NUMBERS = itertools.count(1)
 
 
 class PartialRun:
-    """One partial run. `needs[k]` are the numbers of the feeds that fetch k needs; `execute()` runs the step."""
+    """One partial run. `needs[k]` are the numbers of the feeds on which fetch k depends. `execute()` runs the step."""
 
     def __init__(
         self,
@@ -62,27 +62,29 @@ class PartialRun:
         that was not set up or was given before, and for a fetch that needs a missing feed."""
         arrays = {t: feed_array(t, v) for t, v in feeds.items()}
         with HeldInterrupts():  # so that an interrupt cannot come between noting a feed and giving it
-            wanted = self._give(plan, arrays)
-        values = [self._exchange.wait(k) for k in wanted]
+            numbers = self._give(plan, arrays)
+        values = [self._exchange.wait(k) for k in numbers]
         return values[: len(plan.tensors)]
 
     def _give(self, plan: FetchPlan, arrays: Mapping[Tensor, Any]) -> list[int]:
         """Gives the feeds to the step; returns the numbers of the fetches."""
         with self._lock:
-            asked: tuple[Tensor | Operation, ...] = (*plan.tensors, *plan.operations)
-            wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in asked]
-            given = {self._number(self._feeds, t, "feed", self._fed): a for t, a in arrays.items()}
+            fetches: tuple[Tensor | Operation, ...] = (*plan.tensors, *plan.operations)
+            numbers = [self._number(self._fetches, x, "fetch", self._taken) for x in fetches]
+            values = {self._number(self._feeds, t, "feed", self._fed): a for t, a in arrays.items()}
             names = {k: t.name for t, k in self._feeds.items()}
-            for x, k in zip(asked, wanted, strict=True):
-                missing = self._needs[k] - self._fed - set(given)
+            for x, k in zip(fetches, numbers, strict=True):
+                missing = self._needs[k] - self._fed - set(values)
                 if missing:
-                    lacking = ", ".join(sorted(names[m] for m in missing))
-                    raise InvalidArgumentError(f"the fetch {x.name} can't be computed before {lacking} is fed", _op(x))
-            self._fed |= set(given)
-            self._taken |= set(wanted)
-        for k, array in given.items():
+                    missing_names = ", ".join(sorted(names[m] for m in missing))
+                    raise InvalidArgumentError(
+                        f"the fetch {x.name} can't be computed before {missing_names} is fed", _op(x)
+                    )
+            self._fed |= set(values)
+            self._taken |= set(numbers)
+        for k, array in values.items():
             self._exchange.feed(k, array)
-        return wanted
+        return numbers
 
     def _number(self, known: Mapping[Any, int], x: Tensor | Operation, what: str, used: set[int]) -> int:
         k = known.get(x)

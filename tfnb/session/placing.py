@@ -22,7 +22,7 @@ __all__ = ["Placing"]
 
 
 def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
-    """The policy of this name. Raises `InvalidArgumentError` for an unknown name."""
+    """The placement policy of this name. Raises `InvalidArgumentError` for an unknown name."""
     name, _, seed = text.partition(":")
     if name in ("", "first"):
         return first_device
@@ -32,8 +32,8 @@ def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
         return Greedy(costs, limits)
     if text == "search":
         return Search(costs, limits)
-    known = "'first', 'greedy', 'search' or 'random:SEED'"
-    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed {known}")
+    names = "'first', 'greedy', 'search' or 'random:SEED'"
+    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed {names}")
 
 
 class Placing:
@@ -76,19 +76,19 @@ class Placing:
     def is_outdated(self, placement: Placement) -> bool:
         """Returns whether this placement was chosen by costs and more operations have been measured since."""
         with self._lock:
-            then = self._measured_then.get(placement)
-            return then is not None and then < self.costs.n_measured
+            n_measured = self._measured_then.get(placement)
+            return n_measured is not None and n_measured < self.costs.n_measured
 
     def explain(self, placement: Placement) -> str:
         """A text that lists the devices of all groups with the reasons, and the duration of the step by the cost
         model."""
-        graph, first = placement.graph, self.devices[0]
-        here = simulate(graph, {i: n.device for i, n in graph.nodes.items()}, self.costs)
-        there = simulate(graph, dict.fromkeys(graph.nodes, first), self.costs)
-        times = f"it would take {here.total:.0f} us, all of it on {first} {there.total:.0f} us"
-        sent = f"{len(here.transfers)} tensors of {here.bytes_sent:,} bytes go from device to device"
-        known = f"costs of {self.costs.n_measured} ops and shapes are measured, the others estimated"
-        return f"{placement.report()}\nBy the cost model {times}; {sent}; {known}."
+        graph, default_device = placement.graph, self.devices[0]
+        placed = simulate(graph, {i: n.device for i, n in graph.nodes.items()}, self.costs)
+        on_first = simulate(graph, dict.fromkeys(graph.nodes, default_device), self.costs)
+        durations = f"it would take {placed.total:.0f} us, all of it on {default_device} {on_first.total:.0f} us"
+        transfers = f"{len(placed.transfers)} tensors of {placed.bytes_sent:,} bytes go from device to device"
+        measured = f"costs of {self.costs.n_measured} ops and shapes are measured, the others estimated"
+        return f"{placement.report()}\nBy the cost model {durations}; {transfers}; {measured}."
 
     @property
     def pins(self) -> Mapping[str, str]:
@@ -97,7 +97,7 @@ class Placing:
             return dict(self._pins)
 
     def _groups(self, graph: GraphBuilder) -> StateGroups:
-        known = self._known
-        if known is None or known[0]() is not graph or known[1] != graph.version:
-            self._known = known = weakref.ref(graph), graph.version, state_groups(graph.get_operations())
-        return known[2]
+        cached = self._known
+        if cached is None or cached[0]() is not graph or cached[1] != graph.version:
+            self._known = cached = weakref.ref(graph), graph.version, state_groups(graph.get_operations())
+        return cached[2]

@@ -62,6 +62,7 @@ class Planner:
         self.payloads: list[object] = []
 
     def build(self) -> tuple[Plan, tuple[Any, ...]]:
+        """The plan, and the kernel of each plan node (None for nodes without one). Raises `InternalError`."""
         self._number()
         for e in self.graph.feeds:
             self._set(self.place[e.id], PlanNode(PlanKind.FEED, name=self.graph.nodes[e.id].name), None)
@@ -94,23 +95,23 @@ class Planner:
 
     def _constants(self) -> list[int]:
         """The ids of the constants that are fetched or are inputs of control-flow primitives."""
-        wanted = {e.id for e in self.graph.fetches}
+        ids = {e.id for e in self.graph.fetches}
         for i in self.clustered.singles:
             node = self.graph.nodes[i]
             if node.opdef.kind in _PRIMITIVES:
-                wanted.update(e.id for e in node.inputs)
-        return [i for i in sorted(wanted) if self.graph.nodes[i].opdef.kind is Kind.CONST]
+                ids.update(e.id for e in node.inputs)
+        return [i for i in sorted(ids) if self.graph.nodes[i].opdef.kind is Kind.CONST]
 
     def _set(self, place: int, node: PlanNode, payload: object) -> None:
         self.nodes[place] = node
         self.payloads[place] = payload
 
     def _cluster(self, c: int) -> None:
-        found = self.clustered.clusters[c]
-        inputs = tuple(self._source(e) for e in found.inputs)
+        cluster = self.clustered.clusters[c]
+        inputs = tuple(self._source(e) for e in cluster.inputs)
         control = self._control(self.clustered.waits[c], besides=self.first_cluster + c)
-        plan_node = PlanNode(PlanKind.CLUSTER, len(found.outputs), inputs, control, found.name)
-        kernel = ClusterKernel(found, self.devices[found.device], self.compile_program, self.resources)
+        plan_node = PlanNode(PlanKind.CLUSTER, len(cluster.outputs), inputs, control, cluster.name)
+        kernel = ClusterKernel(cluster, self.devices[cluster.device], self.compile_program, self.resources)
         self._set(self.first_cluster + c, plan_node, kernel)
 
     def _single(self, node: Node) -> None:
@@ -144,8 +145,8 @@ class Planner:
             scalars = ScalarKernel(node, dtypes, constants)
             self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), scalars)
             return
-        make = AsyncOpKernel if asynchronous else HostKernel
-        kernel = make(node, self.resources, device, variables, constants, node.opdef.blocking)
+        kernel_class = AsyncOpKernel if asynchronous else HostKernel
+        kernel = kernel_class(node, self.resources, device, variables, constants, node.opdef.blocking)
         plan_kind = PlanKind.ASYNC if asynchronous else PlanKind.HOST
         self._set(place, PlanNode(plan_kind, len(node.specs), tuple(inputs), control, node.name), kernel)
 
@@ -191,7 +192,7 @@ class Planner:
     def _control(self, ids: tuple[int, ...], besides: int = -1) -> tuple[int, ...]:
         """The plan nodes for which control inputs wait, except `besides`. A constant or variable has no plan node here
         and is replaced by its own control inputs."""
-        found: dict[int, None] = {}
+        places: dict[int, None] = {}
         stack = list(ids)
         seen: set[int] = set()
         while stack:
@@ -205,5 +206,5 @@ class Planner:
             elif i in self.clustered.member or i in self.place:
                 place = self._source_node(i)
                 if place != besides:
-                    found[place] = None
-        return tuple(found)
+                    places[place] = None
+        return tuple(places)

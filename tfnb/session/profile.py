@@ -28,10 +28,10 @@ def profile(session: Session | None = None, limit: int = 1_000_000) -> Iterator[
     `limit` is the largest number of events that are kept. Raises `FailedPreconditionError` if there is no session or if
     the session is being recorded already, and `DTypeError` if `session` is not a session.
     """
-    found = session if session is not None else get_default_session()
-    if found is None:
+    recorded_session = session if session is not None else get_default_session()
+    if recorded_session is None:
         raise FailedPreconditionError("there is no session to record: give one, or make one the default")
-    if not isinstance(found, Session):
-        raise DTypeError(f"needed a tf.Session, got {type(found).__name__}")
-    with found.recorded(Recording(limit)) as recording:
+    if not isinstance(recorded_session, Session):
+        raise DTypeError(f"needed a tf.Session, got {type(recorded_session).__name__}")
+    with recorded_session.recorded(Recording(limit)) as recording:
         yield recording

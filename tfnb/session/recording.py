@@ -23,20 +23,20 @@ def step_times(stats: StepStats, graph: Graph) -> StepTimes:
     """The times that the recorder of a step has noted, with the names of the nodes in `graph`."""
     nodes = graph.nodes
     free: dict[tuple[str, str], float] = {}  # the time from which each queue is free
-    found = StepTimes()
+    times = StepTimes()
     for t in stats.in_order():
-        known = [nodes[i] for i in t.nodes if i in nodes]
+        known_nodes = [nodes[i] for i in t.nodes if i in nodes]
         start, end = t.start_us, t.end_us
         if t.kind == KERNEL:
             # The clocks of host and device are aligned once for each cluster, to one or two microseconds.
             start = max(start, free.get((t.device, t.lane), 0.0))
             end = free[t.device, t.lane] = max(end, start)
-        op = known[-1].type if known else ""
-        names = tuple(n.name for n in known)
-        found.append(
+        op = known_nodes[-1].type if known_nodes else ""
+        names = tuple(n.name for n in known_nodes)
+        times.append(
             NodeStats(t.label, op, t.device, start, end, t.nbytes, names, t.kind, t.lane, t.detail, t.woken_by)
         )
-    return found
+    return times
 
 
 @dataclass(frozen=True)
@@ -55,33 +55,35 @@ class StepAccount:
 
     @property
     def other_us(self) -> float:
+        """The microseconds of the gaps that neither host kernels nor launches explain, at least 0."""
         return max(self.gaps_us - self.host_us - self.launch_us, 0.0)
 
 
 def account(times: Iterable[NodeStats], wall_us: float) -> StepAccount:
     """The account of one step."""
-    every = list(times)
-    kernels = _merged((t.start_us, t.end_us) for t in every if t.kind == KERNEL)
-    gaps, at = [], 0.0
+    events = list(times)
+    kernels = _merged((t.start_us, t.end_us) for t in events if t.kind == KERNEL)
+    gaps, gap_start = [], 0.0
     for start, end in kernels:
-        gaps.append((at, start))
-        at = end
-    gaps.append((at, wall_us))
+        gaps.append((gap_start, start))
+        gap_start = end
+    gaps.append((gap_start, wall_us))
     gaps = [(a, b) for a, b in gaps if b > a]
-    host = _merged((t.start_us, t.end_us) for t in every if t.kind == "host")
-    launch = _merged((t.start_us, t.end_us) for t in every if t.kind in ("launch", "compile"))
+    host = _merged((t.start_us, t.end_us) for t in events if t.kind == "host")
+    launch = _merged((t.start_us, t.end_us) for t in events if t.kind in ("launch", "compile"))
     busy = sum(b - a for a, b in kernels)
     return StepAccount(wall_us, busy, sum(b - a for a, b in gaps), _shared(gaps, host), _shared(gaps, launch))
 
 
 def _merged(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
+    """The union of intervals, as a sorted list of disjoint ones."""
+    merged: list[tuple[float, float]] = []
     for start, end in sorted(intervals):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def _shared(a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float:
@@ -115,10 +117,12 @@ class StepRecord:
 
     @cached_property
     def times(self) -> StepTimes:
+        """The events of the step."""
         return step_times(self._stats, self.graph)
 
     @property
     def account(self) -> StepAccount:
+        """How the step spent its time."""
         return account(self.times, self.wall_us)
 
 
@@ -136,6 +140,7 @@ class Recording:
 
     @property
     def takes_more(self) -> bool:
+        """Whether the next step will be recorded. Each access after the limit counts one dropped step."""
         if self._events < self.limit:
             return True
         self.dropped += 1
@@ -149,12 +154,12 @@ class Recording:
     @property
     def steps(self) -> list[StepRecord]:
         """The steps that have ended so far."""
-        known = self._records
-        if len(known) < len(self._found):
+        records = self._records
+        if len(records) < len(self._found):
             self._found.sort(key=lambda f: f[0].begin)
             zero = self._found[0][0].begin
-            known[:] = [StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._found)]
-        return list(known)
+            records[:] = [StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._found)]
+        return list(records)
 
     @cached_property
     def _records(self) -> list[StepRecord]:
@@ -183,8 +188,10 @@ class Recording:
 
 
 class Trace:
-    """The recorder of one step, and where its times go: the metadata of the run, the recording of the session, or both.
-    None stands for the one that is not used."""
+    """The recorder of one step, and the objects that receive its times.
+
+    These are the metadata of the run, the recording of the session, or both. None stands for an unused one.
+    """
 
     def __init__(self, metadata: RunMetadata | None, recording: Recording | None) -> None:
         self.recorder = StepStats()
@@ -204,6 +211,6 @@ class Trace:
 
 def traced(options: RunOptions | None, metadata: RunMetadata | None, recording: Recording | None) -> Trace | None:
     """The trace of a step, or None if neither its options nor a recording of the session require one."""
-    into = metadata if options is not None and options.trace_level > 0 else None
-    taken = recording if recording is not None and recording.takes_more else None
-    return None if into is None and taken is None else Trace(into, taken)
+    step_metadata = metadata if options is not None and options.trace_level > 0 else None
+    active_recording = recording if recording is not None and recording.takes_more else None
+    return None if step_metadata is None and active_recording is None else Trace(step_metadata, active_recording)

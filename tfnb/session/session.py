@@ -91,11 +91,11 @@ class Session:
             raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else ConfigProto()
-        where = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
-        local = where in ("", "local")
+        address = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
+        is_local = address in ("", "local")
         with self._bounded():
             self._worker: LocalWorker | Master = (
-                LocalWorker(self._config) if local else dask.connect(where, self._config)
+                LocalWorker(self._config) if is_local else dask.connect(address, self._config)
             )
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
@@ -152,7 +152,7 @@ class Session:
             self._plans.remove(lambda found: found[2] is step)
 
     def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
-        """A context with the time limit of a step: that of its options, or else of the session's configuration."""
+        """A context with the time limit of a step, from its options or else from the session's configuration."""
         timeout = (options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms
         return bounded(Deadline(timeout / 1000) if timeout else None)
 
@@ -224,11 +224,11 @@ class Session:
             raise InvalidArgumentError(f"the partial run {handle!r} is not known, or everything was fetched")
         plan = plan_fetches(self._graph, fetches)
         feeds = flat_feeds(feed_dict) if feed_dict else {}
-        found = plan.rebuild(run.part(plan, {feed_key(self._graph, k): v for k, v in feeds.items()}))
+        results = plan.rebuild(run.part(plan, {feed_key(self._graph, k): v for k, v in feeds.items()}))
         if run.finished:
             with self._lock:
                 self._partial.pop(handle, None)
-        return found
+        return results
 
     @staticmethod
     def reset(
@@ -238,17 +238,17 @@ class Session:
 
         With a `target`, drops the state of all tasks of that cluster and closes no sessions.
         """
-        chosen = [containers] if isinstance(containers, str) else containers or None
+        names = [containers] if isinstance(containers, str) else containers or None
         if target not in ("", "local"):
             master = dask.connect(target, config or ConfigProto())
             try:
-                master.reset(chosen)
+                master.reset(names)
             finally:
                 master.close()
             return
         for session in list(_open):
             session.close()
-        reset_shared(chosen)
+        reset_shared(names)
 
     def list_devices(self) -> list[DeviceDescription]:
         """The descriptions of the session's devices."""
@@ -358,25 +358,25 @@ class Session:
         Looks the request up by identity first, which is fast, and then by its graph elements."""
         key: Any = (tuple(fetches) if type(fetches) is list else fetches, type(fetches), tuple(feeds))
         try:
-            found = self._plans.get(key)
+            request = self._plans.get(key)
         except TypeError:  # the structure contains dicts or lists, which cannot be hashed
-            key, found = None, None
-        if found is not None:
-            return found
+            key, request = None, None
+        if request is not None:
+            return request
         tensors = tuple(feed_key(self._graph, k) for k in feeds)
         plan = plan_fetches(self._graph, fetches)
-        found = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
+        request = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
             with self._lock:
-                self._plans.put(key, found)
-        return found
+                self._plans.put(key, request)
+        return request
 
     def _step(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
         if len(set(feeds)) != len(feeds):
             raise InvalidArgumentError("a tensor is fed twice")
         key = (plan.tensors, plan.operations, feeds)
         with self._lock:
-            if self._closed:  # by another thread, since `run` checked
+            if self._closed:  # another thread may have closed it after `run` has checked
                 raise self._refusal()
             step = self._steps.get(key)
             if step is None:

@@ -55,6 +55,7 @@ class NodeStats:
 
     @property
     def took_us(self) -> float:
+        """The duration of the event in microseconds."""
         return self.end_us - self.start_us
 
 
@@ -97,7 +98,7 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
         lane = lanes.setdefault((t.device, t.lane), sum(d == t.device for d, _ in lanes))
         device.thread_names[lane] = t.lane
         nodes = list(dict.fromkeys(_users_node(n) for n in t.nodes)) or [t.name]
-        own = {
+        own_fields = {
             "name": t.name,
             "op": t.op,
             "kind": t.kind,
@@ -107,19 +108,19 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
             "woken_by": t.woken_by,
             "nanos": _nanos(t),
         }
-        more = json.dumps({k: v for k, v in own.items() if v}, ensure_ascii=False)
+        own_json = json.dumps({k: v for k, v in own_fields.items() if v}, ensure_ascii=False)
         for name in nodes:
-            label = f"{name} = {t.op}() {_OURS}{more}"
-            when = _times(t.start_us, _nanos(t) // len(nodes))
-            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **when)
-            more = json.dumps({"part": True})
+            label = f"{name} = {t.op}() {_OURS}{own_json}"
+            time_fields = _times(t.start_us, _nanos(t) // len(nodes))
+            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **time_fields)
+            own_json = json.dumps({"part": True})
     return message
 
 
 def _users_node(name: str) -> str:
     """The name of the node of the user's graph. A part of a composite operation is named `node/part#number`."""
-    before, mark, _ = name.partition("#")
-    return (before.rpartition("/")[0] or before) if mark else name
+    prefix, mark, _ = name.partition("#")
+    return (prefix.rpartition("/")[0] or prefix) if mark else name
 
 
 def _nanos(t: NodeStats) -> int:
@@ -150,36 +151,36 @@ def fields_of(message: StepStatsMessage) -> list[dict[str, Any]]:
     """The keyword arguments of NodeStats for the entries of a StepStats message, by their start.
 
     Times of a message from TensorFlow are made relative to the first entry."""
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     ours = False
     for device in message.dev_stats:
         for s in device.node_stats:
             fields = _fields(device, s)
             ours = fields.pop("ours", False) or ours
             if not fields.pop("part", False):
-                found.append(fields)
-    found.sort(key=lambda f: (f["start_us"], -f["end_us"]))
-    if found and not ours:
-        zero = found[0]["start_us"]
-        for f in found:
+                events.append(fields)
+    events.sort(key=lambda f: (f["start_us"], -f["end_us"]))
+    if events and not ours:
+        zero = events[0]["start_us"]
+        for f in events:
             f["start_us"] -= zero
             f["end_us"] -= zero
-    return found
+    return events
 
 
 def _fields(device: DeviceStepStatsMessage, s: NodeExecStatsMessage) -> dict[str, Any]:
     start = s.all_start_nanos or s.all_start_micros * 1000
-    took = s.all_end_rel_nanos or s.all_end_rel_micros * 1000
+    duration = s.all_end_rel_nanos or s.all_end_rel_micros * 1000
     fields: dict[str, Any] = {
         "device": device.device,
         "start_us": start / 1e3,
-        "end_us": (start + took) / 1e3,
+        "end_us": (start + duration) / 1e3,
         "lane": device.thread_names.get(s.thread_id, f"thread {s.thread_id}"),
     }
-    _, marked, own = s.timeline_label.partition(f"() {_OURS}{{")
+    _, marked, own_json = s.timeline_label.partition(f"() {_OURS}{{")
     if marked:
         try:
-            return fields | _own_fields(json.loads("{" + own), s.node_name, start)
+            return fields | _own_fields(json.loads("{" + own_json), s.node_name, start)
         except (ValueError, TypeError, OverflowError):
             pass  # a label of another program that looks like one of tfnb
     op = s.timeline_label.partition(" = ")[2].partition("(")[0].strip()

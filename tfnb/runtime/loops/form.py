@@ -1,7 +1,8 @@
 """The form of a loop that runs without a propagator: steps over numbered registers (OSDI'16, section 3.4).
 
-In each iteration the steps of the condition run, then, if it holds, those of the body; then each loop variable takes
-its value of the next iteration. Invariant: a register is written by one step at most, and read after it is written.
+In each iteration the steps of the condition run. If the condition is true, the steps of the body run next, and then
+each loop variable takes its value for the next iteration. Invariant: at most one step writes a register, and a register
+is read only after it was written.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class ImmediateKernel(Protocol):
 
 
 class InnerLoop(Protocol):
-    """A loop as one kernel. `check` raises when the step shall stop."""
+    """A loop as one kernel. `check` raises if the step must stop."""
 
     def run(
         self, inputs: Sequence[Value], recorder: StepStats | None = None, check: Check | None = None
@@ -42,12 +43,12 @@ class InnerLoop(Protocol):
 
 @dataclass(slots=True)
 class LoopStep:
-    """A node of the loop, or a loop inside it; `inputs` and `outputs` are registers.
+    """A node of the loop, or a loop inside it. `inputs` and `outputs` are registers.
 
-    A CLUSTER or HOST node has a `kernel`, a LOOP a `loop`; SWITCH and MERGE are those of branches, and NO_OP and
-    CONTROL_TRIGGER have no values. `may_be_dead`: an input can be dead. `control`: the registers that tell whether a
-    control input is dead; `flag`: the one that tells it of this step (-1: nobody asks). `last`: registers whose values
-    nobody needs after the step.
+    A CLUSTER or HOST node has a `kernel`, and a LOOP has a `loop`. SWITCH and MERGE belong to branches. NO_OP and
+    CONTROL_TRIGGER have no values. `may_be_dead` says whether an input can be dead. `control` are the registers that
+    say whether a control input is dead. `flag` is the register that says whether this step is dead, or -1 if no step
+    reads it. `last` are the registers whose values are not needed after the step.
     """
 
     kind: PlanKind
@@ -63,7 +64,10 @@ class LoopStep:
 
 
 class LoopVariable(NamedTuple):
-    """Starts as input `place` of the loop; is in `register`; `next_iteration` is the register of its next value."""
+    """A variable of a loop. Its first value is input `place` of the loop.
+
+    `register` has its value, and `next_iteration` is the register of its value for the next iteration.
+    """
 
     place: int
     register: int
@@ -72,10 +76,11 @@ class LoopVariable(NamedTuple):
 
 @dataclass
 class LoopForm:
-    """`constants` are pairs (place among the loop's inputs, register) of what is the same in all iterations.
+    """A loop as steps over registers.
 
-    The loop goes on while `predicate` is true; `results` are the registers of its outputs, read when it ends. `nodes`
-    are the graph's nodes, by their place in the plan, for messages.
+    `constants` are pairs (number of a loop input, register) for the inputs that are the same in all iterations. The
+    loop continues while the register `predicate` is true. `results` are the registers of its outputs, which are read
+    when the loop ends. `nodes` are the graph nodes by their index in the plan; messages name them.
     """
 
     name: str
@@ -93,22 +98,23 @@ class LoopForm:
 
     @property
     def steps(self) -> tuple[LoopStep, ...]:
+        """All steps: those of the condition, then those of the body."""
         return (*self.condition, *self.body)
 
     @cached_property
     def scalar_types(self) -> Mapping[int, np.dtype]:
-        """Register -> dtype, of the scalars that the host computes, and of loop variables that take their values."""
-        found: dict[int, np.dtype] = {}
+        """The dtypes of scalars that the host computes, and of loop variables with such values, by register."""
+        dtypes: dict[int, np.dtype] = {}
         for step in self.steps:
             if isinstance(step.kernel, ScalarKernel):
-                found.update(zip(step.outputs, (s.dtype.np for s in step.kernel.node.specs), strict=False))
+                dtypes.update(zip(step.outputs, (s.dtype.np for s in step.kernel.node.specs), strict=False))
         for _ in self.variables:  # a variable may take its next value from another variable
-            found.update({v.register: found[v.next_iteration] for v in self.variables if v.next_iteration in found})
-        return found
+            dtypes.update({v.register: dtypes[v.next_iteration] for v in self.variables if v.next_iteration in dtypes})
+        return dtypes
 
     @cached_property
     def is_scalar(self) -> bool:
-        """Does the loop compute nothing but scalars on the host?"""
+        """Whether the loop computes only scalars, all of them on the host."""
         constant = {r for _, r in self.constants}
         return (
             self.has_code
@@ -120,20 +126,23 @@ class LoopForm:
 
     @property
     def has_code(self) -> bool:
-        """Can the loop be written as Python? Not where a step may be dead: there the interpreter decides."""
+        """Whether the loop can be written as a Python function.
+
+        A loop with a step that may be dead cannot, because only the interpreter handles dead values.
+        """
         return not any(s.may_be_dead or s.kind in (PlanKind.SWITCH, PlanKind.MERGE) for s in self.steps)
 
     def _note_last_uses(self) -> None:
         test = ((self.predicate, *self.results), ())
         move = ([v.next_iteration for v in self.variables], [v.register for v in self.variables])
         uses = [*map(_uses, self.condition), test, *map(_uses, self.body), move]
-        last = last_uses(uses, [r for _, r in self.constants] + [v.register for v in self.variables])
-        del last[len(self.condition)], last[-1]  # the test's and the move's
-        for step, registers in zip(self.steps, last, strict=True):
+        freed_registers = last_uses(uses, [r for _, r in self.constants] + [v.register for v in self.variables])
+        del freed_registers[len(self.condition)], freed_registers[-1]  # those of the test and of the move
+        for step, registers in zip(self.steps, freed_registers, strict=True):
             step.last = registers
 
 
 def _uses(step: LoopStep) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Registers that a step reads and writes."""
+    """The registers that a step reads, and those that it writes."""
     flag = () if step.flag < 0 else (step.flag,)
     return (*step.inputs, *step.control), (*step.outputs, *flag)

@@ -1,7 +1,8 @@
-"""A loop as one kernel: its form is interpreted, or runs as a Python function.
+"""A loop as one kernel, which interprets the form of the loop or runs a Python function that was generated from it.
 
-The function is written when the loop first runs without a recorder, whose times are those of single steps; a loop of
-scalars has no steps worth a time. Invariant: values and errors of both are those of the propagator.
+The function is generated when the loop first runs without a recorder. With a recorder the form is interpreted, so that
+each step has its own times, except in a loop of scalars, whose steps are too short to record. Invariant: values and
+errors of both ways equal those of the propagator.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _SWITCH, _MERGE = PlanKind.SWITCH, PlanKind.MERGE
 
 
 class LoopKernel:
-    """Runs a loop; its inputs are those of the loop's Enters, its outputs those of its Exits."""
+    """Runs a loop. Its inputs are the inputs of the loop's Enters, and its outputs are the outputs of its Exits."""
 
-    node = None  # to blame: the errors of a loop name the node inside
+    node = None  # errors of a loop name the node inside the loop instead
     expensive = False
 
     def __init__(self, form: LoopForm) -> None:
@@ -34,13 +35,13 @@ class LoopKernel:
 
     @cached_property
     def function(self) -> LoopFunction | None:
-        """The loop as a Python function; None where it has to be interpreted."""
+        """The loop as a Python function, or None if it must be interpreted."""
         return write_loop(self.form) if self.form.has_code else None
 
     def run(
         self, inputs: Sequence[Value], recorder: StepStats | None = None, check: Check | None = None
     ) -> list[Value]:
-        """The whole loop. `check` raises when the step shall stop."""
+        """Runs all iterations and returns the outputs. `check` raises if the step must stop."""
         if recorder is None or self.form.is_scalar:
             function = self.function
             if function is not None:
@@ -61,15 +62,18 @@ def _interpret(form: LoopForm, inputs: Sequence[Value], recorder: StepStats | No
         if not truth(values[form.predicate]):
             return [values[r] for r in form.results]
         _run_steps(form, form.body, values, recorder, check)
-        moved = [values[v.next_iteration] for v in form.variables]
-        for variable, value in zip(form.variables, moved, strict=True):
+        next_values = [values[v.next_iteration] for v in form.variables]
+        for variable, value in zip(form.variables, next_values, strict=True):
             values[variable.register] = value
 
 
 def _run_steps(
     form: LoopForm, steps: Sequence[LoopStep], values: list[Any], recorder: StepStats | None, check: Check | None
 ) -> None:
-    """`values` are those of the registers: DEAD, which is no value, where a step was dead; None where none is kept."""
+    """Runs the steps of one iteration. `values` are the values of the registers, which this function changes.
+
+    A register is DEAD if its step was dead, and None if it has no value.
+    """
     step = None
     try:
         for step in steps:
@@ -108,9 +112,9 @@ def _kill(step: LoopStep, values: list[Any]) -> None:
 
 def _switch(step: LoopStep, inputs: list[Any], values: list[Any]) -> None:
     value, predicate = inputs
-    taken = truth(predicate)
+    is_true = truth(predicate)
     when_false, when_true = step.outputs
-    values[when_false], values[when_true] = (DEAD, value) if taken else (value, DEAD)
+    values[when_false], values[when_true] = (DEAD, value) if is_true else (value, DEAD)
 
 
 def _merge(step: LoopStep, inputs: list[Any], values: list[Any]) -> None:

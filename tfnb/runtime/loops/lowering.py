@@ -1,9 +1,9 @@
-"""Lowering: a plan's outermost loops become one node each, where all that they do finishes at once (OSDI'16, 3.4).
+"""Lowering: each outermost loop of a plan becomes one node if none of its nodes finishes later (OSDI'16, section 3.4).
 
-A loop that fits has Merges of an Enter and a NextIteration for its variables, one LoopCond, and Switches by it, which
-hand the variables on to the body and out. Its iterations run one after the other in a fixed order; only behind a
-branch's Switch may values be dead. Invariant: results are those of the propagator, which runs the loops that do not
-fit (asynchronous nodes, other shapes of loops).
+A suitable loop has a Merge of an Enter and a NextIteration for each variable, one LoopCond, and Switches with the
+LoopCond as predicate, which pass the variables to the body or out of the loop. Its iterations run one after the other
+in a fixed order, and only values that depend on the Switch of a branch may be dead. Invariant: the results equal those
+of the propagator, which runs all other loops (with asynchronous nodes, or of another form).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _ALLOWED = frozenset(
 
 
 class _Unfit(Exception):
-    """The loop is not of the form that runs without a propagator."""
+    """The loop does not have the form that runs without a propagator."""
 
 
 def lower_loops(plan: Plan, payloads: Sequence[Payload]) -> tuple[Plan, tuple[Payload, ...]]:
-    """The plan with one node for each outermost loop that fits, and its payloads."""
+    """Replaces each suitable outermost loop of a plan by one node; returns the new plan and its payloads."""
     loops: dict[int, _Frame] = {}
     kernels = []
     for table in plan.frames:
@@ -55,9 +55,9 @@ def lower_loops(plan: Plan, payloads: Sequence[Payload]) -> tuple[Plan, tuple[Pa
             loops[table.index] = frame
     if not loops:
         return plan, tuple(payloads)
-    kept = [n for n in range(len(plan.nodes)) if _outermost(plan, n) not in loops]
-    number = {n: i for i, n in enumerate(kept)}
-    exits = {e: (len(kept) + i, k) for i, loop in enumerate(loops.values()) for k, e in enumerate(loop.exits)}
+    remaining = [n for n in range(len(plan.nodes)) if _outermost(plan, n) not in loops]
+    number = {n: i for i, n in enumerate(remaining)}
+    exits = {e: (len(remaining) + i, k) for i, loop in enumerate(loops.values()) for k, e in enumerate(loop.exits)}
 
     def edge(source: int, slot: int) -> tuple[int, int]:
         return exits[source] if source in exits else (number[source], slot)
@@ -67,7 +67,7 @@ def lower_loops(plan: Plan, payloads: Sequence[Payload]) -> tuple[Plan, tuple[Pa
         control = tuple(dict.fromkeys(edge(c, 0)[0] for c in node.control))
         return replace(node, inputs=inputs, control=control)
 
-    nodes = [moved(plan.nodes[n]) for n in kept]
+    nodes = [moved(plan.nodes[n]) for n in remaining]
     for loop in loops.values():
         inputs = tuple(plan.nodes[e].inputs[0] for e in loop.enters)
         control = tuple(c for e in loop.enters for c in plan.nodes[e].control)
@@ -75,13 +75,13 @@ def lower_loops(plan: Plan, payloads: Sequence[Payload]) -> tuple[Plan, tuple[Pa
     fetches = tuple(edge(*f) for f in plan.fetches)
     try:
         lowered = build_plan(nodes, fetches)
-    except PlanError:  # something between a loop's Exit and one of its own Enters
+    except PlanError:  # a path leads from an Exit of a loop to one of its own Enters
         return plan, tuple(payloads)
-    return lowered, (*(payloads[n] for n in kept), *kernels)
+    return lowered, (*(payloads[n] for n in remaining), *kernels)
 
 
 def _outermost(plan: Plan, n: int) -> int:
-    """The loop below the root that a node belongs to, Enters included; the root for others."""
+    """The frame of the outermost loop that has node `n`, or the root. An Enter belongs to the loop that it enters."""
     frame = plan.out_frame[n] if plan.nodes[n].kind == _K.ENTER else plan.place[n][0]
     while frame != ROOT and plan.frames[frame].parent != ROOT:
         frame = plan.frames[frame].parent
@@ -89,9 +89,9 @@ def _outermost(plan: Plan, n: int) -> int:
 
 
 class _Frame:
-    """Brings one frame of a plan into the form of a loop. Raises `_Unfit`.
+    """Converts one frame of a plan to a `LoopForm`. Raises `_Unfit` for an unsuitable frame.
 
-    A *unit* is what becomes a step: a node, or a whole inner loop, which stands under its first Enter.
+    A *unit* becomes one step. It is a node, or a whole inner loop, which is identified by its first Enter.
     """
 
     def __init__(self, plan: Plan, payloads: Sequence[Payload], frame: int) -> None:
@@ -101,7 +101,7 @@ class _Frame:
         for n in self.members:
             if plan.nodes[n].kind not in _ALLOWED:
                 raise _Unfit
-            if getattr(payloads[n], "expensive", False):  # a deadline could not end it
+            if getattr(payloads[n], "expensive", False):  # a deadline could not interrupt it
                 raise _Unfit
         self.enters = tuple(
             n for n, node in enumerate(plan.nodes) if node.kind == _K.ENTER and plan.out_frame[n] == frame
@@ -120,6 +120,7 @@ class _Frame:
         self.loop_merges = self._loop_merges()
 
     def form(self) -> LoopForm:
+        """The form of the loop. Raises `_Unfit`."""
         plan = self.plan
         order = self._order()
         body = self._body(order)
@@ -130,8 +131,8 @@ class _Frame:
         variables = []
         constants = [(k, self._register(e, 0)) for e, k in places.items() if plan.nodes[e].is_constant]
         for m in self.loop_merges:
-            (enter, _), (back, _) = plan.nodes[m].inputs
-            variable = LoopVariable(places[enter], self._register(m, 0), self._input(back))
+            (enter, _), (next_iteration, _) = plan.nodes[m].inputs
+            variable = LoopVariable(places[enter], self._register(m, 0), self._input(next_iteration))
             if variable.register == variable.next_iteration:
                 constants.append((variable.place, variable.register))
             else:
@@ -151,7 +152,7 @@ class _Frame:
             nodes,
         )
 
-    # ---- does it fit? ----------------------------------------------------------------------
+    # ---- suitable loops --------------------------------------------------------------------
 
     def _loop_cond(self) -> int:
         conds = [n for n in self.members if self.plan.nodes[n].kind == _K.LOOP_COND]
@@ -164,8 +165,8 @@ class _Frame:
         return node.kind == _K.SWITCH and node.inputs[1] == (self.loop_cond, 0)
 
     def _loop_merges(self) -> tuple[int, ...]:
-        """The Merges of loop variables: an Enter and a NextIteration."""
-        found = []
+        """The Merges of the loop variables. Raises `_Unfit` unless each has an Enter and a NextIteration as inputs."""
+        merges = []
         for n in self.members:
             node = self.plan.nodes[n]
             if node.kind != _K.MERGE:
@@ -174,11 +175,11 @@ class _Frame:
             if _K.NEXT_ITERATION in kinds or _K.ENTER in kinds:
                 if kinds != [_K.ENTER, _K.NEXT_ITERATION] or node.control:
                     raise _Unfit
-                found.append(n)
-        return tuple(found)
+                merges.append(n)
+        return tuple(merges)
 
     def _is_guarded(self, body: set[int]) -> bool:
-        """Do the loop's Switches pass on what is known before the body, and lead their false sides to Exits only?"""
+        """Returns whether no Switch of the loop needs a unit of the body, and only Exits read their false outputs."""
         switches = self.loop_switches
         if any(s in body for n in switches for s in self.waits[n]):
             return False
@@ -199,21 +200,21 @@ class _Frame:
     # ---- order -----------------------------------------------------------------------------
 
     def _units(self, sources: Sequence[int]) -> list[int]:
-        """The units of some sources. The loop's own Enters are none: their values are always there."""
-        found = []
+        """The units of some source nodes. The loop's own Enters are left out, because their values are always there."""
+        units = []
         for s in sources:
             if self.plan.nodes[s].kind == _K.ENTER and self.plan.out_frame[s] == self.frame:
                 continue
             if s in self.unit_of and self.plan.nodes[s].kind == _K.EXIT:
-                found.append(self.unit_of[s])
+                units.append(self.unit_of[s])
             elif self.plan.place[s][0] == self.frame and s not in self.unit_of:
-                found.append(s)
+                units.append(s)
             else:
                 raise _Unfit
-        return found
+        return units
 
     def _order(self) -> list[int]:
-        """The units, each after what it waits for."""
+        """The units in a topological order. Stores in `waits` the units for which each unit waits."""
         nodes = self.plan.nodes
         waits: dict[int, list[int]] = {}
         for n in self.members:
@@ -232,17 +233,17 @@ class _Frame:
         return order
 
     def _body(self, order: Sequence[int]) -> set[int]:
-        """The units that run only when the loop goes on: those behind its Switches."""
-        found: set[int] = set()
+        """The units that run only if the loop continues: those that depend on its Switches."""
+        body: set[int] = set()
         for n in order:
-            if n not in self.loop_switches and any(s in self.loop_switches or s in found for s in self.waits[n]):
-                found.add(n)
-        return found
+            if n not in self.loop_switches and any(s in self.loop_switches or s in body for s in self.waits[n]):
+                body.add(n)
+        return body
 
     # ---- steps -----------------------------------------------------------------------------
 
     def _register(self, node: int, slot: int) -> int:
-        """Where output `slot` of a node is kept. What only passes a value on has the register of its input."""
+        """The register of output `slot` of a node. A node that only passes a value on has the register of its input."""
         kind = self.plan.nodes[node].kind
         if kind == _K.LOOP_COND or (slot == 1 and node in self.loop_switches):
             return self._input(node)
@@ -266,8 +267,8 @@ class _Frame:
         flags: dict[int, int] = {}  # unit -> the register that is dead exactly when the unit is
         for n, step in steps:
             if step.may_be_dead:
-                waited_for = [c for c in self._units(self._control(n)) if c in can_die]
-                step.control = tuple(flags.setdefault(c, self._register(c, CONTROL)) for c in waited_for)
+                control_units = [c for c in self._units(self._control(n)) if c in can_die]
+                step.control = tuple(flags.setdefault(c, self._register(c, CONTROL)) for c in control_units)
         for n, step in steps:
             step.flag = flags.get(n, -1)
         return steps
@@ -275,7 +276,7 @@ class _Frame:
     def _may_be_dead(self, n: int, step: LoopStep, can_die: set[int]) -> bool:
         if step.kind == _K.CONTROL_TRIGGER:
             return False
-        if step.kind == _K.MERGE:  # a constant Enter among its inputs is never dead
+        if step.kind == _K.MERGE:  # an input from a constant Enter is never dead
             data = self._units([s for s, _ in self.plan.nodes[n].inputs])
             return len(data) == len(step.inputs) and all(s in can_die for s in data)
         return any(s in can_die for s in self.waits[n])

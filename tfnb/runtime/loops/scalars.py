@@ -1,7 +1,8 @@
-"""Scalars of loops, computed by the host: counters, conditions, array indices, for which a launch costs too much.
+"""Scalars of loops that the host computes: counters, conditions, array indices. A kernel launch would cost too much.
 
-The expressions of elementwise ops become Python code over plain numbers; a loop of nothing else becomes one function.
-Invariant: the values are those of the op's host kernel: integers wrap, floats keep their width.
+The expressions of elementwise operations become Python code that computes with plain numbers. A loop of only such
+operations becomes one function. Invariant: the results equal those of the operation's host kernel: integers wrap
+around, and floats keep their width.
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ Number = bool | int | np.generic
 
 
 def number_of(value: Value) -> Number:
-    """The number a scalar holds: a Python int or bool, or a NumPy float."""
+    """The value of a scalar as a number: a Python int or bool, or a NumPy float. Waits until the value is computed."""
     array = to_host(value)
     number: Any = array[()] if array.dtype.kind in "fV" else array.item()
     return number
 
 
 def _is_exact(e: Expr) -> bool:
-    """Whether Python computes the operation by itself, without NumPy."""
+    """Returns whether the operation has a Python form, which needs no NumPy."""
     primitive = PRIMITIVES.get(e.op)
     return bool(primitive.python) if primitive is not None else e.op in ("arg", "const", "cast", "where")
 
 
 class PyCode:
-    """Python statements for scalar expressions. `names` are what the code needs to run."""
+    """Python statements that compute scalar expressions.
+
+    `lines` are the statements so far, and `names` are the global names that the statements use.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -47,25 +51,28 @@ class PyCode:
         self._count = 0
 
     def fresh(self) -> str:
+        """A new name of a variable."""
         self._count += 1
         return f"v{self._count}"
 
     def constant(self, value: object) -> str:
+        """A new global name for this object."""
         name = f"c{len(self.names)}"
         self.names[name] = value
         return name
 
     def assign(self, text: str) -> str:
+        """Adds a statement that assigns the expression `text` to a new variable; returns the name of the variable."""
         name = self.fresh()
         self.lines.append(f"{name} = {text}")
         return name
 
     def expression(self, root: Expr, args: Sequence[str]) -> str:
-        """Statements that compute `root`; the name of its value."""
-        found: dict[Expr, str] = {}
+        """Adds statements that compute `root` from the variables `args`; returns the name of its value."""
+        names: dict[Expr, str] = {}
         for e in walk(root):
-            found[e] = self._one(e, [found[a] for a in e.args], args)
-        return found[root]
+            names[e] = self._one(e, [names[a] for a in e.args], args)
+        return names[root]
 
     def _one(self, e: Expr, xs: list[str], args: Sequence[str]) -> str:
         if e.op == "arg":
@@ -87,13 +94,13 @@ class PyCode:
         return self.assign(f"bool{text}" if e.args[0].dtype.is_floating else text)
 
     def _generic(self, primitive: Primitive, e: Expr, xs: list[str]) -> str:
-        """By the function that NumPy evaluation uses."""
-        f = self.constant(primitive.host)
-        made = [
+        """Adds a statement that computes the operation with its NumPy function; returns the name of the result."""
+        function = self.constant(primitive.host)
+        operands = [
             x if a.dtype.is_floating else f"np.asarray({x}, {self.constant(a.dtype.np)})"
             for x, a in zip(xs, e.args, strict=True)
         ]
-        text = f"np.asarray({f}({', '.join(made)}))"
+        text = f"np.asarray({function}({', '.join(operands)}))"
         if e.dtype.is_floating:
             return self.assign(f"{text}.astype({self.constant(e.dtype.np)})[()]")
         return self.assign(f"{text}.item()")
@@ -107,6 +114,7 @@ class PyCode:
         return name
 
     def cast(self, x: str, source: DType, target: DType) -> str:
+        """Adds statements that convert the variable `x` to another dtype; returns the name of the result."""
         if source is target:
             return x
         if target.is_bool:
@@ -118,19 +126,21 @@ class PyCode:
         return self._wrapped(f"int({x})", target)
 
     def function(self, args: Sequence[str], results: Sequence[str]) -> Callable[..., Any]:
+        """Compiles the statements to a function of `args` that returns the tuple of `results`."""
         body = "".join(f"    {line}\n" for line in self.lines)
         text = f"def run({', '.join(args)}):\n{body}    return ({', '.join(results)},)\n"
         return self.build(text)
 
     def build(self, text: str) -> Callable[..., Any]:
+        """Compiles `text`, the source code of a function named `run`, and returns the function."""
         scope = dict(self.names)
         exec(compile(text, "<scalars>", "exec"), scope)
-        found: Callable[..., Any] = scope["run"]
-        return found
+        function: Callable[..., Any] = scope["run"]
+        return function
 
 
 class ScalarKernel:
-    """Computes an elementwise op of scalars. `constants` maps places among its inputs to their arrays."""
+    """Computes an elementwise operation on scalars. `constants` maps the numbers of constant inputs to their arrays."""
 
     expensive = False
 
@@ -142,10 +152,10 @@ class ScalarKernel:
         code = PyCode()
         args = [code.fresh() for _ in dtypes]
         names = self.write(code, args)
-        given = [a for i, a in enumerate(args) if i not in constants]
-        self._run = code.function(given, names)
+        input_names = [a for i, a in enumerate(args) if i not in constants]
+        self._run = code.function(input_names, names)
         self._out = [s.dtype.np for s in node.specs]
-        # Python's own integers and bools raise no warnings of NumPy.
+        # Computing with Python's own integers and bools causes no NumPy warnings.
         self.quiet = all(_is_exact(e) and not e.dtype.is_floating for root in self.exprs for e in walk(root))
 
     def _expressions(self) -> tuple[Expr, ...]:
@@ -154,23 +164,24 @@ class ScalarKernel:
         return scalar_exprs(self.node.opdef, self.node.attrs, self.dtypes)
 
     def write(self, code: PyCode, args: Sequence[str]) -> list[str]:
-        """Adds the op's statements to `code`; the names of its outputs."""
-        known = [code.constant(number_of(self.constants[i])) if i in self.constants else a for i, a in enumerate(args)]
-        found = []
+        """Adds the statements of the operation to `code`; returns the names of its outputs."""
+        inputs = [code.constant(number_of(self.constants[i])) if i in self.constants else a for i, a in enumerate(args)]
+        names = []
         for e, spec in zip(self.exprs, self.node.specs, strict=True):
-            found.append(code.cast(code.expression(e, known), e.dtype, spec.dtype))
-        return found
+            names.append(code.cast(code.expression(e, inputs), e.dtype, spec.dtype))
+        return names
 
     def numbers(self, *given: Number) -> Sequence[Number]:
-        """The results as plain numbers, of plain numbers."""
+        """The outputs of the operation as plain numbers, for its inputs except the constant ones as plain numbers."""
         if self.quiet:
-            found: Sequence[Number] = self._run(*given)
-            return found
+            results: Sequence[Number] = self._run(*given)
+            return results
         with np.errstate(all="ignore"):
-            found = self._run(*given)
-        return found
+            results = self._run(*given)
+        return results
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
+        """Computes the operation on scalars; returns its outputs as arrays of shape []."""
         start = await_inputs(inputs, recorder) if recorder is not None else 0.0
         results = self.numbers(*map(number_of, inputs))
         outputs: list[Value] = [np.array(r, d) for r, d in zip(results, self._out, strict=True)]

@@ -5,7 +5,7 @@ Each folder imports only those above it in this list:
 
     transport/      message format, connections, the poller that reads them
     observability/  clock offsets, times of a step, transfer counts
-    task/           one process: registered parts of steps, running steps, values on their way to other tasks
+    task/           one process: registered parts of steps, running steps, values that are sent to other tasks
     membership/     control requests, the tasks that a master watches, health reports
     master/         a session's steps: registered once, started with one message for each task
     server, cluster one process as a task; the workers of a Dask cluster as tasks

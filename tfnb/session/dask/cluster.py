@@ -1,7 +1,7 @@
 """`DaskCluster`: the workers of a Dask cluster as the tasks of jobs (white paper, section 3.1).
 
-Each Dask worker that gets a role hosts one task, whatever has started the worker. When the worker dies, its role is
-given to a worker without a role, as soon as there is one. Invariant: at most one living worker has a role, and closing
+Each Dask worker with a role hosts one task, no matter how the worker was started. When the worker dies, another worker
+gets its role, as soon as there is one without a role. Invariant: at most one living worker has a role, and closing
 the cluster removes every task from its worker.
 """
 
@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 _PLUGIN = "tfnb"
 _SET_UP = 60.0  # seconds for a worker to set a task up, or to remove it
-_FIRST_ANSWER = 3.0  # seconds for the first answer of a worker, until others are asked
+_FIRST_ANSWER = 3.0  # seconds for the first answer of a worker; then other workers are tried
 _RETRY = 0.2  # seconds between checks whether a slow worker has answered
 _RESTART = 20.0  # seconds for a nanny to end a worker that does not answer
 
@@ -60,7 +60,7 @@ class _TaskPlugin(WorkerPlugin):
         self._task: Task | None = None
 
     async def setup(self, worker: Worker) -> None:
-        """Called by Dask on the worker: makes the task and serves it."""
+        """Dask calls this on the worker. Creates the task and serves it."""
         host = urlsplit(worker.address).hostname
         loop = asyncio.get_running_loop()
         task = await loop.run_in_executor(None, Task, self._name, host, self._config, tls_of(worker.security))
@@ -68,7 +68,7 @@ class _TaskPlugin(WorkerPlugin):
         self._task = task
 
     async def teardown(self, worker: Worker) -> None:
-        """Called by Dask on the worker: closes the task."""
+        """Dask calls this on the worker. Closes the task."""
         task, self._task = self._task, None
         worker.handlers.pop(HANDLER, None)
         if task is not None:
@@ -76,7 +76,7 @@ class _TaskPlugin(WorkerPlugin):
 
 
 async def _install(task: str, config: ConfigProto, dask_worker: Worker) -> None:
-    """Runs on a worker, which Dask passes: makes it host a task."""
+    """Runs on a worker, which Dask passes as `dask_worker`. Makes the worker host a task."""
     if _PLUGIN in dask_worker.plugins:
         await dask_worker.plugin_remove(name=_PLUGIN)
     answer = await dask_worker.plugin_add(plugin=_TaskPlugin(task, config), name=_PLUGIN)
@@ -85,27 +85,32 @@ async def _install(task: str, config: ConfigProto, dask_worker: Worker) -> None:
 
 
 async def _remove(dask_worker: Worker) -> None:
-    """Runs on a worker, which Dask passes: removes its task."""
+    """Runs on a worker, which Dask passes as `dask_worker`. Removes its task."""
     if _PLUGIN in dask_worker.plugins:
         await dask_worker.plugin_remove(name=_PLUGIN)
 
 
 async def _restart(address: str, dask_scheduler: Scheduler) -> None:
-    """Runs on the scheduler, which Dask passes: has the nanny of a worker restart it; removes one without a nanny."""
+    """Runs on the scheduler, which Dask passes as `dask_scheduler`. Restarts a worker by its nanny.
+
+    A worker without a nanny is removed.
+    """
     await dask_scheduler.restart_workers(
         [address], timeout=_RESTART, wait_for_workers=False, on_error="return", stimulus_id=f"tfnb-{uuid.uuid4().hex}"
     )
 
 
 class DaskCluster:
-    """Tasks on the workers of `client`: `DaskCluster(client, ps=2, worker=4)`. Close it, or use it in `with`.
+    """Tasks on the workers of `client`, for example `DaskCluster(client, ps=2, worker=4)`.
 
-    `config`: the devices of each task. Operations that ask for no device go to the first task of the job "chief",
-    "master" or "worker", or else of the first job. `patience`: seconds without an answer after which a task is lost;
-    its worker is then restarted if it has a nanny, and not used any more otherwise. `timeout`: seconds to wait for Dask
-    to have enough workers. `jobs`: the number of tasks of each job. Raises `ResourceExhaustedError` when Dask has too
-    few workers, `UnavailableError` when it does not answer, `PermissionDeniedError` when its comm leaves this machine
-    without TLS.
+    Close the cluster, or use it as a context manager.
+
+    `config` has the devices of each task. Operations without a requested device go to the first task of the job
+    "chief", "master" or "worker", or else of the first job. `patience` is the number of seconds without an answer after
+    which a task is lost; its worker is then restarted if it has a nanny, and not used any more otherwise. `timeout` is
+    the number of seconds to wait until Dask has enough workers. `jobs` are the numbers of tasks of the jobs. Raises
+    `ResourceExhaustedError` when Dask has too few workers, `UnavailableError` when it does not answer,
+    `PermissionDeniedError` when its comm leaves this machine without TLS.
     """
 
     def __init__(
@@ -124,20 +129,20 @@ class DaskCluster:
         self._roles: dict[str, str] = {}  # task -> address of its worker
         self._closed = False
         self._silent: set[str] = set()  # addresses of workers that did not answer and get no role
-        self._probed: set[str] = set()  # those of them that are still asked again
-        first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
-        self._default = task_name(first, 0)
+        self._probed: set[str] = set()  # those of them to which requests are still repeated
+        default_job = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
+        self._default = task_name(default_job, 0)
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
             if timeout > 0:
                 client.wait_for_workers(len(self.tasks), timeout)
         workers = self._workers()
         if len(workers) < len(self.tasks):
             raise ResourceExhaustedError(f"{len(self.tasks)} tasks need as many Dask workers; there are {len(workers)}")
-        wide = [w for w in workers if not is_loopback(str(urlsplit(w).hostname)) and not w.startswith("tls://")]
-        if wide:
-            raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {wide[0]}")
-        own = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
-        self._local_task = Task(task_name("client", 0), own, self._config, tls_of(self._client.security))
+        unsafe = [w for w in workers if not is_loopback(str(urlsplit(w).hostname)) and not w.startswith("tls://")]
+        if unsafe:
+            raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {unsafe[0]}")
+        host = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
+        self._local_task = Task(task_name("client", 0), host, self._config, tls_of(self._client.security))
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:
@@ -148,7 +153,7 @@ class DaskCluster:
         offer(self.target, self._master)
 
     def _ask_dask(self, request: Callable[[], Awaitable[Result]], limit: float = _SET_UP) -> Result:
-        """Sends a request by Dask's client; returns its result.
+        """Sends a request through Dask's client; returns its result.
 
         Raises `UnavailableError` when the scheduler or the worker does not answer within `limit` seconds.
         """
@@ -186,9 +191,9 @@ class DaskCluster:
         Raises `UnavailableError` when there is none.
         """
         self._silent.intersection_update(workers)  # a worker that gets the address later is another one
-        there = [w for w in workers if w not in self._silent]
+        usable = [w for w in workers if w not in self._silent]
         limit = min(_FIRST_ANSWER, self._answer_timeout)
-        for worker in [w for w in there if w not in self._roles.values()]:
+        for worker in [w for w in usable if w not in self._roles.values()]:
             if not self._answers(worker, limit):
                 if worker in self._workers():  # otherwise it has died
                     self._give_up(worker, self._answer_timeout - limit)
@@ -198,11 +203,11 @@ class DaskCluster:
             self._roles[task] = worker
             return worker
         raise UnavailableError(
-            f"Dask has {len(there)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
+            f"Dask has {len(usable)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
         )
 
     def _answers(self, worker: str, limit: float) -> bool:
-        """Whether a worker answers within `limit` seconds.
+        """Returns whether a worker answers within `limit` seconds.
 
         Without a limit, Dask would try for half a minute to reach a worker that has just died, and wait for a paused
         one forever. The worker is asked for nothing of this package, which a new worker would have to import first.
@@ -214,10 +219,11 @@ class DaskCluster:
         return True
 
     def locate(self, task: str, silent: str | None = None) -> str:
-        """The address of a task's worker; another worker gets the role where that has died.
+        """The address of a task's worker. If the worker has died, another one gets the role.
 
-        `silent`: an address at which the task did not answer; its worker loses the role. Raises `UnavailableError` when
-        no worker is free or there is no scheduler, `ClosedSessionError` once the cluster is closed.
+        `silent` is an address at which the task did not answer; the worker there loses the role. Raises
+        `UnavailableError` when no worker is free or there is no scheduler, `ClosedSessionError` once the cluster is
+        closed.
         """
         with self._lock:
             if self._closed:  # `close` would not take the role away again
@@ -231,14 +237,14 @@ class DaskCluster:
             return self._assign(task, workers)
 
     def _give_up(self, address: str, timeout: float) -> None:
-        """Gives no role to a worker that does not answer until it does; restarts it after `timeout` seconds."""
+        """Excludes a worker that does not answer from roles until it answers. Restarts it after `timeout` seconds."""
         self._silent.add(address)
         self._probed.add(address)
 
         def ask_again() -> None:
             end, limit = time.monotonic() + timeout, _FIRST_ANSWER
-            while not self._closed and (left := end - time.monotonic()) > 0:
-                if self._answers(address, min(limit, left)):
+            while not self._closed and (seconds_left := end - time.monotonic()) > 0:
+                if self._answers(address, min(limit, seconds_left)):
                     self._silent.discard(address)
                     return
                 limit *= 2  # a slow worker never answers many short requests
@@ -276,7 +282,10 @@ class DaskCluster:
             raise
 
     def cluster_status(self) -> HealthMonitor:
-        """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
+        """A monitor of the tasks, which the caller must close.
+
+        `poll()` returns their state; `tf.show_cluster` displays it.
+        """
 
         def locations() -> dict[str, str | None] | None:
             roles = self.roles
@@ -286,16 +295,16 @@ class DaskCluster:
         return HealthMonitor(locations, self._local_task, self._client.security, self._answer_timeout, dashboard)
 
     def close(self) -> None:
-        """Removes the tasks from their workers, with their variables. The workers go on."""
+        """Removes the tasks and their variables from their workers. The workers themselves continue."""
         withdraw(self.target)
         self._closed = True
         with self._lock:
             roles, self._roles = list(self._roles.values()), {}
         try:
             with contextlib.suppress(UnavailableError):  # without a scheduler the workers end by themselves
-                there = set(self._workers()).intersection(roles)
-                if there:
-                    self._ask_dask(lambda: self._client.run(_remove, workers=sorted(there)))
+                hosts = set(self._workers()).intersection(roles)
+                if hosts:
+                    self._ask_dask(lambda: self._client.run(_remove, workers=sorted(hosts)))
         finally:
             self._local_task.close()
 

@@ -1,6 +1,6 @@
-"""`Server`: this process as a task of a cluster, as scripts of one process per task start it (white paper, 3.1).
+"""`Server`: runs this process as a task of a cluster, for scripts with one process per task (white paper, section 3.1).
 
-The task answers at its address in the `ClusterSpec`, over Dask's comm; no scheduler is needed. `connect` makes the
+The task answers at its address in the `ClusterSpec`, over Dask's comm. No scheduler is needed. `connect` creates the
 master of a session for a target. Invariant: nothing listens beyond loopback without TLS.
 """
 
@@ -43,22 +43,25 @@ _SCHEMES = ("grpc://", "tfnb://", "tcp://", "tls://")
 
 
 def offer(target: str, make: Target) -> None:
-    """From now on `Session(target)` in this process gets its master from `make`."""
+    """Registers `make`, which creates the master of each `Session(target)` in this process."""
     _targets[target] = make
 
 
 def withdraw(target: str) -> None:
-    """`Session(target)` is an error from now on."""
+    """Removes a target of this process. Does nothing for an unknown one."""
     _targets.pop(target, None)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address of a host is one of loopback. Raises `UnavailableError` for an unknown name."""
+    """Returns whether a name or address of a host belongs to loopback.
+
+    Raises `UnavailableError` for an unknown name.
+    """
     return ipaddress.ip_address(_numeric(host)).is_loopback
 
 
 def _numeric(host: str) -> str:
-    """The address of a host, without the brackets of IPv6. Raises `UnavailableError` for an unknown name."""
+    """The IP address of a host, without the brackets of IPv6. Raises `UnavailableError` for an unknown name."""
     bare = host.removeprefix("[").removesuffix("]")
     try:
         addresses = socket.getaddrinfo(bare, None, type=socket.SOCK_STREAM)
@@ -66,32 +69,32 @@ def _numeric(host: str) -> str:
         raise UnavailableError(
             f"the host {host!r} is not known: {e}; needed a name or address of a machine that can be reached"
         ) from e
-    # Of a name with both kinds of addresses that of IPv4 is taken, because older servers listen there.
+    # If a name has addresses of both kinds, the one of IPv4 is used, because older servers listen there.
     addresses.sort(key=lambda info: info[0] != socket.AF_INET)
     return str(addresses[0][4][0])
 
 
 def _url(scheme: str, host: str, port: int) -> str:
-    """The address of a comm, as Dask writes it."""
+    """The address of a comm in the form that Dask uses."""
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _secure(security: Security | None, host: str) -> Security:
-    """The security of a comm at `host`: the given one, or else that of Dask's configuration.
+    """The security of a comm at `host`: `security`, or the one of Dask's configuration if `security` is None.
 
     Raises `PermissionDeniedError` for a host beyond loopback without TLS.
     """
-    chosen = security if security is not None else Security()
-    if not is_loopback(host) and not chosen.require_encryption:
+    comm_security = security if security is not None else Security()
+    if not is_loopback(host) and not comm_security.require_encryption:
         raise PermissionDeniedError(
             f"{host} can be reached from other machines, and whoever reaches a task can run its graphs: give "
             "security=distributed.Security(...) with TLS keys, or set them in Dask's configuration"
         )
-    return chosen
+    return comm_security
 
 
 def tls_of(security: Security | None) -> Tls | None:
-    """The TLS contexts of Dask's comm, which the channels use, too; None where the comm is not encrypted."""
+    """The TLS contexts of Dask's comm, which the channels use, too. None if the comm is not encrypted."""
     if security is None:
         return None
     roles = [security.get_listen_args("worker"), security.get_connection_args("worker")]
@@ -100,7 +103,7 @@ def tls_of(security: Security | None) -> Tls | None:
 
 
 def _split(address: str) -> tuple[str, int]:
-    """Host and port. Raises `InvalidArgumentError` for another form."""
+    """The host and the port of an address "host:port". Raises `InvalidArgumentError` for another form."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or (":" in host and not (host.startswith("[") and host.endswith("]"))):
         raise InvalidArgumentError(f"{address!r} is not an address like 'localhost:2222' or '[::1]:2222'")
@@ -110,10 +113,10 @@ def _split(address: str) -> tuple[str, int]:
 class Server:
     """A task of a cluster in this process.
 
-    `server_or_cluster_def`: a `ClusterSpec`, or a dict of jobs. `job_name`, `task_index`: which of its tasks this is;
-    they may be left out in a cluster of one task. `config`: devices and their limits. `security`: Dask's, with TLS;
-    needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks. Raises `NotFoundError`
-    for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
+    `server_or_cluster_def` is a `ClusterSpec`, or a dict of jobs. `job_name` and `task_index` select the task of this
+    process; they may be left out in a cluster of one task. `config` has the devices and their limits. `security` is
+    Dask's, with TLS; it is needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks.
+    Raises `NotFoundError` for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
     """
 
     def __init__(
@@ -129,13 +132,13 @@ class Server:
         if protocol not in (None, "grpc"):
             raise InvalidArgumentError(f"Server: protocol={protocol!r}; needed 'grpc' or None, which mean Dask's comm")
         tasks = _tasks(server_or_cluster_def)
-        mine = [t for t in tasks if job_name in (None, t[0]) and task_index in (None, t[1])]
-        if len(mine) != 1:
+        matches = [t for t in tasks if job_name in (None, t[0]) and task_index in (None, t[1])]
+        if len(matches) != 1:
             raise NotFoundError(
-                f"job_name={job_name!r}, task_index={task_index!r} name {len(mine)} tasks of {list(tasks)}"
+                f"job_name={job_name!r}, task_index={task_index!r} name {len(matches)} tasks of {list(tasks)}"
             )
-        self._job, self._index = mine[0]
-        self._host, port = _split(tasks[mine[0]])
+        self._job, self._index = matches[0]
+        self._host, port = _split(tasks[matches[0]])
         self._security = _secure(security, self._host)
         self._config, self._port = config or ConfigProto(), port
         self._addresses = {task_name(*t): a for t, a in tasks.items()}
@@ -167,7 +170,7 @@ class Server:
         return {"cluster": dict(self._addresses), "job_name": self._job, "task_index": self._index}
 
     def start(self) -> None:
-        """Begins to listen. Does nothing where it listens already."""
+        """Begins to listen. Does nothing if the server listens already."""
         if self._runner is not None:
             return
         numeric = _numeric(self._host)
@@ -191,12 +194,12 @@ class Server:
         return server, int(server.port)
 
     def join(self) -> None:
-        """Waits until the server is closed; Ctrl-C ends it."""
+        """Waits until the server is closed. Ctrl-C ends the wait."""
         while not self._closed.wait(1.0):
             pass
 
     def close(self) -> None:
-        """Stops the steps that run here, and stops listening."""
+        """Stops the running steps of this task, and stops listening."""
         withdraw(self.target)
         runner, self._runner = self._runner, None
         comm, self._comm = self._comm, None
@@ -222,7 +225,7 @@ class Server:
 
 
 def _tasks(given: ClusterLike) -> dict[tuple[str, int], str]:
-    """The address of each (job, number). Raises `InvalidArgumentError` for anything but a cluster."""
+    """The address of each task, by (job, index). Raises `InvalidArgumentError` for other objects."""
     jobs = given if isinstance(given, Mapping) or not hasattr(given, "as_dict") else given.as_dict()
     if not isinstance(jobs, Mapping):
         raise InvalidArgumentError(f"a cluster is a tf.train.ClusterSpec or a dict of jobs, got {type(given).__name__}")
@@ -241,12 +244,13 @@ def _master_of(
     default: str,
     closing: Callable[[], None] | None,
 ) -> Master:
-    """The master of a session in the process of `local_task`, on those of the tasks that the config's filters leave.
+    """The master of a session in the process of `local_task`. It uses the tasks that pass the device filters of
+    `config`.
 
-    `default`: the task for operations that ask for no device. `closing` is called when the master is closed.
+    `default` is the task for operations without a requested device. `closing` is called when the master is closed.
     """
     scheme = "tls" if security.require_encryption else "tcp"
-    wanted = [t for t in addresses if t == local_task.name or _passes(t, config.device_filters)]
+    tasks = [t for t in addresses if t == local_task.name or _passes(t, config.device_filters)]
 
     def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
@@ -254,22 +258,25 @@ def _master_of(
 
     membership = Membership(locate, local_task.name, local_task.channel.peer, security)
     try:
-        return Master(config, local_task, membership, wanted, default, closing)
+        return Master(config, local_task, membership, tasks, default, closing)
     except BaseException:
         membership.close()
         raise
 
 
 def _passes(task: str, filters: Sequence[str]) -> bool:
-    """Whether a task matches one of the filters, such as "/job:ps" or "/job:worker/task:1"; without filters it does."""
+    """Returns whether a task matches one of the filters, such as "/job:ps" or "/job:worker/task:1".
+
+    Without filters every task matches.
+    """
     parts = set(filter(None, task.split("/")))
     return not filters or any(set(filter(None, f.split("/"))) <= parts for f in filters)
 
 
 def connect(target: str, config: ConfigProto) -> Master:
-    """Makes the master of a session for `target`: a server or cluster of this process, or the address of a task.
+    """Creates the master of a session for `target`: a server or cluster of this process, or the address of a task.
 
-    Raises `UnavailableError` when nobody answers there, `InvalidArgumentError` for a target that is no address.
+    Raises `UnavailableError` if no task answers there, and `InvalidArgumentError` for a target that is no address.
     """
     make = _targets.get(target)
     if make is not None:
@@ -284,26 +291,29 @@ def connect(target: str, config: ConfigProto) -> Master:
 
 
 def _from_outside(address: str, config: ConfigProto) -> Master:
-    """A master in a process that is no task of the cluster.
+    """Creates a master in a process that is not a task of the cluster.
 
-    The process gets a task of its own, which runs what cannot be sent to others, such as Python functions.
+    The process gets a task of its own, which runs operations that cannot be sent to other tasks, such as Python
+    functions.
     """
     host, port = _split(address)
     security = _secure(None, host)
     numeric = _numeric(host)
     if is_loopback(host):
-        own = "::1" if ":" in numeric else "127.0.0.1"
+        own_host = "::1" if ":" in numeric else "127.0.0.1"
     else:
-        own = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
-    local_task = Task(task_name("client", 0), own, config, tls_of(security))
+        own_host = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
+    local_task = Task(task_name("client", 0), own_host, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
-        there = _url(scheme, numeric, port)
-        outside = Membership(lambda name, silent: there, local_task.name, local_task.channel.peer, security)
+        address_url = _url(scheme, numeric, port)
+        membership = Membership(lambda name, silent: address_url, local_task.name, local_task.channel.peer, security)
         try:
-            hello = outside.call_address(there, "hello", name=local_task.name, peer=list(local_task.channel.peer))
+            hello = membership.call_address(
+                address_url, "hello", name=local_task.name, peer=list(local_task.channel.peer)
+            )
         finally:
-            outside.close()
+            membership.close()
         return _master_of({**hello["cluster"]}, local_task, config, security, hello["name"], local_task.close)
     except BaseException:
         local_task.close()

@@ -10,17 +10,17 @@ __all__ = ["short_task_name", "task_name", "task_of"]
 
 
 def task_name(job: str, index: int) -> str:
-    """The full name of a job's task: "/job:ps/replica:0/task:0" of "ps" and 0."""
+    """The full name of a job's task: for job "ps" and index 0 it is "/job:ps/replica:0/task:0"."""
     return f"/job:{job}/replica:0/task:{index}"
 
 
 @remembered("tasks of devices", 4096)
 def task_of(device: str) -> str:
-    """The task of a device, by their full names."""
+    """The full name of the task that has the device with this full name."""
     return device.rpartition("/device:")[0]
 
 
 def short_task_name(task: str) -> str:
-    """ "ps 0" of "/job:ps/replica:0/task:0"; any other text as it is."""
+    """A short name of a task: "ps 0" for "/job:ps/replica:0/task:0". Any other text is returned unchanged."""
     matched = re.fullmatch(r"/job:([^/]+)/.*task:(\d+)", task)
     return f"{matched[1]} {matched[2]}" if matched else task

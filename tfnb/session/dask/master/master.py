@@ -60,10 +60,11 @@ _CONNECT_TIMEOUT = 60.0  # seconds for all tasks to come up
 
 @dataclass
 class RegisteredParts:
-    """The parts of one step, which its tasks keep under `handle`.
+    """The parts of one step, which its tasks store under `handle`.
 
-    `local` is the assignment of the master's own task, if it has one; `assignments` are those of the others. `epochs`
-    says in which epoch each task got its parts. That was checked in version `checked` of the membership.
+    `local` is the assignment of the master's own task, or None; `assignments` are those of the other tasks. `epochs`
+    has for each task the epoch in which it got its parts. `checked` is the version of the membership at the last check
+    of these epochs.
     """
 
     handle: str
@@ -75,10 +76,10 @@ class RegisteredParts:
 
 
 class Master:
-    """The worker of a session on a cluster. Close it.
+    """The worker of a session on a cluster. The owner must close it.
 
-    `local_task`: the task of this process. `tasks`: the names of all tasks. `default`: the task for operations that ask
-    for no device. `closing` is called at the end. Raises `UnavailableError` when tasks cannot be reached.
+    `local_task` is the task of this process. `tasks` are the names of all tasks. `default` is the task for operations
+    without a requested device. `closing` is called at the end. Raises `UnavailableError` when tasks cannot be reached.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Master:
         self.local_task = local_task
         self.membership = membership
         self.recording: Recording | None = None  # collects the times of all steps while it is set
-        self.number = secrets.randbits(22)  # what the numbers of its steps begin with
+        self.number = secrets.randbits(22)  # the high bits of the numbers of its steps
         self._closing = closing
         self._last_step = 0
         self._lock = threading.Lock()
@@ -105,7 +106,9 @@ class Master:
         self._others = [t for t in tasks if t != local_task.name]
         self._running: dict[int, StepReplies] = {}
         self._connecting = threading.Lock()
-        self._epochs: dict[str, int] = {}  # of the tasks; that of a lost task is removed when a step has failed for it
+        self._epochs: dict[
+            str, int
+        ] = {}  # by task; the epoch of a lost task is removed when a step has failed because of it
         local_task.admit(self.number, local_task.name, local_task.channel.peer)
         membership.on_lost(self._on_lost)
         try:
@@ -129,7 +132,7 @@ class Master:
     # ---- the cluster -----------------------------------------------------------------------
 
     def _connect(self, tasks: Sequence[str]) -> None:
-        """Reaches those of the tasks that are not members, and tells all members how the others are reached."""
+        """Connects to the tasks that are not members yet, and sends the addresses of all members to each member."""
         with self._connecting:
             missing = [t for t in tasks if t not in self._epochs]
             if not missing:
@@ -146,7 +149,10 @@ class Master:
                 self._epochs.update(self.membership.epochs(missing))
 
     def _take_lost(self, epochs: Mapping[str, int]) -> list[str]:
-        """Those of these tasks that were lost since. The caller reports the loss, so the next step looks for them."""
+        """The tasks among `epochs` that were lost since these epochs. The next step will search for them again.
+
+        The caller must report the loss.
+        """
         current = self.membership.epochs(epochs)
         lost = sorted(t for t, epoch in epochs.items() if current.get(t) != epoch)
         with self._lock:
@@ -159,9 +165,9 @@ class Master:
     def _on_lost(self, member: Member) -> None:
         """Fails the running steps that have a part at a lost task. Often called on Dask's event loop."""
         with self._lock:
-            failed = [r for r in self._running.values() if member.name in r.tasks]
+            affected = [r for r in self._running.values() if member.name in r.tasks]
         self.local_task.lose(member.peer)
-        for replies in failed:
+        for replies in affected:
             replies.lose(member.name)
 
     def _limits_of(self, task: str) -> list[tuple[str, int]]:
@@ -174,7 +180,7 @@ class Master:
         return [(d, m) for d, _, m in member.devices]
 
     def describe_devices(self) -> list[DeviceDescription]:
-        """The devices of all tasks, those of this process first."""
+        """The descriptions of the devices of all tasks. The devices of this process come first."""
         local = [
             DeviceDescription(d.name, d.facts.kind.upper(), d.memory_stats().limit, d.describe())
             for d in self.local_task.devices.values()
@@ -187,7 +193,10 @@ class Master:
         return [*local, *others]
 
     def cluster_status(self) -> HealthMonitor:
-        """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
+        """A monitor of the tasks, which the caller must close.
+
+        `poll()` returns their state; `tf.show_cluster` displays it.
+        """
 
         def locations() -> dict[str, str | None] | None:
             members = dict(self.membership.members)
@@ -202,9 +211,9 @@ class Master:
     ) -> list[np.ndarray]:
         """Runs a step on all tasks that have parts of it; returns the values of its fetches.
 
-        Raises the first error of any task; `UnavailableError` for a task that is lost meanwhile, `AbortedError` for
-        one that was lost since the last step. The graph and times that a failed step leaves in `metadata` are those of
-        this process.
+        Raises the first error of any task; `UnavailableError` for a task that is lost during the step; `AbortedError`
+        for a task that was lost after the last step. After a failed step, `metadata` has the graph and the times of
+        this process only.
         """
         trace = traced(options, metadata, self.recording)
         deadline = current_deadline()
@@ -252,7 +261,10 @@ class Master:
                     self._step_ended.notify_all()
 
     def _refuse_if_closed(self, cause: OpError | None = None) -> None:
-        """Raises `ClosedSessionError` once another thread has called `close`; `cause` is what failed because of it."""
+        """Raises `ClosedSessionError` if another thread has called `close`.
+
+        `cause` is an error that this may explain.
+        """
         if self._closed:
             raise ClosedSessionError("the session is closed") from cause
 
@@ -268,7 +280,7 @@ class Master:
     ) -> list[np.ndarray]:
         """Calls the tasks, runs the local parts, waits for the replies and collects the fetches.
 
-        When that fails, all tasks are stopped before the error is raised.
+        If any of this fails, all tasks are stopped before the error is raised.
         """
         try:
             return self._call_tasks(run, registered, replies, feeds, deadline, n_fetches, recorder)
@@ -282,7 +294,8 @@ class Master:
                 raise
             error = replies.final_error()
             if isinstance(error, UnavailableError):
-                self._take_lost(registered.epochs)  # this error reports the loss: the next step may look for the task
+                # This error reports the loss, so the next step may search for the task.
+                self._take_lost(registered.epochs)
             raise error from None
 
     def _call_tasks(
@@ -300,9 +313,9 @@ class Master:
         lost = self._take_lost(registered.epochs) if self.membership.version != registered.checked else ()
         if lost:
             raise UnavailableError(f"the tasks {lost} were lost before the step began")
-        reply, asked = partial(self._on_reply, replies), {}
+        reply, call_times = partial(self._on_reply, replies), {}
         for assignment in registered.assignments:
-            asked[assignment.task] = time.perf_counter()
+            call_times[assignment.task] = time.perf_counter()
             self.local_task.call(run, assignment, registered.handle, feeds, timeout, reply, recorder is not None)
         if registered.local is not None:
             values = self.local_task.run(run.step, registered.handle, feeds, timeout, recorder)
@@ -320,12 +333,12 @@ class Master:
                 fetches[k] = rendezvous.recv(f"{FETCH}{k}", 0.0).value
         if recorder is not None:
             times = [decode_times(rendezvous.recv(f"{TIMES}{a.task}", 0.0).value) for a in registered.assignments]
-            bounds = [self._clock_bounds(t, asked[t.task], replies.times[t.task]) for t in times]
+            bounds = [self._clock_bounds(t, call_times[t.task], replies.times[t.task]) for t in times]
             merge(recorder, self.local_task.name, times, bounds)
         return fetches
 
     def _clock_bounds(self, times: TaskTimes, asked: float, answered: float) -> tuple[float, float]:
-        """Bounds, in seconds, of how far a task's clock is ahead. The step itself is one more measurement of that."""
+        """Bounds, in seconds, of how far a task's clock is ahead. The times of the step are one more measurement."""
         member = self.membership.members.get(times.task)
         clock = Clock() if member is None else member.clock
         clock.measure(asked, times.begin, times.begin + times.wall_us / 1e6, answered)
@@ -347,20 +360,23 @@ class Master:
     # ---- registering -----------------------------------------------------------------------
 
     def _find_registered(self, step: CompiledStep) -> RegisteredParts | None:
-        """What is registered for the step, if no task was lost or reached since that was checked."""
+        """The registered parts of the step.
+
+        None if there are none, or if the membership has changed since the check.
+        """
         with self._lock:
             registered = self._registered.get(step)
         return registered if registered is not None and registered.checked == self.membership.version else None
 
     def _register(self, step: CompiledStep) -> RegisteredParts:
-        """Registers a step's parts at its tasks, unless they all have them already."""
+        """Registers the parts of a step at its tasks, unless all these tasks have them already."""
         version = self.membership.version  # read first: a task that is lost from here on must be noticed
         with self._lock:
             registered = self._registered.get(step)
         needed = {task_of(p.device) for p in step.elsewhere}
         with self._lock:
-            known = {t: self._epochs[t] for t in needed if t in self._epochs}
-        lost = self._take_lost(known)
+            known_epochs = {t: self._epochs[t] for t in needed if t in self._epochs}
+        lost = self._take_lost(known_epochs)
         if lost:
             raise AbortedError(f"the tasks {lost} were lost since the last step, and their state with them")
         self._connect(sorted(needed))
@@ -389,12 +405,12 @@ class Master:
         registered = RegisteredParts(handle, local, assignments, epochs, tuple(a.task for a in assignments), version)
         with self._lock:
             self._registered[step] = registered
-        # The parts are forgotten at the next registration: a finalizer may run in any thread, and must not wait.
+        # The tasks drop the parts at the next registration: a finalizer may run in any thread and must not wait.
         weakref.finalize(step, self._unused.append, registered).atexit = False
         return registered
 
     def _forget(self, registered: RegisteredParts) -> None:
-        """Has the tasks forget the parts of a step."""
+        """Makes the tasks drop the registered parts of a step."""
         if registered.local is not None:
             self.local_task.deregister(registered.handle)
         for assignment in registered.assignments:
@@ -402,15 +418,15 @@ class Master:
                 self.membership.call(assignment.task, "forget", prefix=registered.handle)
 
     def _send_parts(self, task: str, handle: str, step: CompiledStep) -> Assignment:
-        """Registers the parts of one task there."""
+        """Sends the parts of a step that belong to one task, and registers them there under `handle`."""
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
         grouping = step.grouping
         assert grouping is not None
         numbers = _local_fetches(parts)
         encoded = [encode_partition(replace(p, fetches=f), grouping) for p, f in zip(parts, numbers, strict=True)]
         assignment = _assignment_of(task, parts, len(step.graph.feeds))
-        sent = [list(e) for e in encoded]
-        self.membership.call(task, "register", handle=handle, parts=sent, share=list(assignment))
+        fields = [list(e) for e in encoded]
+        self.membership.call(task, "register", handle=handle, parts=fields, share=list(assignment))
         return assignment
 
     # ---- other requests of the session -----------------------------------------------------
@@ -445,7 +461,7 @@ Part = PlanPart | Partition
 
 
 def _fetches_of(part: Part) -> tuple[int, ...]:
-    """The numbers of a part's fetches among those of the step; a plan without numbers computes all fetches."""
+    """The numbers of a part's fetches among the fetches of the step. A plan without numbers computes all fetches."""
     if part.fetches is not None:
         return tuple(part.fetches)
     assert isinstance(part, PlanPart)
@@ -453,7 +469,7 @@ def _fetches_of(part: Part) -> tuple[int, ...]:
 
 
 def _local_fetches(parts: Sequence[Part]) -> list[tuple[int, ...]]:
-    """For each part of one task the numbers of its fetches, counted among those of this task only."""
+    """For each part of one task the numbers of its fetches among the fetches of this task only."""
     order = sorted(k for p in parts for k in _fetches_of(p))
     position = {k: i for i, k in enumerate(order)}
     return [tuple(position[k] for k in _fetches_of(p)) for p in parts]

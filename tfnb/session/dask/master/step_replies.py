@@ -23,7 +23,7 @@ class StepReplies:
     """The replies of `tasks` to the calls of one step.
 
     The thread that runs the step calls `wait`, which reads its connections through `poller`; other threads may call
-    `fail` and `lose`. `failed` is called with the first error. `deadline`: that of the step, if it has one.
+    `fail` and `lose`. `failed` is called with the first error. `deadline` is the deadline of the step, or None.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class StepReplies:
             self.error = self.error or error
             if is_late and isinstance(error, DeadlineExceededError) and error not in self.late_errors:
                 self.late_errors.append(error)
-            # After the deadline each task ends the step by itself, and is not stopped, so that it can say what waits.
+            # After the deadline no task is stopped. Each task ends the step by itself and reports the nodes that wait.
             is_stopped = is_first and not self.late_errors
         if is_stopped:
             self._failed(error)
@@ -67,25 +67,26 @@ class StepReplies:
             self._poller.wake()
 
     def wait(self, end: float | None, until_error: bool) -> bool:
-        """Waits for all replies, or with `until_error` for the first error; returns False when `end` came first.
+        """Waits for all replies, or with `until_error` for the first error; returns False if `end` comes first.
 
-        `end`: by `time.monotonic`, None for no limit. With `until_error`, raises a KeyboardInterrupt that came.
+        `end` is a time by `time.monotonic`; None means no limit. With `until_error`, raises KeyboardInterrupt if Ctrl-C
+        was pressed meanwhile.
         """
 
         def is_over() -> bool:
             return not self._missing or (until_error and (self.error is not None or self.interrupts.error is not None))
 
         while not is_over():
-            left = None if end is None else end - time.monotonic()
-            if self._poller is None or (left is not None and left <= 0):
+            seconds_left = None if end is None else end - time.monotonic()
+            if self._poller is None or (seconds_left is not None and seconds_left <= 0):
                 return False
-            self._poller.poll(is_over, left)
+            self._poller.poll(is_over, seconds_left)
         if until_error:
             self.interrupts.check()
         return True
 
     def final_error(self) -> OpError:
-        """The error to raise for a step that has failed: after the deadline one that combines what all tasks said."""
+        """The error to raise for a step that has failed. After the deadline it combines the errors of all tasks."""
         assert self.error is not None
         if self.deadline and self.error in self.late_errors:
             return self.deadline.of_others(self.late_errors)

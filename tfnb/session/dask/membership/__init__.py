@@ -1,4 +1,4 @@
-"""The members of a cluster: the control requests that a task answers, the tasks that a master watches, their health.
+"""The members of a cluster: control requests to a task, the tasks that a master watches, and their health.
 
 All these messages use Dask's comm. Tensors have connections of their own.
 """

@@ -1,7 +1,7 @@
 """`HealthMonitor`: polls the tasks of a cluster for displays such as `tf.show_cluster` (white paper, section 3.3).
 
-A poll never waits for a task that does not answer: the answer counts when it comes. Invariant: polling changes nothing,
-neither which worker hosts a task nor which tasks a master takes for lost.
+A poll does not wait long for a task that does not answer; a later poll uses the answer. Invariant: polling has no
+effect on the cluster: neither on the workers that host the tasks, nor on the tasks that a master considers lost.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONNECT = 3.0
 
 
 class _TaskHealth:
-    """What is known of one task. Times are of this process's `time.monotonic`."""
+    """The known state of one task. Times are in seconds of this process's `time.monotonic`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -40,7 +40,7 @@ class _TaskHealth:
         self.first_asked = time.monotonic()
         self.answered: float | None = None  # when the latest answer came
         self.report: Report = {}
-        self.previous: Report = {}  # of the same process, the report before; empty if there is none
+        self.previous: Report = {}  # the report before, of the same process; empty if there is none
         self.failure = ""  # why the task cannot be reached
         self.processes = 0  # how many processes have had the role so far
         self.request: asyncio.Task[None] | None = None
@@ -53,28 +53,31 @@ class _TaskHealth:
         self.report, self.answered, self.failure = report, time.monotonic(), ""
 
     def state(self, lost_after: float) -> str:
-        """`ALIVE`, `LATE`, or `LOST`: after so many seconds without an answer, or when it cannot be reached."""
+        """The state of the task: `ALIVE`, `LATE` or `LOST`.
+
+        A task is lost if it cannot be reached, or after `lost_after` seconds without an answer.
+        """
         silence = time.monotonic() - (self.first_asked if self.answered is None else self.answered)
         if self.failure or not self.address or silence > lost_after:
             return LOST
         return LATE if silence > _LATE_AFTER else ALIVE
 
     def rate(self, to: str) -> float:
-        """Bytes per second that the task has sent to the task `to`, between its latest two reports."""
+        """The bytes per second that the task has sent to the task `to` between its latest two reports."""
         seconds = self.report.get("clock", 0.0) - self.previous.get("clock", 0.0) if self.previous else 0.0
         if seconds <= 0:
             return 0.0
-        now, before = (sum(s["bytes"] for s in r["sent"] if s["to"] == to) for r in (self.report, self.previous))
-        return float((now - before) / seconds)
+        now, earlier = (sum(s["bytes"] for s in r["sent"] if s["to"] == to) for r in (self.report, self.previous))
+        return float((now - earlier) / seconds)
 
 
 class HealthMonitor:
-    """Polls tasks over Dask's comm. Close it.
+    """Polls tasks over Dask's comm. The owner must close it.
 
-    `locations()` returns the address of each task, None for a task that no worker hosts; or None in all, when the
-    cluster is closed. `own`: this process's task, which is not asked over the network. `security`: Dask's, for TLS.
-    `lost_after`: seconds without an answer after which a task is shown as lost. `dashboard`: the address of Dask's
-    dashboard, or "".
+    `locations()` returns a dict with the address of each task, or None for a task that no worker hosts. It returns None
+    instead of the dict if the cluster is closed. `own` is the task of this process, which is polled without the
+    network. `security` is Dask's, for TLS. `lost_after` is the number of seconds without an answer after which a task
+    is shown as lost. `dashboard` is the address of Dask's dashboard, or "".
     """
 
     def __init__(
@@ -97,7 +100,7 @@ class HealthMonitor:
         return await ConnectionPool(connection_args=self._arguments, timeout=_CONNECT)
 
     def poll(self) -> dict[str, Any]:
-        """Asks all tasks, waits a moment for answers, and returns what is known then.
+        """Requests reports from all tasks, waits a moment for answers, and returns the known state of the tasks.
 
         The result can be written as JSON: `tasks`, `devices` and `sent` hold the reports (see `report_of`), with the
         state of each task. Raises `ClosedSessionError` when the cluster or the monitor is closed.
@@ -109,9 +112,9 @@ class HealthMonitor:
             self._tasks.setdefault(name, _TaskHealth(name))
         sync(self._runner.loop, self._ask_all, locations)
         if self._own is not None and self._own.name not in locations:
-            here = self._tasks.setdefault(self._own.name, _TaskHealth(self._own.name))
-            here.address = "this process"
-            here.update(report_of(self._own, 0))
+            own_health = self._tasks.setdefault(self._own.name, _TaskHealth(self._own.name))
+            own_health.address = "this process"
+            own_health.update(report_of(self._own, 0))
         return self._summary()
 
     async def _ask_all(self, locations: Mapping[str, str | None]) -> None:

@@ -1,8 +1,8 @@
-"""`Membership`: which tasks a master has reached, where they are, and whether they live (white paper, section 3.3).
+"""`Membership`: the tasks that a master has reached, their addresses, and their liveness (white paper, section 3.3).
 
-Everything goes over Dask's comm, on an event loop in a thread of its own. Each task is watched over one comm: it breaks
-at once when the process dies, and a heartbeat notices a process that is paused. Invariant: a task whose comm breaks, or
-that does not answer in time, is reported as lost once; requests that wait for its answer fail then.
+All requests go over Dask's comm, on an event loop in a thread of its own. Each task is watched over one comm, which
+breaks at once when the process dies. A heartbeat detects a process that is paused. Invariant: a task whose comm breaks,
+or that does not answer in time, is reported as lost once, and requests that wait for its answer fail then.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Member:
-    """A task that was reached. `devices`: full name, kind, and memory limit in bytes of each.
+    """A task that was reached. `devices` has the full name, the kind and the memory limit in bytes of each device.
 
-    `incarnation` is another one after a restart of the task. `epoch` is another one also when the same process was lost
-    and reached again, because it then has forgotten everything of this master. `clock` estimates its
+    `incarnation` changes when the task is restarted. `epoch` changes also when the same process is lost and reached
+    again, because the process has then dropped the state of this master. `clock` estimates the task's
     `time.perf_counter`.
     """
 
@@ -59,12 +59,13 @@ class Member:
 
 
 class Membership:
-    """The tasks that one master knows. Close it. Methods without `async` may be called from any thread but the loop's.
+    """The tasks that one master knows. The owner must close it.
 
-    `locate(task, silent)` returns the task's address of Dask's comm, or raises `UnavailableError`, which says why there
-    is none yet. `silent` is the address at which it did not answer, so that another process may get its role. `name`
-    and `peer` are those of the master's own task. `security`: Dask's, for TLS. `answer_timeout`: seconds without an
-    answer after which a task is lost.
+    Methods without `async` may be called from any thread except that of the event loop. `locate(task, silent)` returns
+    the address of a task's comm, or raises `UnavailableError` with the reason why there is none yet. `silent` is an
+    address at which the task did not answer, or None; another process may then get its role. `name` and `peer` belong
+    to the master's own task. `security` is Dask's, for TLS. `answer_timeout` is the number of seconds without an answer
+    after which a task is lost.
     """
 
     def __init__(
@@ -79,8 +80,8 @@ class Membership:
         self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
         self._watchers: dict[str, asyncio.Task[None]] = {}
         self._announcements: set[asyncio.Task[None]] = set()  # only the loop's thread uses it
-        self._missing: dict[str, str] = {}  # by name, a task that is looked for: why it has not been reached
-        self._silent_since: dict[str, float] = {}  # by address: when it was asked first without an answer
+        self._missing: dict[str, str] = {}  # by name of a task that is searched for: why it has not been reached
+        self._silent_since: dict[str, float] = {}  # by address: the time of the first request without an answer
         self._closed = False
         self._epochs = itertools.count(1)
         self._lock = threading.Lock()
@@ -98,10 +99,10 @@ class Membership:
     # ---- reaching tasks --------------------------------------------------------------------
 
     def wait_for(self, names: list[str], master: int, timeout: float) -> None:
-        """Waits until these tasks are reached; they are watched from then on.
+        """Waits until these tasks are reached. They are watched from then on.
 
-        `master`: the master's number, under which they keep what it registers. Raises `UnavailableError`, which names
-        the missing tasks, after `timeout` seconds.
+        `master` is the number of the master, under which the tasks store its registered steps. Raises
+        `UnavailableError`, which names the missing tasks, after `timeout` seconds.
         """
         begin, missing = time.monotonic(), list(names)
         self._missing = dict.fromkeys(names, "nobody has answered yet")
@@ -116,7 +117,7 @@ class Membership:
                     missing.remove(name)
                     continue
                 now = time.monotonic()
-                # Its machine may just be busy: another process gets the role only after the whole timeout.
+                # Another process gets the role only after the whole timeout, because the machine may just be busy.
                 if now - self._silent_since.get(address, now) >= self.answer_timeout:
                     silent[name] = address
                 why[name] = f"nobody answers at {address}"
@@ -134,7 +135,7 @@ class Membership:
             time.sleep(_RETRY)
 
     def describe_wait(self) -> str:
-        """What a step waits for that runs into its deadline: missing tasks, or answers of those that are reached."""
+        """A text for a step at its deadline: the tasks that it waits for, either to be reached or to answer."""
         missing = dict(self._missing)
         if not missing:
             return "the tasks to answer and to take their parts of the step"
@@ -154,36 +155,41 @@ class Membership:
         return list(await asyncio.gather(*(self._reach(n, a, master, end) for n, a in addresses.items())))
 
     async def _reach(self, name: str, address: str, master: int, end: float) -> Member | None:
-        """Begins to watch the task at this address; None where it does not answer, or is another task."""
-        me = {"name": self._name, "peer": list(self._peer)}
+        """Begins to watch the task at this address. Returns None if it does not answer.
+
+        Raises `InvalidArgumentError` for another task.
+        """
+        own_task = {"name": self._name, "peer": list(self._peer)}
         now = time.monotonic()
         since = self._silent_since.setdefault(address, now)
         # Each attempt takes as long as all attempts before. A slow process never answers many short ones.
-        longer = now - since if now - since < self.answer_timeout else 0.0
-        limit = min(max(_FIRST_ATTEMPT, longer), self.answer_timeout, max(_FIRST_ATTEMPT, end - now))
+        growing_limit = now - since if now - since < self.answer_timeout else 0.0
+        limit = min(max(_FIRST_ATTEMPT, growing_limit), self.answer_timeout, max(_FIRST_ATTEMPT, end - now))
         comm: Comm | None = None
         try:
-            asked = time.perf_counter()
-            hello = await asyncio.wait_for(self._request(address, "hello", me), limit)
-            answered = time.perf_counter()
+            sent_at = time.perf_counter()
+            hello = await asyncio.wait_for(self._request(address, "hello", own_task), limit)
+            received_at = time.perf_counter()
             if hello["name"] != name:
                 raise InvalidArgumentError(f"at {address} is the task {hello['name']}, not {name}")
             watching = await asyncio.wait_for(self._pool.connect(address), limit)
             comm = watching
-            await watching.write({"op": HANDLER, "what": "watch", "arguments": {"prefix": master, **me}, "reply": True})
+            await watching.write(
+                {"op": HANDLER, "what": "watch", "arguments": {"prefix": master, **own_task}, "reply": True}
+            )
             await asyncio.wait_for(watching.read(), limit)  # from now on it accepts steps of this master
         except (UnavailableError, OSError, CommClosedError, asyncio.TimeoutError) as e:
             if comm is not None:
                 comm.abort()
                 self._pool.remove(address, reason="it did not answer")
             if not isinstance(e, asyncio.TimeoutError):
-                # No process listens there, or no task: there is nothing to wait for.
+                # There is no process, or no task, at this address, so the next attempt need not wait for it.
                 self._silent_since[address] = now - self.answer_timeout
             return None
         self._silent_since.pop(address, None)
         devices = tuple((str(d), str(k), int(m)) for d, k, m in hello["devices"])
         member = Member(name, address, Peer(*hello["peer"]), hello["incarnation"], next(self._epochs), devices)
-        member.clock.measure(asked, hello["clock"], hello["clock"], answered)
+        member.clock.measure(sent_at, hello["clock"], hello["clock"], received_at)
         with self._lock:
             self.members[name] = member
             self.version += 1
@@ -193,14 +199,14 @@ class Membership:
     # ---- requests --------------------------------------------------------------------------
 
     def epochs(self, names: Iterable[str]) -> dict[str, int]:
-        """The epochs of those tasks that are members; one that was lost since has another epoch, or none."""
+        """The epochs of those tasks among `names` that are members."""
         with self._lock:
             return {n: self.members[n].epoch for n in names if n in self.members}
 
     def call(self, name: str, what: str, **arguments: object) -> Any:
         """Sends a request to a member; returns its result, which depends on the request (see `RpcService`).
 
-        Raises the error that the task answers with, `UnavailableError` when it cannot be reached.
+        Raises the error with which the task answers, and `UnavailableError` if it cannot be reached.
         """
         with self._lock:
             member = self.members.get(name)
@@ -221,7 +227,7 @@ class Membership:
             answer = await getattr(self._pool(address), HANDLER)(what=what, arguments=arguments)
         except (OSError, CommClosedError) as e:
             raise UnavailableError(f"the task at {address} cannot be reached: {e}") from e
-        if answer is None:  # what Dask answers when no handler has this name
+        if answer is None:  # the answer of Dask if no handler has this name
             raise UnavailableError(f"there is no task at {address} any more")
         if "error" in answer:
             raise error_from_json(answer["error"])
@@ -230,11 +236,14 @@ class Membership:
     # ---- lost tasks ------------------------------------------------------------------------
 
     def on_lost(self, callback: Callable[[Member], None]) -> None:
-        """From now on `callback(member)` is called when a member is lost, in any thread, often the event loop's."""
+        """Sets the function that is called with each lost member.
+
+        The call may come from any thread, often the event loop's.
+        """
         self._lost = callback
 
     async def _watch(self, member: Member, comm: Comm) -> None:
-        """Sends heartbeats to a member until it is gone or does not answer; then removes it."""
+        """Sends heartbeats to a member until it is gone or does not answer. Then removes the member."""
         broken = asyncio.ensure_future(comm.read())
         try:
             # The condition looks superfluous, since `close` cancels this task. But Python 3.11 forgets a cancellation
@@ -244,9 +253,9 @@ class Membership:
                 if done:
                     broken.exception()  # read, so that asyncio does not log it
                     break
-                asked = time.perf_counter()
+                sent_at = time.perf_counter()
                 clock = await asyncio.wait_for(self._request(member.address, "beat", {}), self.answer_timeout)
-                member.clock.measure(asked, clock, clock, time.perf_counter())
+                member.clock.measure(sent_at, clock, clock, time.perf_counter())
         except (OpError, OSError, CommClosedError, asyncio.TimeoutError):
             self._silent_since[member.address] = time.monotonic() - self.answer_timeout
         finally:
@@ -255,7 +264,10 @@ class Membership:
         self._remove(member)
 
     def mark_lost(self, name: str) -> None:
-        """Removes a member whose connection for tensors broke. Does nothing where it is none any more."""
+        """Removes a member whose connection for tensors has broken.
+
+        Does nothing for a task that is no member any more.
+        """
         with self._lock:
             member = self.members.get(name)
         if member is not None:
@@ -282,7 +294,7 @@ class Membership:
         announcement.add_done_callback(self._announcements.discard)
 
     async def _announce(self, member: Member, others: list[Member]) -> None:
-        """Fails what waits for an answer of the lost member; tells the others, so that they stop sending to it."""
+        """Fails the requests to a lost member, and informs the other members, which then stop sending to it."""
         self._pool.remove(member.address, reason=f"the task {member.name} is lost")
         for other in others:
             with contextlib.suppress(OpError, asyncio.TimeoutError):
@@ -292,7 +304,7 @@ class Membership:
     # ---- the end ---------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Leaves the cluster: the tasks notice it and forget this master. May be called twice."""
+        """Leaves the cluster. The tasks notice this and remove the state of this master. May be called twice."""
         with self._lock:
             if self._closed:
                 return

@@ -1,8 +1,8 @@
-"""`RpcService`: a task answers the control requests of masters, which come over Dask's comm (white paper, section 3.3).
+"""`RpcService`: answers the control requests that masters send to a task over Dask's comm (white paper, section 3.3).
 
-Its handler works in any `distributed.core.Server`: in a Dask worker, or in a server of our own. Requests that take time
-run in a thread, never on the event loop. Invariant: a task accepts a master's steps only while the comm stands over
-which the master watches it; when the comm breaks, the master's steps here are stopped and forgotten.
+Its handler works in any `distributed.core.Server`: in a Dask worker, or in the comm server of a `Server`. Requests that
+take time run in a thread, never on the event loop. Invariant: a task accepts a master's steps only while the comm over
+which the master watches it is open. When the comm breaks, the master's steps here are stopped and removed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tfnb.session.dask.transport.error_codec import error_to_json
 __all__ = ["HANDLER", "PeerFields", "Report", "RpcService", "report_of"]
 
 HANDLER = "tfnb"
-_MOST_NAMED = 12  # variables and tensors that a report names
-# Seconds between switches of Python's threads, at most: a message that arrives while another thread computes waits so
-# long until it is read.
+_MOST_NAMED = 12  # the most variables and tensors that a report names
+# The longest time in seconds between two switches of Python's threads. A message that arrives while another thread
+# computes waits for this time until it is read.
 _SWITCH_INTERVAL = 5e-4
 
 Report: TypeAlias = dict[str, Any]
@@ -45,15 +45,16 @@ PeerFields: TypeAlias = Sequence[Any]
 
 
 class RpcService:
-    """Serves `task` to masters. `addresses`: those of all tasks of the cluster, for clients that are no members.
+    """Answers the requests of masters to `task`.
 
-    The requests are the methods by which `handle` answers; their names and parameters are the protocol.
+    `addresses` are the addresses of all tasks of the cluster, for clients that are not members. Each request is
+    answered by a method; the names and parameters of these methods are the protocol.
     """
 
     def __init__(self, task: Task, addresses: Mapping[str, str]) -> None:
         self.task = task
         self.addresses = dict(addresses)
-        self.incarnation = secrets.randbits(48)  # another one after a restart
+        self.incarnation = secrets.randbits(48)  # a random number, which is different after a restart
         self._watchers: dict[int, Comm] = {}  # by the master's number: the comm over which it watches
         self._methods: dict[str, Callable[..., object]] = {
             "hello": self.hello,
@@ -88,10 +89,10 @@ class RpcService:
         return {"result": result}
 
     async def _watch(self, comm: Comm, prefix: int, name: str, peer: PeerFields) -> None:
-        """Accepts the steps of the master with the number `prefix`, until `comm` breaks or the master watches again."""
-        gone = UnavailableError(f"the master of the step, {name}, is gone")
-        if prefix in self._watchers:  # the master lost this task and has found it again: it begins from nothing
-            self.task.dismiss(prefix, gone)
+        """Accepts the steps of the master with number `prefix`, until `comm` breaks or the master watches again."""
+        error = UnavailableError(f"the master of the step, {name}, is gone")
+        if prefix in self._watchers:  # the master has lost this task and reached it again, so it begins anew
+            self.task.dismiss(prefix, error)
         self._watchers[prefix] = comm
         self.task.admit(prefix, name, Peer(*peer))
         with contextlib.suppress(CommClosedError, OSError):
@@ -99,12 +100,12 @@ class RpcService:
             await comm.read()
         if self._watchers.get(prefix) is comm:
             del self._watchers[prefix]
-            self.task.dismiss(prefix, gone)
+            self.task.dismiss(prefix, error)
 
     # ---- requests of masters ---------------------------------------------------------------
 
     def hello(self, name: str, peer: PeerFields) -> dict[str, object]:
-        """Which task this is, how its channel is reached, and its devices."""
+        """The name, the address of the channel and the devices of this task, and the tasks of its cluster."""
         return {
             "name": self.task.name,
             "peer": list(self.task.channel.peer),
@@ -115,16 +116,17 @@ class RpcService:
         }
 
     def meet(self, peers: dict[str, PeerFields]) -> None:
-        """Learns how the other tasks are reached."""
+        """Takes the addresses of the other tasks."""
         self.task.meet({name: Peer(*p) for name, p in peers.items()})
 
     def register(self, handle: str, parts: Sequence[tuple[bytes, bytes]], share: Sequence[Any]) -> None:
-        """Compiles the task's parts of a step, as `encode_partition` encoded them; `share`: fields of an `Assignment`.
+        """Compiles and registers the task's parts of a step.
 
-        The fetches of these parts count from 0 here.
+        `parts` are results of `encode_partition`, in which fetches are numbered from 0. `share` has the fields of an
+        `Assignment`.
         """
         decoded = [decode_partition(*p) for p in parts]
-        plans = [plan_part(part, known, self.task.context) for part, known in decoded]
+        plans = [plan_part(part, grouping, self.task.context) for part, grouping in decoded]
         task, feeds, fetches, n_feeds = share
         self.task.register(handle, plans, Assignment(task, tuple(feeds), tuple(fetches), n_feeds))
 
@@ -133,7 +135,7 @@ class RpcService:
         self.task.lose(Peer(*peer))
 
     def status(self) -> dict[str, object]:
-        """Of each device the bytes in use, at their peak, cached and allowed; and the counts of the task."""
+        """The memory of each device in bytes, as [in use, peak, cached, limit], and the counts of the task."""
         stats = {d.name: d.memory_stats() for d in self.task.devices.values()}
         memory = {name: [s.in_use, s.peak, s.cached, s.limit] for name, s in stats.items()}
         return {"name": self.task.name, "memory": memory, **self.task.counts()}
@@ -144,9 +146,10 @@ class RpcService:
 
 
 def report_of(task: Task, incarnation: int) -> Report:
-    """Describes a task for displays: its process and devices, its variables, and what it has sent to other tasks.
+    """A report on a task for displays: its process and devices, its variables, and its messages to other tasks.
 
-    The report can be written as JSON. `incarnation`: another one after each restart.
+    The report can be written as JSON. `incarnation` is a number that is different after each restart. Sizes are in
+    bytes.
     """
     cells = task.resources.variables().items()
     variables = sorted(

@@ -1,8 +1,8 @@
 """How far the clocks of other tasks are ahead of this process's, from requests and answers (white paper, section 9.2).
 
-A request arrives there after it left here, and the answer leaves there before it arrives here. That bounds the
-difference of the clocks from both sides; the quickest message of each direction gives the best bound. Bounds widen
-with age, since clocks drift. The clock is `time.perf_counter`, which is never set. Invariant: if clocks drift by no
+A request arrives at the other task after it was sent, and the answer is sent there before it arrives here. This bounds
+the difference of the clocks from both sides. The fastest message of each direction gives the best bound. Bounds widen
+with time, because clocks drift. The clock is `time.perf_counter`, which is never set. Invariant: if clocks drift by no
 more than DRIFT, the true difference and `ahead` differ by at most `error`.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 __all__ = ["DRIFT", "Clock", "agreed"]
 
-DRIFT = 50e-6  # seconds per second, of a bad quartz
+DRIFT = 50e-6  # seconds per second; the drift of a bad quartz
 
 K = TypeVar("K", bound=Hashable)
 
@@ -34,7 +34,7 @@ class _Bounds(NamedTuple):
 
 
 class Clock:
-    """Another task's clock beside this process's. All methods may be called from any thread."""
+    """Estimates how far the clock of another task is ahead of this process's clock. All methods are thread-safe."""
 
     def __init__(self) -> None:
         self._known = _Bounds(-math.inf, math.inf, 0.0)
@@ -42,8 +42,8 @@ class Clock:
     def measure(self, asked: float, arrived: float, left: float, answered: float) -> None:
         """Takes the times of a request and its answer, each by the clock of the process where it happened.
 
-        The request left here at `asked` and came there at `arrived`; the answer left there at `left` and came here at
-        `answered`. Times that contradict each other are ignored.
+        The request was sent here at `asked` and arrived there at `arrived`. The answer was sent there at `left` and
+        arrived here at `answered`. All times are in seconds. Times that contradict each other are ignored.
         """
         low, high = left - answered, arrived - asked
         if low > high:
@@ -69,12 +69,14 @@ class Clock:
 
     def error(self, now: float | None = None) -> float:
         """By how many seconds `ahead` may be wrong at the time `now`; infinite before the first measurement."""
-        known = self._known.later(time.perf_counter() if now is None else now)
-        return (known.high - known.low) / 2
+        widened = self._known.later(time.perf_counter() if now is None else now)
+        return (widened.high - widened.low) / 2
 
 
 def agreed(bounds: Mapping[K, tuple[float, float]], late: Mapping[tuple[K, K], float]) -> dict[K, float]:
-    """How far each of several clocks is ahead: within its bounds, and so that no message arrives before it was sent.
+    """The seconds by which each of several clocks is ahead, within its bounds.
+
+    The results are such that no message arrives before it was sent.
 
     `late`: for each (sender, receiver) the shortest time that a message took, by the receiver's clock at its arrival
     and the sender's when it left. Where that contradicts the bounds, all messages are ignored.

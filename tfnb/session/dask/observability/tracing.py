@@ -1,8 +1,8 @@
 """The times of a step on many tasks: each task records its own, and the master merges them (white paper, section 9.2).
 
-A task records as a single machine does, and also when tensors left it and arrived. It sends the times before its reply
-if it was asked for them. Invariant: what arrives is parsed, never unpickled; in the master's recorder all times are by
-the master's clock, and the host threads of a task stand under the task's name.
+A task records the same times as a single machine, and also the times at which tensors were sent and arrived. It sends
+the times before its reply if the master has requested them. Invariant: received times are parsed, never unpickled. In
+the master's recorder all times are by the master's clock, and the host threads of a task have the task's name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _ARRIVED = "arrived"  # the lane of arrivals, until each is joined with what the
 
 
 class TaskTimes(NamedTuple):
-    """What a task recorded of a step that began there at `begin`, in seconds of the task's `time.perf_counter`."""
+    """The times of a step that a task has recorded.
+
+    `begin` is its begin in seconds of the task's `time.perf_counter`.
+    """
 
     task: str
     begin: float
@@ -55,7 +58,7 @@ def encode_times(stats: StepStats, task: str) -> np.ndarray:
 
 
 def _fields(t: NodeTime) -> list[object]:
-    """The fields of a time as JSON can hold them: some are NumPy's numbers."""
+    """The fields of a time as types that JSON supports. Numbers may be NumPy's before."""
     return [
         t.device,
         t.label,
@@ -71,7 +74,7 @@ def _fields(t: NodeTime) -> list[object]:
 
 
 def decode_times(value: np.ndarray) -> TaskTimes:
-    """Decodes what `encode_times` returned. Raises `InvalidArgumentError` for anything else."""
+    """Decodes the result of `encode_times`. Raises `InvalidArgumentError` for any other array."""
     try:
         fields = json.loads(value.tobytes())
         times = tuple(_time(t) for t in fields["times"])
@@ -107,10 +110,10 @@ def _number(value: object) -> float:
 
 
 def merge(into: StepStats, local_task: str, others: Sequence[TaskTimes], ahead: Sequence[tuple[float, float]]) -> None:
-    """Adds the times of other tasks to `into`, those of the master, whose task is `local_task`.
+    """Adds the times of other tasks to `into`, the recorder of the master, whose task is `local_task`.
 
-    `ahead`: for each of the others bounds, in seconds, of how far its clock is ahead of the master's. Within these
-    bounds the clocks are set so that no tensor arrives before it was sent.
+    `ahead` has for each of the others two bounds, in seconds, of how far its clock is ahead of the master's. Within
+    these bounds the clocks are adjusted so that no tensor arrives before it was sent.
     """
     local = TaskTimes(local_task, into.begin, 0.0, tuple(NodeTime(*t) for t in into.times))
     clocks = {local_task: (0.0, 0.0), **{t.task: b for t, b in zip(others, ahead, strict=True)}}
@@ -168,10 +171,10 @@ def _least_delays(tasks: Sequence[TaskTimes]) -> dict[tuple[str, str], float]:
 
 
 def join_transfers(stats: StepStats, local_task: str) -> None:
-    """Replaces the two times of each tensor, of its sender and its receiver, by one.
+    """Merges the two times of each tensor, those of its sender and its receiver, into one.
 
-    That lasts from the begin of sending until the tensor had arrived as a whole. Its lane is one of the sender and
-    names the receiver. Times of this process's host threads are given to `local_task`.
+    The merged time lasts from the begin of sending until the whole tensor has arrived. Its lane belongs to the sender
+    and names the receiver. The times of this process's host threads are assigned to `local_task`.
     """
     times = [NodeTime(*t) for t in stats.times]
     times = [t._replace(device=host_of(local_task)) if t.device == HOST else t for t in times]

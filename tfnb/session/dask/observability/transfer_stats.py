@@ -21,9 +21,9 @@ from tfnb.session.dask.transport.wire import Kind, Message
 __all__ = ["OTHERS", "CountingChannel", "ReceiverTotals", "TransferStats"]
 
 OTHERS = "others"
-_MOST_RECORDS = 64  # before they are added up; so few that they do not trigger Python's cycle collector
+_MOST_RECORDS = 64  # records before they are added up; few enough not to trigger Python's cycle collector
 _MOST_NAMES = 200  # tensors that are counted by name, for each receiver
-_MOST_OVERLAPPING = 64  # steps whose messages may mix and are still counted right
+_MOST_OVERLAPPING = 64  # steps whose messages may be mixed and are still counted correctly
 _KEY_NAMES = {"feed": "feeds", "fetch": "fetches", "times": "times of steps"}
 
 
@@ -32,7 +32,7 @@ _Described: TypeAlias = Sequence[tuple[Kind, int, str, int]]
 
 
 class ReceiverTotals(TypedDict):
-    """What went to the task or endpoint `to`; for each of the `tensors` a list of its name, messages and bytes."""
+    """The totals of one receiver, the task or endpoint `to`. `tensors` has [name, messages, bytes] for each tensor."""
 
     to: str
     messages: int
@@ -43,7 +43,7 @@ class ReceiverTotals(TypedDict):
 
 
 class _Totals:
-    """What went to one receiver. `names`: by tensor, [messages, bytes]."""
+    """The totals of one receiver. `names` has [messages, bytes] for each tensor."""
 
     def __init__(self) -> None:
         self.messages = self.steps = self.bytes = 0
@@ -52,7 +52,7 @@ class _Totals:
         self._recent: OrderedDict[int, None] = OrderedDict()
 
     def add_messages(self, described: _Described, sent: int, seconds: float) -> None:
-        """Adds messages that went together: `sent` bytes in so many seconds."""
+        """Adds messages that were sent together: `sent` bytes in `seconds` seconds."""
         self.messages += len(described)
         self.bytes += sent
         self.seconds += seconds
@@ -84,7 +84,7 @@ class _Totals:
 
 
 class TransferStats:
-    """Counts what one process sends. All methods may be called from any thread."""
+    """Counts the messages that one process sends. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -94,10 +94,12 @@ class TransferStats:
         self._tasks: dict[str, str] = {}  # the task at each endpoint, also of those that are gone
 
     def record(self, endpoint: str, messages: Sequence[Message], sent: int, seconds: float) -> None:
-        """Records that these messages went to `endpoint`: `sent` bytes of values, in so many seconds."""
+        """Records that these messages were sent to `endpoint`: `sent` bytes of values in `seconds` seconds."""
         if len(messages) == 1:
             kind, step, key, *_ = messages[0]
-            described = [(kind, step, key, sent)]  # of strings, an array does not know the bytes; `sent` does
+            described = [
+                (kind, step, key, sent)
+            ]  # `sent` is also right for strings, whose bytes an array does not count
         else:
             described = [(m.kind, m.step, m.key, m.value.nbytes) for m in messages]
         self._records.append((endpoint, described, sent, seconds))
@@ -107,17 +109,17 @@ class TransferStats:
     def _add_up(self) -> None:
         with self._lock:
             for _ in range(len(self._records)):
-                endpoint, described, sent, seconds = self._records.popleft()
+                endpoint, described, n_bytes, seconds = self._records.popleft()
                 totals = self._totals.get(endpoint)
                 if totals is None:
                     totals = self._totals[endpoint] = _Totals()
-                totals.add_messages(described, sent, seconds)
+                totals.add_messages(described, n_bytes, seconds)
 
     def report(self, names: Mapping[str, str], most: int) -> list[ReceiverTotals]:
-        """The totals for each receiver, with those `most` tensors that have the most bytes.
+        """The totals for each receiver, with the `most` tensors that have the most bytes.
 
-        `names`: the task at each endpoint that is known now. What went to an earlier process of a task counts for that
-        task, too.
+        `names` has the tasks at all endpoints that are known now. Messages to an earlier process of a task count for
+        the task, too.
         """
         self._add_up()
         with self._lock:
@@ -139,7 +141,7 @@ class TransferStats:
 
 
 class CountingChannel(Channel):
-    """A channel that counts what it sends, in `transfers`."""
+    """A channel that counts its outgoing messages in `transfers`."""
 
     def __init__(
         self, host: str, receive: Receive, refuse: Refuse, tls: Tls | None = None, limit: int = MAX_UNFINISHED
@@ -148,16 +150,16 @@ class CountingChannel(Channel):
         super().__init__(host, receive, refuse, tls, limit)
 
     def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
-        """As `Channel.post`, and records what was sent. What failed is not recorded."""
+        """As `Channel.post`. Records the messages if they were sent without an error."""
         start = time.perf_counter()
-        sent = stream.send(messages, on_blocked)
-        self.transfers.record(endpoint, messages, sent, time.perf_counter() - start)
-        return sent
+        n_bytes = stream.send(messages, on_blocked)
+        self.transfers.record(endpoint, messages, n_bytes, time.perf_counter() - start)
+        return n_bytes
 
 
 @remembered("names of messages", 4096)
 def _name(kind: Kind, key: str) -> str:
-    """What a message counts as: the name of its tensor, which all iterations of a loop share, or what it controls."""
+    """The name under which a message is counted: the name of its tensor, without the iteration, or its kind."""
     if kind is not Kind.TENSOR:
         return f"control: {kind.name.lower()}"
     parts = key.split("\n")

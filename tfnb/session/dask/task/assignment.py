@@ -1,4 +1,4 @@
-"""What a master and a task have agreed on: which feeds and fetches of a step are the task's (OSDI'16, section 3.3).
+"""The feeds and fetches of a step that belong to one task, as its master and the task know them (OSDI'16, 3.3).
 
 Invariant: a feed, a fetch and the times of a step have the same keys on both sides.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["FEED", "FETCH", "TIMES", "Assignment"]
 
-# Keys in the step's rendezvous begin so. A number follows FEED and FETCH, a task's name follows TIMES.
+# Prefixes of keys in the step's rendezvous. A number follows FEED and FETCH, and the name of a task follows TIMES.
 FEED, FETCH, TIMES = "feed ", "fetch ", "times "
 
 

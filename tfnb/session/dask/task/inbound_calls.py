@@ -47,7 +47,9 @@ class InboundCalls:
     ) -> None:
         self._task, self._channel, self._refuse = task, channel, refuse
         self._steps, self._registered, self._outbound = steps, registered, outbound
-        self._busy: dict[Stream, Poller] = {}  # by the connection of its master: what a step reads while it waits
+        self._busy: dict[
+            Stream, Poller
+        ] = {}  # by the connection of a step's master: the poller with which the step waits
 
     def receive(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         """Takes a message, in the thread that has read it from `stream`. A call returns when the step has ended."""
@@ -65,7 +67,7 @@ class InboundCalls:
             self._refuse(e)
 
     def _on_tensor(self, head: Head, value: np.ndarray, stream: Stream) -> None:
-        """A value of a step, which may be the last that its task sends."""
+        """Handles a value of a step. It may be the last value that its task sends."""
         run = self._steps.find_or_create(head.step)
         if run is None:
             return
@@ -77,10 +79,13 @@ class InboundCalls:
                 self._outbound.finish_call(run, run.streams.get(stream, ""), None)
 
     def _on_call(self, head: Head, value: np.ndarray, stream: Stream) -> None:
-        """A master calls a step. `value` is empty, or holds a timeout in seconds (0: none) and whether to trace."""
+        """Handles a master's call of a step.
+
+        `value` is empty, or has a timeout in seconds (0: none) and whether to trace.
+        """
         timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
-        # A task that was paused finds old calls of a master that has gone on without it. That master has closed the
-        # connection. Asking whether it has costs a system call, so it is not done right after another step.
+        # A task that was paused may receive old calls of a master that has continued without it. That master has closed
+        # the connection. The check for this costs a system call, so it is left out right after another step.
         if time.monotonic() - stream.used >= _RECENT and stream.has_ended():
             return
         if not (timeout or trace) and self._answer_read_only(stream, head.step, head.key):
@@ -90,22 +95,22 @@ class InboundCalls:
             self._answer(stream, run, head.step, head.key, float(timeout) or None, bool(trace))
 
     def _on_reply(self, head: Head, value: np.ndarray) -> None:
-        """A task says how its parts of a step ended, where no value says so."""
+        """Handles a task's message that its parts of a step have ended, which is sent if no value reports it."""
         error = decode_error(value)
         run = self._steps.find(head.step)
         if run is not None:
             self._outbound.finish_call(run, head.key, error)
 
     def _on_stop(self, head: Head, value: np.ndarray) -> None:
-        """The master has a step stopped; the value says why."""
+        """Handles the master's order to stop a step. `value` describes the reason."""
         self._steps.stop(head.step, decode_error(value) or CancelledError("the step was stopped"))
 
     # ---- answers ---------------------------------------------------------------------------
 
     def _answer_read_only(self, stream: Stream, step: int, handle: str) -> bool:
-        """Answers a call at once where the step only reads variables here; returns whether it did.
+        """Answers a call at once if the step only reads variables here; returns whether it has done so.
 
-        All other cases are left to `_answer`, also those with errors: the step can be run again without harm.
+        `_answer` handles all other cases, including errors, because the step can be run again without harm.
         """
         registered = self._registered.find(handle)
         if registered is None or registered.read_only is None or stream in self._busy:
@@ -181,7 +186,7 @@ class InboundCalls:
         return messages
 
     def _feeds(self, run: RunningStep, assignment: Assignment) -> list[Value]:
-        """The step's feeds by number; a placeholder stands for those that no part here reads, which were not sent."""
+        """The feeds of the step by number. Feeds that no part here reads were not sent; placeholders stand for them."""
         feeds: list[Value] = [_EMPTY] * assignment.n_feeds
         for k in assignment.feeds:  # a connection keeps the order of messages, so they have come before the call
             feeds[k] = run.rendezvous.recv(f"{FEED}{k}", 0.0).value

@@ -1,4 +1,4 @@
-"""What a task sends for its steps: values for other tasks, and a master's calls of them (OSDI'16, section 3.3).
+"""The messages that a task sends for its steps: values for other tasks, and the calls of a master (OSDI'16, 3.3).
 
 A master's call leases a connection until the reply. Invariant: each call gets exactly one reply, which is an error if
 the connection breaks.
@@ -33,10 +33,10 @@ _NO_OPTIONS = np.zeros(0)
 
 
 class OutboundCalls:
-    """The messages that the task named `task` sends on its own account. Methods that take a `RunningStep` belong
-    to the thread that runs it, the others may be called from any thread.
+    """Sends messages for the task named `task`.
 
-    `threads` computes and sends large values; `make_poller` makes what a step's thread waits with.
+    Methods with a `RunningStep` parameter may be called only by the thread that runs the step, all others by any
+    thread. `threads` compute and send large values. `make_poller` creates the poller with which a step's thread waits.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class OutboundCalls:
         self._lock = threading.Lock()  # of `RunningStep.calls`: the thread that removes a call answers it
 
     def _peer(self, name: str, step: int) -> Peer:
-        """The peer of a task. It may be the master of the step, which is no member of the cluster itself."""
+        """The peer of a task, which may also be the master of the step. The master is not a member of the cluster."""
         master = self._steps.master_of(step)
         return master.peer if master is not None and master.name == name else self._peers.get(name)
 
@@ -76,9 +76,9 @@ class OutboundCalls:
             raise UnavailableError(f"the task {target} cannot be reached: {e}") from e
 
     def push(self, target: str, message: Message, value: Value, traced: TaskRendezvous | None = None) -> None:
-        """Has the pool send `message` with `value`, once that is computed. A failure stops the step.
+        """Lets the pool send `message` with `value` when the value is computed. A failure stops the step.
 
-        The times are recorded for the step of `traced`, which can wait until the value has left.
+        `traced` is the rendezvous of a traced step, which records the time and can wait until the value was sent.
         """
         recorder, has_left = None if traced is None else traced.recorder, threading.Event()
         if traced is not None:
@@ -86,11 +86,11 @@ class OutboundCalls:
 
         def send() -> None:
             try:
-                whole = message._replace(value=np.asarray(to_host(value)))
+                full_message = message._replace(value=np.asarray(to_host(value)))
                 start = 0.0 if recorder is None else recorder.now_us()
-                self._channel.send(self._peer(target, message.step), whole)
+                self._channel.send(self._peer(target, message.step), full_message)
                 if recorder is not None:
-                    note_sent(recorder, target, [(message.key, whole.value.nbytes)], start)
+                    note_sent(recorder, target, [(message.key, full_message.value.nbytes)], start)
             except BaseException as e:
                 text = f"cannot send {message.key!r}: {e}"
                 self._steps.stop(message.step, e if isinstance(e, OpError) else UnavailableError(text))
@@ -111,11 +111,12 @@ class OutboundCalls:
         reply: Callable[[Reply], None],
         trace: bool = False,
     ) -> None:
-        """Has another task run its parts of a step: those that it has registered under `handle`.
+        """Makes another task run its parts of a step, which it has registered under `handle`.
 
-        `feeds` are all feeds of the step; the task gets those of its `assignment`. `timeout`: seconds, None for no
-        limit. `reply` is called once, when the task has answered or is lost; always in the thread that runs the step
-        here, while that waits. With `trace`, the task's times arrive before a reply without an error (see `TIMES`).
+        `feeds` are all feeds of the step; the task gets the feeds of its `assignment`. `timeout` is in seconds; None
+        means no limit. `reply` is called once, when the task has answered or is lost, always in the thread that runs
+        the step here, while this thread waits. With `trace`, the task's times arrive before a reply without an error
+        (see `TIMES`).
         """
         target, step = assignment.task, run.step
         messages = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in assignment.feeds]
@@ -137,13 +138,16 @@ class OutboundCalls:
             self.connection_broke(stream, e)
 
     def poller_of(self, run: RunningStep) -> Poller:
-        """What the thread that runs this step waits with; leased until `end_step`."""
+        """The poller with which the thread that runs this step waits. It is leased until `end_step`."""
         if run.poller is None:
             run.poller = self._pool.take_poller()
         return run.poller
 
     def finish_call(self, run: RunningStep, task: str, error: OpError | None) -> None:
-        """Answers the call to `task`, which has said how its parts ended. Does nothing where that was said before."""
+        """Answers the call to `task`, whose parts have ended with `error` (None: without one).
+
+        Does nothing if done before.
+        """
         with self._lock:
             call = run.calls.pop(task, None)
         if call is None or run.poller is None:
@@ -166,7 +170,7 @@ class OutboundCalls:
             call.reply(Reply(name, UnavailableError(text), True))
 
     def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
-        """Tells another task to stop a step. Does nothing where it cannot be reached."""
+        """Orders another task to stop a step. Does nothing if that task cannot be reached."""
         with contextlib.suppress(OpError):
             message = Message(Kind.STOP, step, self._task, encode_error(error, self._task))
             self._channel.send(self._peers.get(target), message)
@@ -174,14 +178,14 @@ class OutboundCalls:
     # ---- the end ---------------------------------------------------------------------------
 
     def end_step(self, step: int) -> None:
-        """Ends a step here, with or without an error: messages for it are dropped from now on, its leases are over."""
+        """Ends a step here, with or without an error, and its leases. Later messages for the step are dropped."""
         run = self._steps.end(step)
         if run is None:
             return
         run.rendezvous.end(CancelledError(f"step {step} is over"))
         if run.poller is None:
             return
-        for stream in run.streams:  # without a reply: what still arrives on them must not reach another step
+        for stream in run.streams:  # their calls have no reply: messages that still arrive must not reach another step
             run.poller.discard(stream)
             self._channel.close_stream(stream)
         self._pool.return_poller(run.poller)

@@ -23,7 +23,7 @@ from tfnb.placement.partition import Partition
 
 __all__ = ["decode_partition", "encode_partition"]
 
-_INTERNAL = {op.name: op for op in (SEND, RECV, FEED)}  # operations that stand outside the catalogue
+_INTERNAL = {op.name: op for op in (SEND, RECV, FEED)}  # operations that are not in the catalogue
 
 
 def _find_op(name: str) -> OpDef:
@@ -35,12 +35,12 @@ def _find_op(name: str) -> OpDef:
 
 
 def encode_partition(part: Partition, known: Grouping) -> tuple[bytes, bytes]:
-    """Encodes `part`, whose nodes `known` groups into clusters, as (a GraphDef, JSON).
+    """Encodes `part`, whose nodes are grouped by `known`, as a pair (GraphDef, JSON).
 
     Raises `UnimplementedError` for a node that cannot leave this process.
     """
     graph = part.graph
-    described = {
+    fields = {
         "device": part.device,
         "numbers": [list(part.feeds), list(part.fetches)],
         "feeds": [list(e) for e in graph.feeds],
@@ -51,25 +51,25 @@ def encode_partition(part: Partition, known: Grouping) -> tuple[bytes, bytes]:
         "contexts": _numbered({i: known.context[i] for i in graph.nodes if i in known.context}),
         "parts": _numbered({i: known.parts[i] for i in graph.nodes if i in known.parts}),
     }
-    return bytes(encode_step_graph(graph).SerializeToString()), json.dumps(described).encode()
+    return bytes(encode_step_graph(graph).SerializeToString()), json.dumps(fields).encode()
 
 
 def _numbered(values: Mapping[int, Hashable]) -> list[list[int]]:
-    """Pairs (node, number): nodes with equal values get equal numbers."""
+    """Pairs (node, number) in which nodes with equal values have equal numbers."""
     number = {v: k for k, v in enumerate(dict.fromkeys(values.values()))}
     return [[i, number[v]] for i, v in values.items()]
 
 
 def _ranked(values: Mapping[int, int]) -> list[list[int]]:
-    """Pairs (node, rank): ranks have the order of the values, without gaps."""
+    """Pairs (node, rank). The ranks have the order of the values, without gaps."""
     rank = {v: k for k, v in enumerate(sorted(set(values.values())))}
     return [[i, rank[v]] for i, v in values.items()]
 
 
 def decode_partition(graph: bytes, described: bytes) -> tuple[Partition, Grouping]:
-    """Decodes what `encode_partition` returned: the partition, and how its nodes are grouped into clusters.
+    """Decodes the result of `encode_partition`: the partition, and the grouping of its nodes into clusters.
 
-    Raises `InvalidArgumentError` for anything else, `NotFoundError` for an operation that is not registered here.
+    Raises `InvalidArgumentError` for other bytes, `NotFoundError` for an operation that is not registered here.
     """
     nodes = decode_step_graph(as_message("graph", "GraphDef", graph), _find_op)
     try:
@@ -81,15 +81,19 @@ def decode_partition(graph: bytes, described: bytes) -> tuple[Partition, Groupin
         device, counters = str(fields["device"]), frozenset(int(i) for i in fields["counters"])
     except (ValueError, TypeError, KeyError) as e:
         raise InvalidArgumentError(f"the description of a partition is malformed: {e!r}") from e
-    named = {*targets, *(e.id for es in edges.values() for e in es)}
-    if not named <= nodes.nodes.keys() or len(feeds) != len(edges["feeds"]) or len(fetches) != len(edges["fetches"]):
+    used_nodes = {*targets, *(e.id for es in edges.values() for e in es)}
+    if (
+        not used_nodes <= nodes.nodes.keys()
+        or len(feeds) != len(edges["feeds"])
+        or len(fetches) != len(edges["fetches"])
+    ):
         raise InvalidArgumentError("the description of a partition does not fit its graph")
     complete = replace(nodes, feeds=edges["feeds"], fetches=edges["fetches"], targets=targets)
     levels, contexts, numbers = tables
-    known = Grouping(levels, contexts, counters, _part_sets(numbers, complete))
-    return Partition(device, complete, feeds, fetches), known
+    grouping = Grouping(levels, contexts, counters, _part_sets(numbers, complete))
+    return Partition(device, complete, feeds, fetches), grouping
 
 
 def _part_sets(parts: Mapping[int, int], graph: Graph) -> dict[int, frozenset[int]]:
-    """For each node a set that equals those of exactly the nodes with the same number."""
+    """For each node a set. The sets of two nodes are equal exactly if the nodes have the same number."""
     return {i: frozenset((n,)) for i, n in parts.items() if i in graph.nodes}

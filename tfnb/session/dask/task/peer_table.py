@@ -20,7 +20,7 @@ class PeerTable:
         self._peers: dict[str, Peer] = {}
 
     def update(self, peers: Mapping[str, Peer]) -> list[Peer]:
-        """Takes new peers over; returns those that other ones have replaced, because their tasks were restarted."""
+        """Adds peers; returns the old peers that they have replaced, because the tasks of these were restarted."""
         with self._lock:
             replaced = [p for name, p in self._peers.items() if name in peers and peers[name] != p]
             self._peers.update({name: p for name, p in peers.items() if name != self._task})

@@ -1,5 +1,4 @@
-"""A part of a step that only reads variables for the master, as most parts of a parameter server (OSDI'16, section
-4.2).
+"""A part of a step that only reads variables for the master, as most parts of a parameter server do (OSDI'16, 4.2).
 
 Such a part never waits, and running it twice changes nothing, so it needs no rendezvous and no cancellation. Invariant:
 it sends the same messages as if it ran as a step.
@@ -25,11 +24,14 @@ __all__ = ["ReadOnlyPart"]
 
 
 class ReadOnlyPart:
-    """`messages` may be called from many threads at once."""
+    """A part of a step that only reads variables. `messages` may be called from many threads at once."""
 
     @classmethod
     def of(cls, parts: Sequence[PlanPart], fetches: Sequence[str], master: str) -> ReadOnlyPart | None:
-        """For the parts of a step at this task, whose fetches have these keys; None where they do anything else."""
+        """Creates the object for the parts of a step at this task, or returns None if they do not only read variables.
+
+        `fetches` are the keys of the fetches, and `master` is the name of the master's task.
+        """
         if len(parts) != 1 or parts[0].plan.feeds:
             return None
         part = parts[0]
@@ -58,12 +60,15 @@ class ReadOnlyPart:
         self._fetched = fetched
 
     def messages(self, step: int) -> list[Message]:
-        """What goes to the master, the last of it as the step's last. Raises what the kernels raise."""
+        """Runs the part; returns the messages for the master, of which the last one ends the step.
+
+        Raises the errors of the kernels.
+        """
         outputs = {node: kernel.run(()) for node, kernel in self._kernels}
-        found: list[tuple[str, Any]] = [(key, k.value((outputs[node][slot],))) for key, k, node, slot in self._sends]
-        found += [(key, outputs[node][slot]) for key, node, slot in self._fetched]
-        last = len(found) - 1
+        values: list[tuple[str, Any]] = [(key, k.value((outputs[node][slot],))) for key, k, node, slot in self._sends]
+        values += [(key, outputs[node][slot]) for key, node, slot in self._fetched]
+        last = len(values) - 1
         return [
             Message(Kind.TENSOR, step, key, np.asarray(to_host(value)), False, i == last)
-            for i, (key, value) in enumerate(found)
+            for i, (key, value) in enumerate(values)
         ]

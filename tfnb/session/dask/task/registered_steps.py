@@ -17,7 +17,7 @@ __all__ = ["RegisteredStep", "RegisteredSteps"]
 
 
 class RegisteredStep(NamedTuple):
-    """The parts of one step at this task. `read_only` runs them where all that they do is to read variables."""
+    """The parts of one step at this task. `read_only` runs them if they only read variables; it is None otherwise."""
 
     executor: Executor
     assignment: Assignment
@@ -49,7 +49,7 @@ class RegisteredSteps:
         return step
 
     def remove(self, prefix: str) -> None:
-        """Forgets all steps whose handles begin with `prefix`: one step, or all of a master."""
+        """Removes all steps whose handles begin with `prefix`: one step, or all steps of a master."""
         with self._lock:
             for handle in [h for h in self._steps if h.startswith(prefix)]:
                 del self._steps[handle]

@@ -1,4 +1,4 @@
-"""Which steps run at a task, which have ended, and the masters that they belong to (OSDI'16, section 3.3).
+"""The running and ended steps of a task, and the masters to which they belong (OSDI'16, section 3.3).
 
 A step's number consists of its master's random number and, in the low 40 bits, a counter. Invariant: a step that has
 ended, here or elsewhere, is never created again: what arrives late for it is dropped.
@@ -22,14 +22,14 @@ _MOST_ENDED = 4096  # ended steps that are remembered one by one
 
 
 def step_number(master: int, count: int) -> int:
-    """The number of a master's step: its `count`-th."""
+    """The number of the `count`-th step of the master with the number `master`."""
     return master << _COUNTER_BITS | count
 
 
 class MasterRecord(NamedTuple):
-    """A master that watches this task: the name of its own task, and how that is reached.
+    """A master that watches this task: the name of its own task, and the address of that task.
 
-    Of its steps up to number `done_up_to`, all have ended that are not running now.
+    All its steps with numbers up to `done_up_to` have ended, except those that are running now.
     """
 
     name: str
@@ -55,12 +55,12 @@ class StepTable:
     # ---- masters ---------------------------------------------------------------------------
 
     def admit(self, master: int, name: str, peer: Peer) -> None:
-        """Accepts messages for the steps of a master from now on. `name` and `peer` are those of its own task."""
+        """Accepts messages for the steps of a master from now on. `name` and `peer` belong to its own task."""
         with self._lock:
             self._masters[master] = MasterRecord(name, peer)
 
     def dismiss(self, master: int, error: OpError) -> None:
-        """Forgets a master that is gone, and stops its steps with `error`."""
+        """Removes a master that is gone, and stops its steps with `error`."""
         with self._lock:
             self._masters.pop(master, None)
             steps = [s for s in self._running if s >> _COUNTER_BITS == master]
@@ -72,7 +72,7 @@ class StepTable:
         return self._masters.get(number)
 
     def master_of(self, step: int) -> MasterRecord | None:
-        """The master of a step, or None where it is not known or gone."""
+        """The master of a step, or None if it is not known or gone."""
         return self._masters.get(step >> _COUNTER_BITS)
 
     def masters(self) -> list[MasterRecord]:
@@ -88,15 +88,15 @@ class StepTable:
             return list(self._running.values())
 
     def find(self, step: int) -> RunningStep | None:
-        """A step for which something has arrived already, without a lock; else None."""
+        """The running step with this number, or None. Takes no lock."""
         return self._running.get(step)
 
     def find_or_create(self, step: int) -> RunningStep | None:
-        """The step, which is created by the first message for it; None when it has ended or its master is not known.
+        """The running step, which is created if it is new. None if it has ended or its master is not known.
 
         Raises `ClosedSessionError` when the task is closed.
         """
-        run = self._running.get(step)  # most often it is there, and reading a dict needs no lock
+        run = self._running.get(step)  # the step usually exists, and reading a dict needs no lock
         if run is not None:
             return run
         with self._lock:
@@ -124,9 +124,9 @@ class StepTable:
         return run
 
     def claim(self, step: int) -> tuple[bool, RunningStep | None]:
-        """Whether this is the first call of a step by its master, and the step if it has not ended.
+        """Returns whether this is the first call of a step by its master, and the step, or None if it has ended.
 
-        Calls may arrive twice. The first call is answered even where the step was stopped before it arrived, because
+        Calls may arrive twice. The first call is answered even if the step was stopped before it arrived, because
         the master waits for an answer.
         """
         with self._lock:
@@ -140,9 +140,10 @@ class StepTable:
         return not was_called, run
 
     def complete_at_once(self, step: int) -> MasterRecord | None:
-        """Marks a step that nothing has arrived for as ended, and returns its master; None where that cannot be done.
+        """Marks a new step as ended, without creating it, and returns its master.
 
-        So a step that needs no rendezvous is counted, and is answered once only.
+        Returns None if the step is running or has ended, or if its master is not known. This counts a step that needs
+        no rendezvous, and makes sure that it is answered only once.
         """
         with self._lock:
             master = self._masters.get(step >> _COUNTER_BITS)
@@ -155,7 +156,7 @@ class StepTable:
         return master
 
     def stop(self, step: int, error: OpError) -> None:
-        """Stops a step with `error`. If nothing has arrived for it so far, whatever arrives later is dropped."""
+        """Stops a step with `error`. If it has not begun, all messages for it that arrive later are dropped."""
         with self._lock:
             run = self._running.get(step)
             # The thread that runs a step removes it at its end. A step that nobody called has no such thread.
@@ -174,10 +175,10 @@ class StepTable:
         return run
 
     def _mark_ended(self, step: int, was_called: bool) -> None:
-        """Remembers, under the lock, that a step has ended.
+        """Notes that a step has ended. The caller holds the lock.
 
-        Only the latest steps are remembered one by one. Of the older ones of a master just the highest number stays:
-        all steps up to it that are not running have ended.
+        Only the latest steps are stored one by one. For the older steps of a master only the highest number is stored:
+        all steps up to this number that are not running have ended.
         """
         self._ended[step] = was_called or self._ended.get(step, False)
         while len(self._ended) > _MOST_ENDED:
@@ -188,7 +189,7 @@ class StepTable:
                 self._masters[old >> _COUNTER_BITS] = master._replace(done_up_to=up_to)
 
     def close(self) -> list[RunningStep] | None:
-        """Creates no steps any more; returns those that run, or None where it was closed before."""
+        """Stops the creation of steps; returns the running ones, or None if the table was closed before."""
         with self._lock:
             if self._closed:
                 return None

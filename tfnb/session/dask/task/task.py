@@ -2,7 +2,7 @@
 
 A master registers the parts of a step once and then calls the task for each step. `InboundCalls` receives and answers,
 `OutboundCalls` sends, `StepTable` knows which steps run; `Task` holds them together. Invariant: a step that has ended,
-here or elsewhere, leaves nothing behind: what arrives late for it is dropped, what waits for it is woken.
+here or elsewhere, leaves nothing behind: late messages for it are dropped, and all that waits for it is woken.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CLOSE_TIMEOUT = 5.0  # seconds that closing waits for Python functions that do 
 
 
 class TaskCounts(TypedDict):
-    """How much a task keeps for its masters, and how many messages it has refused."""
+    """The numbers of masters, registered steps and running steps of a task, and of the messages that it has refused."""
 
     masters: int
     registered: int
@@ -56,10 +56,10 @@ class TaskCounts(TypedDict):
 
 
 class Task:
-    """One task of a cluster, in this process. Close it.
+    """One task of a cluster, in this process. The owner must close it.
 
-    `name`: for example "/job:ps/replica:0/task:0". `host`: the address at which its channel listens. `config`: its
-    devices and their limits. `tls`: needed where other machines can reach `host`. Raises as `Channel`.
+    `name` is for example "/job:ps/replica:0/task:0". `host` is the address at which its channel listens. `config` has
+    its devices and their limits. `tls` is needed if other machines can reach `host`. Raises the errors of `Channel`.
     """
 
     def __init__(self, name: str, host: str, config: ConfigProto | None = None, tls: Tls | None = None) -> None:
@@ -77,8 +77,8 @@ class Task:
         self.devices: dict[str, Device] = {d.name: d for d in devices}
         self.resources = ResourceManager()
         self.threads = HostThreads()
-        own = Placing(dict.fromkeys(self.devices, 0))
-        self.context = Context(self.devices, self.resources, self.settings, own, self.settings.optimize)
+        placing = Placing(dict.fromkeys(self.devices, 0))
+        self.context = Context(self.devices, self.resources, self.settings, placing, self.settings.optimize)
         self.resources.compile_function = Functions(self.context, self.threads)
         self.refusals = Refusals(name)
         self.steps = StepTable(name, lambda step: RunningStep(name, self._outbound, step))
@@ -103,14 +103,14 @@ class Task:
         return Poller(self._inbound.receive, self._connection_broke)
 
     def _connection_broke(self, stream: Stream, error: Exception) -> None:
-        """A connection that a poller read has ended before its step: that of a call to this task, or from it."""
+        """Handles the end of a connection during a step. The connection belongs to a call to this task or from it."""
         self._inbound.connection_broke(stream, error)
         self._outbound.connection_broke(stream, error)
 
     # ---- the cluster -----------------------------------------------------------------------
 
     def meet(self, peers: Mapping[str, Peer]) -> None:
-        """Learns how other tasks are reached. For a task that was restarted, this replaces its former peer."""
+        """Takes the addresses of other tasks. The new address of a task that was restarted replaces the old one."""
         for peer in self._peers.update(peers):
             self.lose(peer)
 
@@ -120,14 +120,14 @@ class Task:
         self._outbound.drop(peer)
 
     def admit(self, master: int, name: str, peer: Peer) -> None:
-        """Accepts the steps of a master from now on: those whose numbers `step_number` makes of `master`.
+        """Accepts the steps of the master with the number `master` from now on (see `step_number`).
 
-        `name`, `peer`: the task in the master's process, and how it is reached.
+        `name` and `peer` are the name and the address of the task in the master's process.
         """
         self.steps.admit(master, name, peer)
 
     def dismiss(self, master: int, error: OpError) -> None:
-        """Forgets a master that is gone, and what it has registered; stops its steps with `error`."""
+        """Removes a master that is gone, with its registered steps, and stops its running steps with `error`."""
         self._registered.remove(f"{master} ")
         self.steps.dismiss(master, error)
 
@@ -137,7 +137,7 @@ class Task:
         return {**masters, **self._peers.names()}
 
     def counts(self) -> TaskCounts:
-        """How much this task keeps for its masters, and what it has refused."""
+        """The current counts of this task."""
         return {
             "masters": len(self.steps.masters()),
             "registered": len(self._registered),
@@ -149,7 +149,7 @@ class Task:
     # ---- steps -----------------------------------------------------------------------------
 
     def register(self, handle: str, parts: Sequence[PlanPart], assignment: Assignment) -> None:
-        """Keeps the parts of a step that this task will run, under a handle that begins with its master's number."""
+        """Stores the parts of a step that this task will run. `handle` begins with the number of the master."""
         executor = Executor.of_parts(parts, self.threads, self.settings.fast_loops)
         number = handle.partition(" ")[0]
         master = self.steps.master(int(number)) if number.isdigit() else None
@@ -159,7 +159,7 @@ class Task:
         self._registered.add(handle, RegisteredStep(executor, assignment, read_only))
 
     def deregister(self, prefix: str) -> None:
-        """Forgets the registered steps whose handles begin with `prefix`: one step, or all of a master."""
+        """Removes the registered steps whose handles begin with `prefix`: one step, or all steps of a master."""
         self._registered.remove(prefix)
 
     def begin(self, step: int) -> RunningStep:
@@ -197,15 +197,15 @@ class Task:
         reply: Callable[[Reply], None],
         trace: bool = False,
     ) -> None:
-        """Has another task run its parts of a step; see `OutboundCalls.call`."""
+        """Makes another task run its parts of a step; see `OutboundCalls.call`."""
         self._outbound.call(run, assignment, handle, feeds, timeout, reply, trace)
 
     def stop(self, step: int, error: OpError) -> None:
-        """Stops a step here with `error`. If it has not begun, whatever arrives for it later is dropped."""
+        """Stops a step here with `error`. If it has not begun, all messages for it that arrive later are dropped."""
         self.steps.stop(step, error)
 
     def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
-        """Tells another task to stop a step. Does nothing where it cannot be reached."""
+        """Orders another task to stop a step. Does nothing if that task cannot be reached."""
         self._outbound.tell_to_stop(target, step, error)
 
     def end(self, step: int) -> None:
@@ -220,7 +220,7 @@ class Task:
         reset_shared(containers)
 
     def close(self) -> None:
-        """Stops the steps that run, then gives threads, sockets, state and memory back."""
+        """Stops the running steps, then releases threads, sockets, state and memory. May be called twice."""
         running = self.steps.close()
         if running is None:
             return

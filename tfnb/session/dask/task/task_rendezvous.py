@@ -32,21 +32,21 @@ __all__ = ["Call", "Reply", "RunningStep", "Sender", "TaskRendezvous", "key_text
 
 _DEAD = np.zeros((), np.int32)
 _SMALL = 1 << 14  # bytes: larger values are sent by the pool while the step goes on
-_RECORDED = 1.0  # seconds that a traced step waits for each value that is still being sent
+_RECORDED = 1.0  # seconds for which a traced step waits for each value that is still being sent
 
 
 class Sender(Protocol):
-    """What sends the values of a step to other tasks."""
+    """The interface through which a step sends values to other tasks."""
 
     def send(self, run: RunningStep, target: str, messages: Sequence[Message]) -> None:
         """Sends messages to the task `target` in this thread. Raises `UnavailableError`."""
 
     def push(self, target: str, message: Message, value: Value, traced: TaskRendezvous | None = None) -> None:
-        """Has the pool send `message` with `value`, once that is computed. A failure stops the step."""
+        """Lets the pool send `message` with `value` when the value is computed. A failure stops the step."""
 
 
 class Reply(NamedTuple):
-    """How a step ended at `task`: with an error, or with its fetches already received.
+    """The result of a step at `task`: an error, or None if all its fetches have been received.
 
     `is_lost`: the task could not be reached, or its connection broke.
     """
@@ -57,7 +57,7 @@ class Reply(NamedTuple):
 
 
 class Call(NamedTuple):
-    """At the master: a task that runs its part of a step and has not replied. `stream` is leased until it does."""
+    """At the master: a call to a task that has not replied. The call leases `stream` until the reply."""
 
     stream: Stream
     peer: Peer
@@ -66,7 +66,7 @@ class Call(NamedTuple):
 
 @remembered("keys in messages", 4096)
 def key_text(key: Key) -> str:
-    """A rendezvous key as it stands in messages."""
+    """The text of a rendezvous key in messages."""
     return "\n".join(key)
 
 
@@ -88,7 +88,7 @@ class TaskRendezvous(Rendezvous):
         self.pending_sends: list[threading.Event] = []  # of a traced step: each is set when a pushed value has left
 
     def inbox(self) -> StepQueue[Any]:
-        """The queue at which the step's thread waits. With a poller, that thread reads its connections meanwhile."""
+        """The queue for the step's thread. With a poller, that thread reads its connections while it waits."""
         poller = None if self._run is None else self._run.poller
         return super().inbox() if poller is None else Inbox(poller)
 
@@ -99,7 +99,7 @@ class TaskRendezvous(Rendezvous):
             super().send(key_text(key) if isinstance(key, Key) else key, value, is_dead)
             return
         assert isinstance(key, Key)
-        if type(value) is np.ndarray and value.nbytes < _SMALL:  # the most frequent case, decided with least work
+        if type(value) is np.ndarray and value.nbytes < _SMALL:  # the most frequent case, which is tested first
             message = Message(Kind.TENSOR, self._step, key_text(key), value, is_dead)
             self._outgoing.setdefault(target, []).append(message)
             return
@@ -118,7 +118,7 @@ class TaskRendezvous(Rendezvous):
         super().send(key, value, is_dead)
 
     def flush(self) -> None:
-        """Sends what was collected, because the step is about to wait: others may wait for these values."""
+        """Sends the collected values, because the step is about to wait and other tasks may wait for these values."""
         if self._outgoing:
             outgoing, self._outgoing = self._outgoing, {}
             self._send_all(outgoing)
@@ -128,9 +128,9 @@ class TaskRendezvous(Rendezvous):
                 self._sender.push(target, message, value, None if self.recorder is None else self)
 
     def send_remaining(self, master: str) -> list[Message]:
-        """At the end of the step: sends what was collected, and waits for values that are still computed.
+        """Sends the collected values at the end of the step. Waits for values that are still being computed.
 
-        Returns the messages for the task `master` unsent: they go together with the step's reply.
+        Returns the messages for the task `master` without sending them; they are sent together with the step's reply.
         """
         outgoing, self._outgoing = self._outgoing, {}
         large, self._large = self._large, []
@@ -152,7 +152,7 @@ class TaskRendezvous(Rendezvous):
                 note_sent(self.recorder, target, [(m.key, m.value.nbytes) for m in messages], start)
 
     def end(self, error: BaseException) -> None:
-        """Ends the step: `error` is what a late Send or Recv gets.
+        """Ends the step. A late Send or Recv fails with `error`.
 
         The rendezvous and its `RunningStep` refer to each other. The reference is cut here, so that both are freed at
         once and not only when Python's cycle collector runs.
@@ -161,7 +161,10 @@ class TaskRendezvous(Rendezvous):
         self._run = None
 
     def recv_async(self, key: Hashable, callback: Callback) -> None:
-        """As `Rendezvous.recv_async`; values from other tasks have keys as texts, so all keys become texts."""
+        """As `Rendezvous.recv_async`.
+
+        Keys are converted to texts, because values from other tasks have texts as keys.
+        """
         super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)
 
 
@@ -173,7 +176,7 @@ class RunningStep:
         self.poller: Poller | None = None  # reads the step's connections, in the thread that runs the step
         self.calls: dict[str, Call] = {}  # at the master: by task, the calls without a reply so far
         self.streams: dict[Stream, str] = {}  # connections that the step leases, and the task at the other end of each
-        self.was_called = False  # by its master; later calls of the same step are dropped
+        self.was_called = False  # whether its master has called it; later calls of the same step are dropped
         self.rendezvous = TaskRendezvous(task, sender, self)
         self.cancellation = Cancellation()
 
@@ -182,14 +185,14 @@ class RunningStep:
     ) -> list[np.ndarray]:
         """Runs the parts of the step in this thread; returns their fetches, in order.
 
-        `timeout`: seconds, None for no limit. `recorder` takes the times, also those of values that came and left.
-        Raises what the kernels raise, or what `stop` was given.
+        `timeout` is in seconds; None means no limit. `recorder` takes the times, including those of values that were
+        received and sent. Raises the errors of the kernels, and the error that was passed to `stop`.
         """
         self.rendezvous.recorder = recorder
         fetches = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=self.rendezvous, cancellation=self.cancellation
         )
-        if recorder is not None:  # the times are encoded after this, so all of them must be there
+        if recorder is not None:  # the times are encoded next, so all of them must be recorded now
             self.rendezvous.send_remaining("")
             for has_left in self.rendezvous.pending_sends:
                 has_left.wait(_RECORDED)

@@ -1,4 +1,4 @@
-"""`Channel`: the sockets by which tensors go from task to task (OSDI'16, section 3.3).
+"""`Channel`: the sockets through which tasks exchange tensors (OSDI'16, section 3.3).
 
 Every task has one channel: a listening socket, and one thread for each connection that a peer opened. All pushes to a
 peer share one connection. A step of a master leases one more connection to each of its tasks and uses it in both
@@ -43,7 +43,7 @@ _PREAMBLE = b"tfnb 2 "  # sent before the password: the version of the protocol
 
 
 class Peer(NamedTuple):
-    """How a channel is reached: host and port, the password, and whether it uses TLS (`sealed`)."""
+    """The address of a channel: host, port, password, and whether it uses TLS (`sealed`)."""
 
     host: str
     port: int
@@ -57,7 +57,7 @@ class Peer(NamedTuple):
 
 
 class Tls(NamedTuple):
-    """The TLS contexts of both sides of a connection: those that Dask uses for its comm."""
+    """The TLS contexts of both sides of a connection. They are the contexts of Dask's comm."""
 
     listening: ssl.SSLContext
     connecting: ssl.SSLContext
@@ -69,18 +69,19 @@ Refuse = Callable[[OpError], None]
 
 
 class Channel:
-    """The sockets of one task. Close it. All methods may be called from any thread.
+    """The sockets of one task. The owner must close it. All methods may be called from any thread.
 
-    `host`: the address to listen at. `receive` is called for each message, in the thread of its connection; `refuse`
-    with an error for what is no message, and for connections without the password. `limit`: bytes that unfinished
-    messages may take together. Raises `PermissionDeniedError` for a `host` that other machines reach, without `tls`.
+    `host` is the address at which the channel listens. `receive` is called for each message, in the thread of its
+    connection. `refuse` is called with an error for invalid bytes and for connections without the password. `limit` is
+    the number of bytes that all unfinished messages may take together. Raises `PermissionDeniedError` if other machines
+    can reach `host` and there is no `tls`.
     """
 
     def __init__(
         self, host: str, receive: Receive, refuse: Refuse, tls: Tls | None = None, limit: int = MAX_UNFINISHED
     ) -> None:
-        wide = _is_wide(host)
-        if wide and tls is None:
+        is_wide = _is_wide(host)
+        if is_wide and tls is None:
             raise PermissionDeniedError(f"tensors would leave {host} without TLS")
         self._receive, self._refuse = receive, refuse
         self._tls = tls
@@ -88,10 +89,10 @@ class Channel:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host.strip("[]"), 0), family=family, backlog=_BACKLOG)
         password = secrets.token_hex(_PASSWORD // 2)
-        self.peer = Peer(host, int(self._listener.getsockname()[1]), password, wide)
+        self.peer = Peer(host, int(self._listener.getsockname()[1]), password, is_wide)
         self._lock = threading.Lock()
         self._push_streams: dict[Peer, Stream] = {}  # the connection for pushes to each peer
-        self._streams: set[Stream] = set()  # all that are open
+        self._streams: set[Stream] = set()  # all open connections
         self._sent_before = 0  # bytes that were sent on connections that are closed now
         self._threads: set[threading.Thread] = set()
         self._unauthenticated: set[socket.socket] = set()  # connections that have not sent the password yet
@@ -102,13 +103,13 @@ class Channel:
             self._listener.close()
             raise
 
-    # ---- to others -------------------------------------------------------------------------
+    # ---- messages to peers -----------------------------------------------------------------
 
     def send(self, peer: Peer, *messages: Message) -> int:
-        """Pushes messages to a peer, small neighbours in one piece; returns the bytes of their values.
+        """Pushes messages to a peer, several small ones in one piece; returns the number of bytes of their values.
 
         Messages of one thread to one peer arrive in order. Values may be changed as soon as this returns. Raises
-        `UnavailableError` when the peer is gone or was dropped, `ClosedSessionError` when this channel was closed.
+        `UnavailableError` if the peer is gone or was dropped, and `ClosedSessionError` if this channel was closed.
         """
         start = time.monotonic()
         with self._lock:
@@ -127,23 +128,26 @@ class Channel:
                     del self._push_streams[peer]
             if stream is not None:
                 self.close_stream(stream)
-            what = f"{messages[0].key!r} of step {messages[0].step}"
+            subject = f"{messages[0].key!r} of step {messages[0].step}"
             raise UnavailableError(
-                f"{peer.endpoint} cannot be reached: {e}; {what} waited {time.monotonic() - start:.1f} s to be sent"
+                f"{peer.endpoint} cannot be reached: {e}; {subject} waited {time.monotonic() - start:.1f} s to be sent"
             ) from e
 
     def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
-        """As `Stream.send`, on a connection to or from the peer at `endpoint`. All messages are sent by this method."""
+        """As `Stream.send`, on a connection to or from the peer at `endpoint`.
+
+        All messages are sent through this method.
+        """
         return stream.send(messages, on_blocked)
 
     @property
     def bytes_sent(self) -> int:
-        """Bytes of values that were sent to peers so far, without heads."""
+        """The number of bytes of values that were sent to peers so far, without heads."""
         with self._lock:
             return self._sent_before + sum(s.bytes_sent for s in self._streams)
 
     def connect(self, peer: Peer) -> Stream:
-        """Opens a connection for the caller alone, which reads it and closes it by `close_stream`. Raises as `send`."""
+        """Opens a connection for the caller, who reads it and closes it with `close_stream`. Raises as `send`."""
         if self._closed:
             raise ClosedSessionError("the channel between the tasks was closed")
         try:
@@ -153,8 +157,8 @@ class Channel:
         stream = Stream(sock, self._budget, peer.endpoint)
         with self._lock:
             self._streams.add(stream)
-            closed = self._closed
-        if closed:
+            is_closed = self._closed
+        if is_closed:
             self.close_stream(stream)
             raise ClosedSessionError("the channel between the tasks was closed")
         return stream
@@ -189,7 +193,7 @@ class Channel:
             raise
         return sock
 
-    # ---- from others -----------------------------------------------------------------------
+    # ---- messages from peers ---------------------------------------------------------------
 
     def _start(self, work: Callable[..., None], *args: object) -> None:
         def run() -> None:
@@ -212,7 +216,7 @@ class Channel:
                 if self._closed:
                     return
                 self._refuse(UnavailableError(f"no connection can be taken: {e}"))
-                time.sleep(0.1)  # there is no free file descriptor; perhaps there will be
+                time.sleep(0.1)  # there was no free file descriptor; there may be one later
                 continue
             if self._closed:
                 sock.close()
@@ -229,9 +233,9 @@ class Channel:
             return
         with self._lock:
             self._streams.add(stream)
-            closed = self._closed
+            is_closed = self._closed
         try:
-            while not closed:
+            while not is_closed:
                 stream.read(True)
                 while stream.messages:
                     self._receive(*stream.messages.popleft(), stream)
@@ -245,7 +249,10 @@ class Channel:
             self.close_stream(stream)
 
     def _authenticate(self, sock: socket.socket) -> Stream:
-        """Wraps a new socket after its peer has sent the password; closes it and raises where that fails."""
+        """Creates the stream of a new socket after its peer has sent the password.
+
+        If that fails, closes it and raises.
+        """
         try:
             with self._as_unauthenticated(sock):
                 sock.settimeout(_GREETING)
@@ -262,21 +269,21 @@ class Channel:
             raise
 
     def _check_password(self, sock: socket.socket) -> None:
-        """Raises `PermissionDeniedError` for another password, `OSError` where none comes in time."""
-        needed, sent = _PREAMBLE + self.peer.password.encode(), b""
+        """Raises `PermissionDeniedError` for a wrong password, and `OSError` if none arrives in time."""
+        expected, received = _PREAMBLE + self.peer.password.encode(), b""
         end = time.monotonic() + _GREETING
-        while len(sent) < len(needed):
+        while len(received) < len(expected):
             sock.settimeout(max(end - time.monotonic(), 0.001))  # a limit for all bytes together
-            more = sock.recv(len(needed) - len(sent))
-            if not more:
+            chunk = sock.recv(len(expected) - len(received))
+            if not chunk:
                 break
-            sent += more
-        if not hmac.compare_digest(sent, needed):
+            received += chunk
+        if not hmac.compare_digest(received, expected):
             raise PermissionDeniedError("a stranger came who does not know the password")
 
     @contextlib.contextmanager
     def _as_unauthenticated(self, sock: socket.socket) -> Iterator[None]:
-        """Within this context `close` shuts `sock` down, so that a thread that waits for its peer wakes."""
+        """Within this context `close` shuts `sock` down, which wakes a thread that waits for its peer."""
         with self._lock:
             if self._closed:
                 raise ConnectionAbortedError("the channel was closed")
@@ -308,17 +315,17 @@ class Channel:
                 thread.join()
         self._listener.close()
         with self._lock:
-            left = list(self._streams)
-        for stream in left:
+            open_streams = list(self._streams)
+        for stream in open_streams:
             self.close_stream(stream)
 
     def _others(self) -> list[threading.Thread]:
-        """The threads of this channel, without the one that calls: a message may be what closes the channel."""
+        """The threads of this channel except the calling one, because handling a message may close the channel."""
         with self._lock:
             return [t for t in self._threads if t is not threading.current_thread()]
 
     def _wake_up(self) -> None:
-        """Wakes the accepting thread: by shutting the listener down, or where that fails by connecting to it."""
+        """Wakes the accepting thread by shutting the listener down, or by connecting to it if that fails."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
             return
@@ -327,7 +334,7 @@ class Channel:
 
 
 def _is_wide(host: str) -> bool:
-    """Whether other machines may reach the host. Only addresses of loopback and "localhost" are known to be safe."""
+    """Returns whether other machines may reach the host. Only addresses of loopback and "localhost" are safe."""
     try:
         return not ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:  # a name, which may resolve to any address

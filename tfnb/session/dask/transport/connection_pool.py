@@ -21,7 +21,8 @@ _MOST_IDLE = 64  # idle connections to one task, and idle pollers, that are kept
 class ConnectionPool:
     """The connections that one process leases to its steps, and the pollers that read them.
 
-    Without a limit there would be as many of each as steps ever ran at once. All methods may be called from any thread.
+    Only a limited number of idle ones is kept, not one for each step that ever ran at the same time. All methods may be
+    called from any thread.
     """
 
     def __init__(self, channel: Channel, make_poller: Callable[[], Poller]) -> None:

@@ -1,6 +1,6 @@
-"""Errors as messages: the class by name, the text, and the node to blame with the line of the user's program.
+"""Errors as messages: the name of the class, the text, and the node that failed with its line of the user's program.
 
-Invariant: a decoded error is always one of tfnb's; a class that this process does not know becomes `UnknownError`.
+Invariant: a decoded error is always an `OpError`; a class that this process does not know becomes `UnknownError`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ _LONGEST_NAME = 80  # characters
 
 
 def error_to_json(error: BaseException, task: str) -> dict[str, object]:
-    """Describes an error that happened at `task`: "class", "message", "task", and "node" if one is to blame.
+    """A dict that describes an error at `task`: "class", "message", "task", and "node" if the error names a node.
 
-    The node is its name, its type, and the file, line and function of the user's program, or None.
+    "node" is a list of the name, the type, and the list [file, line, function] of the user's program, or None.
     """
     op = getattr(error, "op", None)
     kind = type(error).__name__ if isinstance(error, OpError) else "UnknownError"
     text = error.message if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
-    described: dict[str, object] = {"class": kind, "message": text, "task": task}
+    fields: dict[str, object] = {"class": kind, "message": text, "task": task}
     if op is not None:
         origin = getattr(op, "origin", None)
-        described["node"] = [op.name, op.type, None if origin is None else [str(part) for part in origin]]
-    return described
+        fields["node"] = [op.name, op.type, None if origin is None else [str(part) for part in origin]]
+    return fields
 
 
 def error_from_json(described: Mapping[str, object]) -> OpError:
-    """The error that another task has described. Raises `InvalidArgumentError` where its node is malformed."""
+    """The error that another task has described.
+
+    Raises `InvalidArgumentError` if the description of its node is malformed.
+    """
     kind = getattr(errors, str(described.get("class"))[:_LONGEST_NAME], None)
     error_class = kind if isinstance(kind, type) and issubclass(kind, OpError) else UnknownError
     node = described.get("node")
@@ -56,21 +59,21 @@ def _decode_node(node: object) -> BlamedNode:
 
 
 def encode_error(error: BaseException, task: str) -> np.ndarray:
-    """An error that happened at `task` as a message's value: JSON in an array of uint8."""
+    """The value of a message that describes an error at `task`: JSON as an array of uint8."""
     return np.frombuffer(json.dumps(error_to_json(error, task)).encode(), np.uint8)
 
 
 def decode_error(value: np.ndarray) -> OpError | None:
-    """The error in a message's value; None for an empty value, which means success.
+    """The error that the value of a message describes, or None for an empty value, which means success.
 
-    Raises `InvalidArgumentError` for anything that `encode_error` does not return.
+    Raises `InvalidArgumentError` for an array that `encode_error` cannot have returned.
     """
     if not value.size:
         return None
     try:
-        described = json.loads(value.tobytes()) if value.dtype == np.uint8 else None
+        fields = json.loads(value.tobytes()) if value.dtype == np.uint8 else None
     except (ValueError, RecursionError) as e:
         raise InvalidArgumentError(f"a message describes an error in no valid JSON: {e}") from e
-    if not isinstance(described, dict):
-        raise InvalidArgumentError(f"a message describes an error in an unknown form: {str(described)[:80]}")
-    return error_from_json(described)
+    if not isinstance(fields, dict):
+        raise InvalidArgumentError(f"a message describes an error in an unknown form: {str(fields)[:80]}")
+    return error_from_json(fields)

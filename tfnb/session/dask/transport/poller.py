@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 
 
 class Poller:
-    """Reads `Stream`s for one thread. Close it.
+    """Reads `Stream`s for one thread. The owner must close it.
 
     `deliver` is called for each message, `ended` for each connection that broke. All methods except `wake` belong to
     the thread that owns the poller.
@@ -46,19 +46,19 @@ class Poller:
         self._selector.register(self._wake_read, select.POLLIN)
         self._is_waiting = False
         # `close` closes the pipe under this lock and `wake` writes under it: otherwise `wake` could write into a file
-        # that has got the number of the closed pipe. A signal handler may call `wake` in the midst of `wake` or
-        # `close`, so the lock is reentrant.
+        # that has the number of the closed pipe. The lock is reentrant, because a signal handler may call `wake` in the
+        # middle of `wake` or `close`.
         self._pipe_lock = threading.RLock()
         self._closed = False
 
     def add(self, stream: Stream) -> None:
-        """Reads this connection, too, from now on."""
+        """Adds a connection to those that the poller reads."""
         number = stream.fileno()
         self._streams[number] = stream
         self._selector.register(number, select.POLLIN)
 
     def discard(self, stream: Stream) -> None:
-        """Stops reading this connection. Does nothing for one that was not added."""
+        """Removes a connection from those that the poller reads. Does nothing for one that was not added."""
         number = stream.fileno()
         if self._streams.pop(number, None) is not None:
             self._selector.unregister(number)
@@ -66,20 +66,21 @@ class Poller:
     def wake(self) -> None:
         """Ends the wait of the poller's thread, if it waits. May be called from any thread."""
         if self._is_waiting:
-            # BlockingIOError says that the pipe is full: the thread will wake without one more byte.
+            # BlockingIOError means that the pipe is full. Then the thread wakes without one more byte.
             with self._pipe_lock, contextlib.suppress(BlockingIOError):
                 if not self._closed:
                     os.write(self._wake_write, b"!")
 
     def poll(self, is_over: Callable[[], object], timeout: float | None = None) -> None:
-        """Waits until a message came, `wake` was called, or `timeout` seconds have passed; then delivers what came.
+        """Waits for a message, for a call of `wake`, or `timeout` seconds. Then delivers the messages that have
+        arrived.
 
-        Returns at once where messages had been read before, or where `is_over()` is true.
+        Returns at once if messages had been read before (these are delivered), or if `is_over()` is true.
         """
         if self._deliver_buffered():
             return
-        # The flag is set before `is_over` is asked. A thread that makes `is_over` true before this line is seen by the
-        # question; one that does it afterwards sees the flag and writes into the pipe. So no wake-up is lost.
+        # The flag is set before `is_over` is called. If a thread makes `is_over` true before this line, the call sees
+        # it. If a thread does so afterwards, it sees the flag and writes into the pipe. So no wake-up is lost.
         self._is_waiting = True
         try:
             if is_over():
@@ -95,9 +96,10 @@ class Poller:
                 os.read(self._wake_read, 4096)
 
     def wait_until_writable(self, stream: Stream) -> Callable[[], None]:
-        """A function to call while `stream` accepts no more bytes: it reads other messages until `stream` does.
+        """A function that reads messages until `stream` accepts more bytes.
 
-        Two sides that only wrote would wait for each other forever once the buffers of both sockets are full.
+        A sender calls it when the socket is full. Two sides that only write would wait for each other forever once the
+        buffers of both sockets are full.
         """
 
         def wait() -> None:
@@ -105,7 +107,7 @@ class Poller:
             try:
                 self.poll(lambda: False)
             finally:
-                # What was delivered meanwhile may have discarded the stream, or closed it (then its number is -1).
+                # Delivering a message may have discarded the stream, or closed it (then its number is -1).
                 if stream.fileno() in self._streams:
                     self._selector.modify(stream.fileno(), select.POLLIN)
                 elif stream.fileno() >= 0:
@@ -135,7 +137,7 @@ class Poller:
             self._ended(stream, broken)
 
     def close(self) -> None:
-        """Closes the wake-up pipe. The connections stay open: they belong to the pool."""
+        """Closes the wake-up pipe. The connections stay open, because they belong to the pool."""
         self._streams.clear()
         with self._pipe_lock:
             self._closed = True
@@ -156,7 +158,7 @@ class Inbox(Generic[Item]):
         self._poller.wake()
 
     def empty(self) -> bool:
-        """Whether `get` would have to wait."""
+        """Returns whether `get` would have to wait."""
         return not self._items
 
     def get(self, timeout: float | None = None) -> Item:
@@ -166,8 +168,8 @@ class Inbox(Generic[Item]):
             if end is None:
                 self._poller.poll(items.__len__)
                 continue
-            left = end - time.monotonic()
-            self._poller.poll(items.__len__, left)
-            if left <= 0 and not items:
+            seconds_left = end - time.monotonic()
+            self._poller.poll(items.__len__, seconds_left)
+            if seconds_left <= 0 and not items:
                 raise Empty
         return items.popleft()

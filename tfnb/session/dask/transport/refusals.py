@@ -1,4 +1,4 @@
-"""What a task does with messages that make no sense: it counts them, and writes some of them to the log."""
+"""Counts the invalid messages that a task has refused, and writes some of them to the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger("tfnb")
 class Refusals:
     """Counts the messages that the task named `task` has refused. All methods may be called from any thread.
 
-    `count`: how many there were. `last`: why the latest of them was refused.
+    `count` is their number, and `last` is the reason for the refusal of the latest one.
     """
 
     def __init__(self, task: str) -> None:
@@ -28,7 +28,7 @@ class Refusals:
         self.last = ""
 
     def add(self, error: OpError) -> None:
-        """Counts a message that was refused with `error`; logs it, but at most one in ten seconds."""
+        """Counts a message that was refused with `error`, and logs at most one such message in ten seconds."""
         now = time.monotonic()
         with self._lock:
             self.count += 1

@@ -1,8 +1,8 @@
 """`Stream`: one connection between two tasks, which reads and writes messages (OSDI'16, section 3.3).
 
-Small messages are written and read together, in one system call. A large tensor is sent from the memory where it lies,
-and read into the memory where it will stay. Invariant: at any time at most one thread reads and one writes; a
-connection on which anything but messages arrives is closed.
+Small messages are written and read together in one system call. A large tensor is sent from its own memory without a
+copy, and is read directly into the memory of the new tensor. Invariant: at any time at most one thread reads and one
+writes. A connection on which invalid bytes arrive is closed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["Budget", "OnBlocked", "Stream"]
 
 _SMALL = 1 << 14  # bytes: a smaller message stays in the buffer until all of it has come
 _BUFFER = LONGEST_HEAD + _SMALL
-# Bytes that may be read beyond a frame of a large message: enough for the next head, little of its data, because what
-# lies in the buffer must be copied from there.
+# Bytes that may be read beyond a frame of a large message. They are enough for the next head, but for little of its
+# data, because data in the buffer must be copied.
 _AHEAD = 4096
 _OVERHEAD = 1 << 10  # bytes that an unfinished message takes besides its data
-_MOST_BUFFERS = 512  # that one system call takes
+_MOST_BUFFERS = 512  # the most buffers that one system call takes
 _WouldBlock = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
 
 OnBlocked = Callable[[], None] | None
@@ -56,7 +56,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self, nbytes: int) -> None:
-        """Takes so many bytes. Raises `ResourceExhaustedError` where they would pass the limit."""
+        """Reserves `nbytes` bytes. Raises `ResourceExhaustedError` if the sum would exceed the limit."""
         with self._lock:
             if self._used + nbytes > self.limit:
                 raise ResourceExhaustedError(
@@ -65,23 +65,23 @@ class Budget:
             self._used += nbytes
 
     def give(self, nbytes: int) -> None:
-        """Gives bytes back."""
+        """Releases `nbytes` reserved bytes."""
         with self._lock:
             self._used -= nbytes
 
 
 class Stream:
-    """A connection over `sock`, encrypted if that is an `SSLSocket`. Close it.
+    """A connection over `sock`, which is encrypted if `sock` is an `SSLSocket`. The owner must close it.
 
-    `budget` limits what unfinished messages take. `endpoint` names the peer where this side has connected. `messages`
-    holds those that were read; the reader removes them.
+    `budget` limits the memory of unfinished messages. `endpoint` names the peer if this side has opened the connection.
+    `messages` has the messages that were read; the reader removes them.
     """
 
     def __init__(self, sock: socket.socket, budget: Budget, endpoint: str = "") -> None:
         self.endpoint = endpoint
         self.bytes_sent = 0  # of values
         self.is_cut = False
-        self.used = -math.inf  # when a step was answered here last, by `time.monotonic`
+        self.used = -math.inf  # time of the last answer to a step, by `time.monotonic`
         self.messages: deque[tuple[Head, np.ndarray]] = deque()
         self._sock, self._budget = sock, budget
         self._sealed = isinstance(sock, ssl.SSLSocket)
@@ -90,10 +90,10 @@ class Stream:
         self._numbers = itertools.count(1)
         self._writing = threading.Lock()
         self._view = memoryview(bytearray(_BUFFER))
-        self._begin = self._end = 0  # of the bytes in the buffer that were not parsed yet
+        self._begin = self._end = 0  # of the unparsed bytes in the buffer
         self._partial: dict[int, Assembly] = {}
-        self._rest: memoryview | None = None  # where the missing bytes of a large frame go; None between such frames
-        self._current = 0  # the number of the message that this frame is a part of
+        self._rest: memoryview | None = None  # memory for the missing bytes of a large frame; None between such frames
+        self._current = 0  # the number of the message to which this frame belongs
 
     def fileno(self) -> int:
         """The socket's file descriptor, -1 once it is closed."""
@@ -102,10 +102,10 @@ class Stream:
     # ---- reading ---------------------------------------------------------------------------
 
     def read(self, wait: bool) -> None:
-        """Adds the messages that have arrived to `messages`; with `wait`, waits until there is at least one.
+        """Adds the messages that have arrived to `messages`. With `wait`, waits until there is at least one.
 
-        Raises `EOFError` or `OSError` when the connection has ended; `InvalidArgumentError` or
-        `ResourceExhaustedError` for bytes that are no message or too large a one.
+        Raises `EOFError` or `OSError` if the connection has ended, `InvalidArgumentError` for invalid bytes, and
+        `ResourceExhaustedError` for a message that is too large.
         """
         while True:
             place = self._rest
@@ -126,18 +126,21 @@ class Stream:
                 return
 
     def _room(self) -> memoryview:
-        """The free part of the buffer, after its content was moved to its begin."""
-        left = self._end - self._begin
-        if not left and not self._partial:
+        """Moves the content of the buffer to its begin; returns the free part."""
+        length = self._end - self._begin
+        if not length and not self._partial:
             self._begin = self._end = 0
             return self._view
-        if left and self._begin:
-            self._view[:left] = bytes(self._view[self._begin : self._end])
-        self._begin, self._end = 0, left
-        return self._view[left : left + _AHEAD] if self._partial else self._view[left:]
+        if length and self._begin:
+            self._view[:length] = bytes(self._view[self._begin : self._end])
+        self._begin, self._end = 0, length
+        return self._view[length : length + _AHEAD] if self._partial else self._view[length:]
 
     def _take(self, place: memoryview, wait: bool) -> int | None:
-        """Reads into `place`; returns how many bytes, 0 at the connection's end, None when there are none yet."""
+        """Reads into `place`.
+
+        Returns the number of bytes, 0 at the end of the connection, or None if none have arrived.
+        """
         if not self._sealed:
             try:
                 return self._sock.recv_into(place, 0, 0 if wait else socket.MSG_DONTWAIT)
@@ -189,7 +192,10 @@ class Stream:
         self._filled(end - start)
 
     def _filled(self, count: int) -> None:
-        """Notes that `count` more bytes of the current frame lie where they will stay; completes its message."""
+        """Counts `count` bytes of the current frame that were read.
+
+        Completes its message if they were the last ones.
+        """
         assert self._rest is not None
         self._rest = self._rest[count:]
         if len(self._rest):
@@ -204,42 +210,43 @@ class Stream:
     # ---- writing ---------------------------------------------------------------------------
 
     def send(self, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
-        """Sends messages, small neighbours in one piece; returns the bytes of their values.
+        """Sends messages, several small ones in one piece; returns the number of bytes of their values.
 
         Values may be changed as soon as this returns. Messages of other threads may be sent between two frames of a
         large one. Raises `OSError` when the connection has ended.
         """
-        whole = in_one(messages[0], next(self._numbers)) if len(messages) == 1 else None
-        if whole is not None:
-            sent = messages[0].value.nbytes
-            self._write([whole], len(whole), on_blocked, sent)
-            return sent
+        single_frame = in_one(messages[0], next(self._numbers)) if len(messages) == 1 else None
+        if single_frame is not None:
+            sent_bytes = messages[0].value.nbytes
+            self._write([single_frame], len(single_frame), on_blocked, sent_bytes)
+            return sent_bytes
         parts: list[bytes | memoryview] = []
-        size = sent = counted = 0
+        size = sent_bytes = counted = 0
         for message in messages:
             number = next(self._numbers)
-            whole = in_one(message, number)
-            if whole is not None:
-                sent += message.value.nbytes
-            for head, data in frames(message, number) if whole is None else ((whole, None),):
+            single_frame = in_one(message, number)
+            if single_frame is not None:
+                sent_bytes += message.value.nbytes
+            for head, data in frames(message, number) if single_frame is None else ((single_frame, None),):
                 parts.append(head)
                 size += len(head)
                 if data is not None:
                     parts.append(data)
                     size += len(data)
-                    sent += len(data)
+                    sent_bytes += len(data)
                 if size >= CHUNK or len(parts) >= _MOST_BUFFERS:
-                    self._write(parts, size, on_blocked, sent - counted)
-                    parts, size, counted = [], 0, sent
+                    self._write(parts, size, on_blocked, sent_bytes - counted)
+                    parts, size, counted = [], 0, sent_bytes
         if parts:
             if size <= _SMALL and len(parts) > 1:
                 parts = [b"".join(parts)]
-            self._write(parts, size, on_blocked, sent - counted)
-        return sent
+            self._write(parts, size, on_blocked, sent_bytes - counted)
+        return sent_bytes
 
     def _write(self, parts: list[bytes | memoryview], size: int, on_blocked: OnBlocked, count: int) -> None:
         with self._writing:
-            self.bytes_sent += count  # first: once the peer has the value, a caller may ask for this count
+            # Counted before sending, because a caller may read the count as soon as the peer has the value.
+            self.bytes_sent += count
             while True:
                 count = self._put(parts, on_blocked is None)
                 size -= count
@@ -250,7 +257,7 @@ class Stream:
                     on_blocked()
 
     def _put(self, parts: list[bytes | memoryview], wait: bool) -> int:
-        """Writes some of the buffers; returns how many bytes, 0 where it would block and `wait` is false."""
+        """Writes some of the buffers. Returns the number of bytes, or 0 if it would block and `wait` is false."""
         if not self._sealed:
             try:
                 flags = 0 if wait else socket.MSG_DONTWAIT
@@ -275,14 +282,14 @@ class Stream:
     # ---- the end ---------------------------------------------------------------------------
 
     def cut(self) -> None:
-        """Ends the connection, so that threads that read or write raise. May be called from any thread."""
+        """Ends the connection, so that threads that read or write it raise. May be called from any thread."""
         self.is_cut = True
         with contextlib.suppress(OSError):  # it has ended already
             # `SSLSocket.shutdown` would drop the state of TLS, which another thread may be using.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
 
     def has_ended(self) -> bool:
-        """Whether the peer has ended the connection, asked without reading what it has sent before."""
+        """Returns whether the peer has ended the connection. Reads none of the bytes that have arrived."""
         try:
             return not socket.socket.recv(self._sock, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -291,7 +298,10 @@ class Stream:
             return True
 
     def close(self) -> None:
-        """Closes the socket and drops unfinished messages. Only for the thread that reads, or after it has ended."""
+        """Closes the socket and drops unfinished messages.
+
+        Only the thread that reads may call this, or any thread after that one has ended.
+        """
         self.cut()
         self._sock.close()
         for assembly in self._partial.values():
@@ -300,7 +310,7 @@ class Stream:
 
 
 def _after(parts: list[bytes | memoryview], count: int) -> list[bytes | memoryview]:
-    """What is left of some buffers when their first `count` bytes were sent."""
+    """The buffers without their first `count` bytes, which were sent."""
     k = 0
     while count >= len(parts[k]):
         count -= len(parts[k])

@@ -1,8 +1,9 @@
-"""The format of messages between tasks: frames of a head and raw data (OSDI'16, section 3.3).
+"""The format of messages between tasks: frames, each with a head and raw data (OSDI'16, section 3.3).
 
-A tensor is sent as its dtype, shape and bytes, a large one in several frames; strings as their lengths and bytes.
-Nothing is unpickled. The key, dtype and shape of a message are the same in every step, so both sides cache their
-encoding. Invariant: a head that does not describe its data exactly is refused before memory is allocated for the data.
+A tensor is sent as its dtype, shape and bytes. A large tensor is sent in several frames. Strings are sent as their
+lengths and bytes. Nothing is unpickled. The key, dtype and shape of a message are the same in every step, so both sides
+cache their encoding. Invariant: a head that does not describe its data exactly is refused before memory is allocated
+for the data.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ __all__ = [
     "unpack",
 ]
 
-CHUNK = 1 << 20  # bytes of a frame: few enough to let other messages in between, so many that heads cost nothing
+CHUNK = 1 << 20  # bytes of a frame: few enough to send other messages in between, so many that heads cost little
 _FIXED = struct.Struct("<4sBBHIIQQQ")
 _MAGIC = b"tfn2"
 MAX_DIMENSIONS = 32
 _CACHED = 4096
-_SHORT = 1 << 10  # bytes of a subject that is cached: 4,096 of them take 4 MB, even those of a hostile peer
-_TINY = 1 << 12  # bytes of data that are copied behind their head, instead of a second buffer
+_SHORT = 1 << 10  # most bytes of a subject that is cached: 4,096 of them take at most 4 MB, even from a hostile peer
+_TINY = 1 << 12  # most bytes of data that are copied behind their head instead of being sent from a second buffer
 LONGEST_HEAD = _FIXED.size + 0xFFFF
 
 Buffer: TypeAlias = bytearray | np.ndarray
@@ -51,16 +52,19 @@ class Kind(IntEnum):
     """What a message is for."""
 
     TENSOR = 1  # a Send's value, a feed or a fetch, for the step's rendezvous
-    CALL = 2  # run a step: its handle is the key, the value its timeout in seconds, if any
-    REPLY = 3  # how it ended, if no tensor says so: the key is the task, the value an error as JSON, or nothing
-    STOP = 4  # stop a step: the value is why, as JSON
+    CALL = 2  # run a step: the key is its handle, the value is empty or [timeout in seconds, trace]
+    REPLY = 3  # a step has ended, if no tensor says so: the key is the task, the value is an error as JSON or empty
+    STOP = 4  # stop a step: the value is the reason, an error as JSON
 
 
 _KINDS = {int(k): k for k in Kind}
 
 
 class Message(NamedTuple):
-    """A message to send. The `value` of a dead token means nothing. `ends`: the last one of a step without errors."""
+    """A message to send. If `is_dead`, the value is meaningless.
+
+    `ends` marks the last message of a step without errors.
+    """
 
     kind: Kind
     step: int
@@ -79,9 +83,9 @@ class Subject(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The head of a frame, which holds `length` bytes, from `offset` on, of the `nbytes` of a message.
+    """The head of a frame, which has `length` bytes from `offset` on of a message with `nbytes` bytes.
 
-    `number` tells the messages of a connection apart, because the frames of several may arrive mixed.
+    `number` identifies a message within its connection, because the frames of several messages may arrive mixed.
     """
 
     kind: Kind
@@ -114,9 +118,9 @@ def _subject(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 def _decode_subject(data: bytes) -> tuple[Subject, int]:
-    """The reverse of `_encode_subject`; also the bytes of such a tensor, -1 where they depend on its strings.
+    """Decodes the result of `_encode_subject`. Returns also the number of bytes of the tensor, or -1 for strings.
 
-    Raises `InvalidArgumentError` for anything else.
+    Raises `InvalidArgumentError` for malformed data.
     """
     try:
         names, rank = data[0], data[1]
@@ -150,9 +154,9 @@ def pack(head: Head) -> bytes:
 
 
 def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
-    """Decodes the head at the begin of `data`; returns it and its size in bytes, None where it is not complete yet.
+    """Decodes the head at the begin of `data`. Returns the head and its size in bytes, or None if it is incomplete.
 
-    Raises `InvalidArgumentError` for a head that is malformed or contradicts itself, `ResourceExhaustedError` where
+    Raises `InvalidArgumentError` for a head that is malformed or contradicts itself, and `ResourceExhaustedError` if
     its tensor has more than `limit` bytes.
     """
     if len(data) < _FIXED.size:
@@ -174,7 +178,10 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
 
 
 def _check(head: Head, limit: int) -> None:
-    """Checks all that a head says of its data; most heads of small tensors are known to be right without this."""
+    """Checks the fields of a head against each other. `unpack` needs this only for unusual heads.
+
+    Raises as `unpack`.
+    """
     key, dtype, shape = head.subject
     nbytes = head.nbytes
     if nbytes > limit:
@@ -191,7 +198,7 @@ def _check(head: Head, limit: int) -> None:
 
 
 def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
-    """The bytes of a tensor, those of the array itself if possible."""
+    """The bytes of a tensor, without a copy if possible."""
     if dtype is string:
         texts = [t if isinstance(t, bytes) else str(t).encode() for t in value.ravel()]
         lengths = np.array([len(t) for t in texts], "<u8")
@@ -203,7 +210,7 @@ def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
 def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
     """Yields (head, data) for each frame of a message; there is at least one. `number` must be unique in a connection.
 
-    The data is not copied: the value must stay as it is until the frames are sent.
+    The data is not copied, so the value must not change until the frames are sent.
     """
     kind, step, key, value, is_dead, ends = message
     data = _bytes_of(value, as_dtype(value.dtype))
@@ -215,7 +222,7 @@ def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def in_one(message: Message, number: int) -> bytes | None:
-    """The only frame of a message with little data, encoded at once; None for all other messages."""
+    """The only frame of a message with little data, as bytes. None for all other messages."""
     kind, step, key, value, is_dead, ends = message
     size = value.nbytes
     if size > _TINY or value.dtype.kind in "SUOT":
@@ -226,15 +233,15 @@ def in_one(message: Message, number: int) -> bytes | None:
 
 
 def as_array(head: Head, data: Buffer) -> np.ndarray:
-    """The tensor with the bytes `data`, a buffer that nobody else uses; it becomes the tensor's memory.
+    """The tensor with the bytes `data`, which become the memory of the tensor. No other code may use the buffer.
 
-    Raises `InvalidArgumentError` for strings whose lengths do not add up.
+    Raises `InvalidArgumentError` for strings whose lengths do not match the data, and for an impossible shape.
     """
     key, dtype, shape = head.subject
     flat = _strings(head, data) if dtype is string else None
     try:
         return np.ndarray(shape, dtype.np, data) if flat is None else flat.reshape(shape)
-    except (ValueError, TypeError) as e:  # no elements, but dimensions that are too large for an array
+    except (ValueError, TypeError) as e:  # an array without elements whose dimensions are too large
         raise InvalidArgumentError(f"no array has the shape {list(shape)} of {key!r}") from e
 
 
@@ -256,7 +263,7 @@ def _strings(head: Head, data: Buffer) -> np.ndarray:
 class Assembly:
     """A large tensor whose frames are still arriving. They are read into the memory of the tensor.
 
-    `head`: that of the first frame. Raises `ResourceExhaustedError` where there is no memory for it.
+    `head` is the head of the first frame. Raises `ResourceExhaustedError` if there is not enough memory.
     """
 
     def __init__(self, head: Head) -> None:
@@ -268,7 +275,7 @@ class Assembly:
         self._filled = 0
 
     def place(self, head: Head) -> memoryview:
-        """The memory for the data of this frame. Raises `InvalidArgumentError` for a frame out of order."""
+        """The memory for the data of this frame. Raises `InvalidArgumentError` for a frame that is out of order."""
         if head[:5] != self.head[:5] or head[7:] != self.head[7:] or head.offset != self._filled:
             raise InvalidArgumentError(
                 f"a frame of {head.key!r} came for byte {head.offset}, needed byte {self._filled} of {self.head.nbytes}"
