@@ -119,10 +119,10 @@ class Assembler:
 
     def _needed(self, group: Group) -> frozenset[object]:
         """The values of a group that other groups read, or that are outputs of the program."""
-        values = (v for m in group.members for v in m.values)
+        candidates = (v for m in group.members for v in m.values)
         return frozenset(
             v
-            for v in values
+            for v in candidates
             if v.kind == "variable" or v in self.outputs or self.readers.get(v, set()) - {group.number}
         )
 
@@ -155,7 +155,7 @@ class Assembler:
         args += [I32(n) for n in kernel.sizes] + [F32(x) for x in kernel.numbers]
         values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
         written = {t.memory for t, w in values if w}
-        made = [v for m in group.members for v in m.values if v.memory in written]
+        results = [v for m in group.members for v in m.values if v.memory in written]
         self.steps.append(
             _Step(
                 module,
@@ -165,8 +165,8 @@ class Assembler:
                 (kernel.geometry.local, 1, 1),
                 _node_ids(group),
                 group.label,
-                tuple(t for t, _ in values if t not in made),
-                tuple(made),
+                tuple(t for t, _ in values if t not in results),
+                tuple(results),
                 kernel.aligned,
                 group=group.number,
                 parameters=() if kernel.has_local else kernel.parameters,
@@ -272,17 +272,17 @@ class Assembler:
         they would be compiled once for each place.
         """
         runs: list[list[_Step]] = []
-        place = []
+        run_of_step = []
         for step in self.steps:
-            last = runs[-1] if runs else []
-            fits = sum(len(s.args) for s in last) + len(step.args) <= CHAIN_ARGS and len(last) < CHAIN_PARTS
-            again = any(_is_again(s, step) or s.group == step.group for s in last)
-            if not (last and fits and _is_link(last[-1]) and _is_link(step)) or again:
+            previous = runs[-1] if runs else []
+            is_short = sum(len(s.args) for s in previous) + len(step.args) <= CHAIN_ARGS and len(previous) < CHAIN_PARTS
+            is_repeated = any(_is_again(s, step) or s.group == step.group for s in previous)
+            if not (previous and is_short and _is_link(previous[-1]) and _is_link(step)) or is_repeated:
                 runs.append([])
             runs[-1].append(step)
-            place.append(len(runs) - 1)
+            run_of_step.append(len(runs) - 1)
         self.steps = [run[0] if len(run) == 1 else self._chained(run) for run in runs]
-        self.temps = {t: [place[k] for k in used] for t, used in self.temps.items()}
+        self.temps = {t: [run_of_step[k] for k in steps] for t, steps in self.temps.items()}
 
     def _chained(self, run: list[_Step]) -> _Step:
         key = tuple(s.entry for s in run)
@@ -318,7 +318,7 @@ class Assembler:
         for v, k in first.items():
             if v.kind == "computed" and v not in self.outputs:
                 size = v.info.dtype.size
-                reuse = tuple(
+                dead = tuple(
                     r
                     for r in sorted(self.steps[k].aligned, key=lambda r: r.number)
                     if r in first
@@ -327,9 +327,9 @@ class Assembler:
                     and r.info.dtype.size == size
                     and r.kind == "computed"
                 )
-                blocks.append(Block(v, v.info.nbytes, k, last[v], reuse))
-        for t, used in self.temps.items():
-            blocks.append(Block(t, self.temp_bytes[t], min(used), max(used)))
+                blocks.append(Block(v, v.info.nbytes, k, last[v], dead))
+        for t, steps in self.temps.items():
+            blocks.append(Block(t, self.temp_bytes[t], min(steps), max(steps)))
         return blocks
 
     def _placed(self, step: _Step, offsets: Mapping[Hashable, int]) -> Step:
@@ -372,10 +372,10 @@ class Assembler:
             info = self.found.variables.get(node)
             if info is None:
                 raise FailedPreconditionError("the variable has no value", self.nodes[node])
-            before = self.found.initial.get(node, info)
-            if k in reads and k in writes and before != info:
+            initial = self.found.initial.get(node, info)
+            if k in reads and k in writes and initial != info:
                 raise UnimplementedError(
-                    f"the variable changes its shape from {before.shape} to {info.shape} in a step that also reads it",
+                    f"the variable changes its shape from {initial.shape} to {info.shape} in a step that also reads it",
                     self.nodes[node],
                 )
             # No step writes a variable without elements, but assigning one must give it its value.

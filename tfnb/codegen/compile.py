@@ -45,15 +45,15 @@ def compile_cluster(
     `FailedPreconditionError` naming the node to blame.
     """
     try:
-        found = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
-        checks = checks_of(cluster, found)
-        lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
-        assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
+        specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
+        checks = checks_of(cluster, specialized)
+        lowered, groups, reasons = _scheduled(cluster, specialized, facts, settings)
+        assembler = Assembler(cluster, specialized, lowered, facts, settings.optimize)
         for g in groups:
             assembler.add(g)
         program = assembler.program(tuple(inputs), tuple(reasons))
-        used = tuple(replace(u, reads=True) if u.node in found.unset else u for u in program.variables)
-        return replace(program, variables=used, reads=reads_of(cluster, found), checks=checks)
+        variable_uses = tuple(replace(u, reads=True) if u.node in specialized.unset else u for u in program.variables)
+        return replace(program, variables=variable_uses, reads=reads_of(cluster, specialized), checks=checks)
     finally:
         # These results belong to expressions that refer to values of this compilation, and serve no other one.
         for function in (loads_of, size_of, cost):
@@ -69,12 +69,12 @@ def _scheduled(
         reasons: list[WhyNot] = []
         if settings.optimize:
             lowered, reasons = fuse_epilogues(lowered)
-        roots, kept = inline(lowered, settings.optimize)
+        roots, inline_reasons = inline(lowered, settings.optimize)
         try:
-            groups, apart = group(roots, lowered, facts, settings.optimize)
+            groups, group_reasons = group(roots, lowered, facts, settings.optimize)
         except Cyclic:
             if snapshots:
                 raise
             continue
-        return lowered, groups, [*reasons, *kept, *apart]
+        return lowered, groups, [*reasons, *inline_reasons, *group_reasons]
     raise AssertionError("unreachable")

@@ -45,11 +45,11 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
     total = 0
     for block in sorted(blocks, key=lambda b: b.first):
         size = -(-(block.nbytes + PADDING) // ALIGN) * ALIGN
-        taken = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
-        if taken is not None:
-            taken.first, taken.last = block.first, block.last
-            placed[block.key] = taken
-            offsets[block.key] = taken.offset
+        reused = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
+        if reused is not None:
+            reused.first, reused.last = block.first, block.last
+            placed[block.key] = reused
+            offsets[block.key] = reused.offset
             continue
         offset = _hole([p for p in placed.values() if p.last >= block.first], size)
         placed[block.key] = _Placed(offset, size, block.first, block.last)

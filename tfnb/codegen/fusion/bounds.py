@@ -34,14 +34,14 @@ def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
         if node.opdef.bounds is None:
             continue
         for bound in node.opdef.bounds(infer_context(found, node)):
-            source, own = search.source(node.inputs[bound.input], bound)
+            source, origin_bound = search.source(node.inputs[bound.input], bound)
             if source in found.values:
-                wrong = outside(found.values[source], own)
-                if wrong is not None:
-                    raise InvalidArgumentError(own.message(node.type, wrong), node)
+                offender = outside(found.values[source], origin_bound)
+                if offender is not None:
+                    raise InvalidArgumentError(origin_bound.message(node.type, offender), node)
             elif source in search.places:
                 place = search.places[source]
-                checks.setdefault((place, own.low, own.high), Check(place, own, node.id))
+                checks.setdefault((place, origin_bound.low, origin_bound.high), Check(place, origin_bound, node.id))
     return tuple(checks.values())
 
 
@@ -69,10 +69,10 @@ class _Search:
                 formula = self._element(edge, index_vars(len(self.found.infos[edge].shape)), leaves, _DEPTH)
             except _Unknown:
                 break
-            followed = _before(formula, bound) if len(leaves) == 1 else None
-            if followed is None:
+            input_bound = _before(formula, bound) if len(leaves) == 1 else None
+            if input_bound is None:
                 break
-            edge, bound = next(iter(leaves)), followed
+            edge, bound = next(iter(leaves)), input_bound
         return edge, bound
 
     def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
@@ -121,10 +121,15 @@ def _before(formula: Expr, bound: Bound) -> Bound | None:
     if formula is x:
         return bound
     if formula.op == "cast":
-        inner, wide = formula.args[0], formula.dtype
-        narrow = inner.dtype
-        holds = wide.is_integer and narrow.is_integer and wide.min <= narrow.min and wide.max >= narrow.max
-        return _before(inner, bound) if holds else None
+        inner, outer_dtype = formula.args[0], formula.dtype
+        inner_dtype = inner.dtype
+        is_widening = (
+            outer_dtype.is_integer
+            and inner_dtype.is_integer
+            and outer_dtype.min <= inner_dtype.min
+            and outer_dtype.max >= inner_dtype.max
+        )
+        return _before(inner, bound) if is_widening else None
     size = bound.high
     if formula.op == "where" and bound.low == 0 and type(size) is int:
         inner = formula.args[2]

@@ -128,7 +128,7 @@ def _member(index: int, d: Definition) -> Member:
 
 def _constrain(members: list[Member]) -> None:
     """Adds the constraints of data flow: a version of a variable is read after its write and before the next write."""
-    maker = {v: m.index for m in members for v in m.values}
+    member_of = {v: m.index for m in members for v in m.values}
     writes: dict[tuple[int, int], int] = {}
     for m in members:
         for v in m.values:
@@ -136,16 +136,16 @@ def _constrain(members: list[Member]) -> None:
                 writes[(v.index, v.version)] = m.index
     for m in members:
         for v in m.reads:
-            if v in maker and maker[v] != m.index:
-                m.preds.add(maker[v])
+            if v in member_of and member_of[v] != m.index:
+                m.preds.add(member_of[v])
             if v.kind == "variable":
-                after = writes.get((v.index, v.version + 1))
-                if after is not None and after != m.index:
-                    members[after].preds.add(m.index)
+                next_write = writes.get((v.index, v.version + 1))
+                if next_write is not None and next_write != m.index:
+                    members[next_write].preds.add(m.index)
     for (variable, version), index in writes.items():
-        before = writes.get((variable, version - 1))
-        if before is not None:
-            members[index].preds.add(before)
+        previous_write = writes.get((variable, version - 1))
+        if previous_write is not None:
+            members[index].preds.add(previous_write)
 
 
 def _sorted(members: list[Member]) -> list[int]:
@@ -176,8 +176,8 @@ def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -
         rows, inner = (rows, inner * n) if d in axes else (rows * n, inner)
     if facts.kind == "gpu":
         return min(256, -(-inner // 4096)) if rows < 256 and inner >= 16384 else 1
-    wanted = 4 * facts.units
-    return min(wanted, inner // 16384) if rows < wanted and rows * inner >= 65536 and inner >= 32768 else 1
+    enough_parts = 4 * facts.units
+    return min(enough_parts, inner // 16384) if rows < enough_parts and rows * inner >= 65536 and inner >= 32768 else 1
 
 
 class _Grouping:
@@ -239,9 +239,9 @@ class _Grouping:
         readers = self.uses[g.members[0].values[0]]
         if readers != 1:
             return f"the product has {readers} readers"
-        why = _unfit(g.members[0], m)
-        if why is not None:
-            return why
+        limit = _unfit(g.members[0], m)
+        if limit is not None:
+            return limit
         return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
 
     def _reaches(self, g: Group, m: Member) -> bool:
@@ -270,10 +270,10 @@ class _Grouping:
         for heap in ready:
             heapq.heapify(heap)
         order = []
-        large = False
+        take_large = False
         while any(ready):
-            large = large if ready[large] else not large
-            _, n = heapq.heappop(ready[large])
+            take_large = take_large if ready[take_large] else not take_large
+            _, n = heapq.heappop(ready[take_large])
             order.append(self.groups[n])
             for s in self.groups[n].succs:
                 pending[s] -= 1
@@ -306,10 +306,10 @@ def _unfit(product: Member, m: Member) -> str | None:
         return "what follows the product is no update of variables"
     if {v.index for v in m.values} & {v.index for v in product.reads if v.kind == "variable"}:
         return "the product reads a variable that is updated"
-    size = max(v.info.size for v in (*m.values, *m.reads))
-    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, size).loops) != 1:
+    largest = max(v.info.size for v in (*m.values, *m.reads))
+    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, largest).loops) != 1:
         return "it needs rows and columns"
-    return "there are too many elements" if size >= LONG_FROM else None
+    return "there are too many elements" if largest >= LONG_FROM else None
 
 
 def is_large(g: Group) -> bool:
@@ -348,24 +348,24 @@ def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
             return "they reduce different domains"
         axes, kind = m.axes, _kind(m)
     full = m.domain == g.domain
-    kept = tuple(n for d, n in enumerate(g.domain) if d not in (axes or ()))
-    if not full and (axes is None or m.domain != kept):
+    kept_shape = tuple(n for d, n in enumerate(g.domain) if d not in (axes or ()))
+    if not full and (axes is None or m.domain != kept_shape):
         return f"their domains are {g.domain} and {m.domain}"
     if len(g.members) >= MAX_MEMBERS:
         return "the kernel has enough outputs"
     ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
-    mine = index_vars(len(g.domain))
-    row = tuple(mine[d] for d in range(len(g.domain)) if axes is not None and d not in axes)
+    idx = index_vars(len(g.domain))
+    row = tuple(idx[d] for d in range(len(g.domain)) if axes is not None and d not in axes)
     bodies = m.bodies
     if not full:
-        renamed = dict(zip(index_vars(len(kept)), row, strict=True))
-        bodies = tuple(substitute(b, renamed) for b in m.bodies)
-    resolved = _resolve(g, bodies, ix, mine, row, full or m.reduces)
-    if isinstance(resolved, str):
-        return resolved
-    exprs, level = resolved
-    why = _limits(g, m, exprs, level, axes, kind, facts, full)
-    return why if why is not None else _Joined(exprs, full, level, axes, kind)
+        kept_vars = dict(zip(index_vars(len(kept_shape)), row, strict=True))
+        bodies = tuple(substitute(b, kept_vars) for b in m.bodies)
+    resolution = _resolve(g, bodies, ix, idx, row, full or m.reduces)
+    if isinstance(resolution, str):
+        return resolution
+    exprs, level = resolution
+    limit = _limits(g, m, exprs, level, axes, kind, facts, full)
+    return limit if limit is not None else _Joined(exprs, full, level, axes, kind)
 
 
 def _resolve(
@@ -375,10 +375,10 @@ def _resolve(
     table: dict[Expr, Expr] = {}
     level = 0
     for load in dict.fromkeys(x for b in bodies for x in loads_of(b)):
-        found = g.results.get(load.value.value)
-        if found is None:
+        result = g.results.get(load.value.value)
+        if result is None:
             continue
-        expr, depth, whole = found
+        expr, depth, whole = result
         idx = mine if whole else row
         shape = (
             tuple(g.domain[d] for d in range(len(g.domain)))
@@ -429,25 +429,25 @@ def _in_place(
 ) -> str | None:
     """A variable written in place may be read only where it is written, in the same phase."""
     members = [*zip(g.members, g.exprs, g.levels, g.full, strict=True), (m, exprs, level, whole)]
-    written = {
+    writes = {
         (v.index, v.version): (x.domain, depth, f)
         for x, _, depth, f in members
         for v in x.values
         if v.kind == "variable"
     }
     ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
-    for _, es, depth, f in members:
-        for load in (x for e in es for x in loads_of(e)):
+    for _, member_exprs, depth, f in members:
+        for load in (x for e in member_exprs for x in loads_of(e)):
             v = load.value.value
-            if v.kind != "variable" or (v.index, v.version + 1) not in written:
+            if v.kind != "variable" or (v.index, v.version + 1) not in writes:
                 continue
-            domain, at, whole_write = written[(v.index, v.version + 1)]
-            if whole_write != f or (f and depth != at):
+            domain, write_level, write_full = writes[(v.index, v.version + 1)]
+            if write_full != f or (f and depth != write_level):
                 return "a variable is read in another phase than it is written"
-            own = index_vars(len(g.domain))
+            own_idx = index_vars(len(g.domain))
             if not f:
-                own = tuple(i for d, i in enumerate(own) if d not in (axes or ()))
-            if ix.linear(load.args, load.value.shape) is not ix.linear(own, domain):
+                own_idx = tuple(i for d, i in enumerate(own_idx) if d not in (axes or ()))
+            if ix.linear(load.args, load.value.shape) is not ix.linear(own_idx, domain):
                 return "a variable is read elsewhere than it is written"
     return None
 

@@ -89,48 +89,48 @@ class Indexing:
 
     def unravel(self, linear: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
         """The index tuple of the element at a row-major position."""
-        out = []
+        idx = []
         for d, stride in enumerate(row_major(shape)):
             i = self._divide(self.affine(linear), stride)[0]
-            out.append(self.build(i if d == 0 else self._divide(i, shape[d])[1]))
-        return tuple(out)
+            idx.append(self.build(i if d == 0 else self._divide(i, shape[d])[1]))
+        return tuple(idx)
 
     def simplify(self, root: Expr) -> Expr:
         """`root` with its index arithmetic in normal form; what the bounds decide is replaced by its outcome."""
-        done: dict[Expr, Expr] = {}
+        simplified: dict[Expr, Expr] = {}
         for e in walk(root):
-            args = tuple(done[a] for a in e.args)
+            args = tuple(simplified[a] for a in e.args)
             if e.op == "load":
                 args = tuple(self.build(self.affine(a), a.dtype) for a in args)
-                done[e] = rebuild(e, args)
+                simplified[e] = rebuild(e, args)
             elif e.dtype in INTS and self.pure(e) and e.op not in ("const", "index"):
-                done[e] = self._in_type(self.build(self.affine(rebuild_any(e, args)), e.dtype), e.dtype)
+                simplified[e] = self._in_type(self.build(self.affine(rebuild_any(e, args)), e.dtype), e.dtype)
             else:
-                done[e] = self._decided(rebuild_any(e, args))
-        return done[root]
+                simplified[e] = self._decided(rebuild_any(e, args))
+        return simplified[root]
 
     def _in_type(self, e: Expr, dtype: DType) -> Expr:
         return s.cast(e, dtype)
 
     def pure(self, e: Expr) -> bool:
         """Whether the expression is made of loop variables and constants only."""
-        found = self._pure.get(e)
-        if found is None:
+        is_pure = self._pure.get(e)
+        if is_pure is None:
             if e.op in ("const", "index"):
-                found = True
+                is_pure = True
             else:
-                found = bool(e.args) and e.op != "load" and all(self.pure(a) for a in e.args)
-            self._pure[e] = found
-        return found
+                is_pure = bool(e.args) and e.op != "load" and all(self.pure(a) for a in e.args)
+            self._pure[e] = is_pure
+        return is_pure
 
     # normal form
 
     def affine(self, e: Expr) -> Affine:
         """The affine form of an int32 or int64 expression."""
-        found = self._affine.get(e)
-        if found is None:
-            found = self._affine[e] = self._paired(self._find_affine(e))
-        return found
+        form = self._affine.get(e)
+        if form is None:
+            form = self._affine[e] = self._paired(self._find_affine(e))
+        return form
 
     def _find_affine(self, e: Expr) -> Affine:
         if e.dtype not in INTS:
@@ -159,17 +159,17 @@ class Indexing:
 
     def _stays_within(self, a: Affine, dtype: DType) -> bool:
         """Whether the form stays within its type. Sums that wrap may be rearranged, but not be divided afterwards."""
-        single = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
-        return single or _within(self._range(a), dtype) is not None
+        is_single_term = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
+        return is_single_term or _within(self._range(a), dtype) is not None
 
     def _opaque(self, e: Expr) -> Affine:
         args = tuple(self.build(self.affine(a), a.dtype) if a.dtype in INTS else self.simplify(a) for a in e.args)
         if e.op in ("load", "cast"):
             return Affine({rebuild(e, args): 1})
-        kept = self._decided(rebuild_any(e, args))
-        if kept.op in ("const", "index", "add", "sub", "mul", "floordiv", "floormod") and kept is not e:
-            return self.affine(kept)
-        return Affine({kept: 1})
+        decided = self._decided(rebuild_any(e, args))
+        if decided.op in ("const", "index", "add", "sub", "mul", "floordiv", "floormod") and decided is not e:
+            return self.affine(decided)
+        return Affine({decided: 1})
 
     def _divide(self, a: Affine, c: int) -> tuple[Affine, Affine]:
         """Quotient (rounded down) and remainder by a positive constant."""
@@ -191,9 +191,9 @@ class Indexing:
 
     def _paired(self, a: Affine) -> Affine:
         """(x // c) * (c * k) + (x % c) * k is x * k."""
-        again = True
-        while again:
-            again = False
+        changed = True
+        while changed:
+            changed = False
             for atom, k in a.terms.items():
                 if atom.op != "floormod" or atom.args[1].op != "const" or atom.args[1].value <= 0:
                     continue
@@ -201,7 +201,7 @@ class Indexing:
                 quotient = self._divide(self.affine(x), c)[0].single()
                 if quotient is not None and a.terms.get(quotient) == c * k:
                     a = a.plus(Affine({atom: k, quotient: c * k}), -1).plus(self.affine(x), k)
-                    again = True
+                    changed = True
                     break
         return a
 
@@ -240,8 +240,8 @@ class Indexing:
             return (int(e.value), int(e.value)) if e.dtype in INTS else None
         if e.op == "index":
             n = self.extents.get(e.value)
-            found = None if n is None else (0, max(n - 1, 0))
-            return self.ranges.get(e.value, found)
+            bounds_of_extent = None if n is None else (0, max(n - 1, 0))
+            return self.ranges.get(e.value, bounds_of_extent)
         if e.dtype not in INTS:
             return None
         if e.op in ("max", "min"):

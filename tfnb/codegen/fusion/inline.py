@@ -87,10 +87,10 @@ class _Inliner:
             self.needed.update(d.reads)
         elif isinstance(d, CopyDef):
             self.needed.add(d.source.value)
-        found: dict[Value, list[Expr]] = {}
+        loads_by_value: dict[Value, list[Expr]] = {}
         for load in dict.fromkeys(x for b in bodies_of(d) for x in loads_of(b)):
-            found.setdefault(load.value.value, []).append(load)
-        for value, loads in found.items():
+            loads_by_value.setdefault(load.value.value, []).append(load)
+        for value, loads in loads_by_value.items():
             self.uses.setdefault(value, []).insert(0, (d, loads))
 
     def visit(self, d: Definition) -> None:
@@ -104,11 +104,11 @@ class _Inliner:
         bodies = tuple(self._narrowed(d, b) for b in bodies)
         if isinstance(d, PointwiseDef):
             d = replace(d, bodies=bodies)
-            why = self._why_not(d, ix)
-            if why is None:
+            reason = self._why_not(d, ix)
+            if reason is None:
                 self.inlined[d.values[0]] = bodies[0]
                 return
-            self.reasons.append(WhyNot("inlining", d.label, why))
+            self.reasons.append(WhyNot("inlining", d.label, reason))
         else:
             d = replace(d, body=bodies[0])
         self.roots.append(d)
@@ -153,20 +153,20 @@ class _Inliner:
         if body.depth > MAX_DEPTH:
             return f"its expression is {body.depth} operations deep"
         for consumer, _ in uses:
-            late = self._too_late(d, consumer, ix)
-            if late is not None:
-                return late
-        price = cost(body)
-        if price <= CHEAP and loads <= 2 or value.info.size == 1:
+            reason = self._too_late(d, consumer, ix)
+            if reason is not None:
+                return reason
+        body_cost = cost(body)
+        if body_cost <= CHEAP and loads <= 2 or value.info.size == 1:
             return None
-        total = sum(len(found) for _, found in uses)
+        total = sum(len(loads_of_value) for _, loads_of_value in uses)
         if total > 1:
-            return f"it is used {total} times and costs {price}"
-        consumer, found = uses[0]
+            return f"it is used {total} times and costs {body_cost}"
+        consumer, loads_of_value = uses[0]
         size = 1
         for n in consumer.domain:  # type: ignore[union-attr]
             size *= n
-        if size > value.info.size and not _hoistable(found[0], consumer):
+        if size > value.info.size and not _hoistable(loads_of_value[0], consumer):
             return f"it would be computed {size // max(value.info.size, 1)} times"
         return None
 
@@ -183,9 +183,11 @@ class _Inliner:
             if self.lowered.behind[consumer.position] >> writer & 1:
                 return "a variable it reads is written before its value is used"
             if writer == consumer.position:
-                here = ix.linear(load.args, load.value.shape) is ix.linear(idx, d.domain)
-                same = all(_canonical(u, consumer) for c, us in self.uses[d.values[0]] if c is consumer for u in us)
-                if not (here and same and d.values[0].info.size == v.info.size):
+                same_element = ix.linear(load.args, load.value.shape) is ix.linear(idx, d.domain)
+                is_canonical = all(
+                    _canonical(u, consumer) for c, us in self.uses[d.values[0]] if c is consumer for u in us
+                )
+                if not (same_element and is_canonical and d.values[0].info.size == v.info.size):
                     return "it reads other elements of the variable that its consumer writes"
         return None
 
@@ -195,10 +197,10 @@ def _part(body: Expr) -> Expr | None:
     reads: dict[Expr, frozenset[Value]] = {}
     best: Expr | None = None
     for e in walk(body):
-        own = frozenset({e.value.value}) if e.op == "load" else frozenset()
-        reads[e] = own.union(*(reads[a] for a in e.args))
-        least = 1 if best is None else len(reads[best])
-        if least < len(reads[e]) <= MAX_OPERANDS and not e.dtype.is_bool:
+        loaded = frozenset({e.value.value}) if e.op == "load" else frozenset()
+        reads[e] = loaded.union(*(reads[a] for a in e.args))
+        most_reads = 1 if best is None else len(reads[best])
+        if most_reads < len(reads[e]) <= MAX_OPERANDS and not e.dtype.is_bool:
             best = e
     return best
 
@@ -226,10 +228,10 @@ def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr
 
 def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, ...], tuple[int, ...]]:
     """The domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
-    kept = [k for k, n in enumerate(d.domain) if n != 1]
-    fresh = index_vars(len(kept))
+    dims = [k for k, n in enumerate(d.domain) if n != 1]
+    fresh = index_vars(len(dims))
     old = index_vars(len(d.domain))
-    table = {i: const(0, i.dtype) for i in old} | {old[k]: i for k, i in zip(kept, fresh, strict=True)}
-    domain = tuple(d.domain[k] for k in kept)
-    axes = tuple(kept.index(a) for a in d.axes if a in kept) if isinstance(d, ReduceDef) else ()
+    table = {i: const(0, i.dtype) for i in old} | {old[k]: i for k, i in zip(dims, fresh, strict=True)}
+    domain = tuple(d.domain[k] for k in dims)
+    axes = tuple(dims.index(a) for a in d.axes if a in dims) if isinstance(d, ReduceDef) else ()
     return domain, tuple(substitute(b, table) for b in bodies_of(d)), axes

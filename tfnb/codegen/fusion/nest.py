@@ -60,10 +60,10 @@ class Nest:
 
     def kept_strides(self) -> dict[str, str]:
         """The names of the strides of `kept_at` by loop."""
-        kept = [n for n in self.loops if not n.reduced]
-        names = {n.name: f"kept_s{n.name[1:]}" for n in kept}
-        if len(kept) > 1:
-            names[kept[-2].name] = kept[-1].size
+        loops = [n for n in self.loops if not n.reduced]
+        names = {n.name: f"kept_s{n.name[1:]}" for n in loops}
+        if len(loops) > 1:
+            names[loops[-2].name] = loops[-1].size
         return names
 
     @property
@@ -85,29 +85,29 @@ def make_nest(
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)}, dtype)
     idx = index_vars(len(domain), dtype)
     if dtype is int64:
-        narrow = index_vars(len(domain))
-        wider = dict(zip(narrow, idx, strict=True))
-        exprs = [substitute(e, wider) for e in exprs]
-        at = None if at is None else substitute(at, wider)
+        int_vars = index_vars(len(domain))
+        long_of_int = dict(zip(int_vars, idx, strict=True))
+        exprs = [substitute(e, long_of_int) for e in exprs]
+        at = None if at is None else substitute(at, long_of_int)
     dense = at is None
     at = ix.linear(idx, domain) if at is None else ix.build(ix.affine(at))
-    kept = [d for d in range(len(domain)) if d not in axes]
-    kept_at = ix.linear([idx[d] for d in kept], [domain[d] for d in kept])
+    kept_dims = [d for d in range(len(domain)) if d not in axes]
+    kept_at = ix.linear([idx[d] for d in kept_dims], [domain[d] for d in kept_dims])
     flat = [_linear_loads(e, ix) for e in exprs]
-    merged = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
-    nest = _rename(domain, axes, merged, idx, flat, at, kept_at, dtype)
+    runs = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
+    nest = _rename(domain, axes, runs, idx, flat, at, kept_at, dtype)
     return nest if dense else replace(nest, dense=False)
 
 
 def _linear_loads(root: Expr, ix: Indexing) -> Expr:
-    done: dict[Expr, Expr] = {}
+    rebuilt: dict[Expr, Expr] = {}
     for e in walk(root):
-        args = tuple(done[a] for a in e.args)
+        args = tuple(rebuilt[a] for a in e.args)
         if e.op == "load":
-            done[e] = make("load", (ix.linear(args, e.value.shape),), e.dtype, e.value.value)
+            rebuilt[e] = make("load", (ix.linear(args, e.value.shape),), e.dtype, e.value.value)
         else:
-            done[e] = s.rebuild(e, args)
-    return done[root]
+            rebuilt[e] = s.rebuild(e, args)
+    return rebuilt[root]
 
 
 def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
@@ -167,5 +167,5 @@ def _rename(
         loops.append(Loop(f"i{k}", extent, run[0] in axes))
         table[idx[run[-1]]] = s.index(f"i{k}", dtype)
     ix = Indexing({n.name: n.extent for n in loops}, dtype)
-    done = [ix.simplify(substitute(e, table)) for e in (*exprs, at, kept_at)]
-    return Nest(tuple(loops), tuple(done[:-2]), done[-2], done[-1], dtype)
+    renamed = [ix.simplify(substitute(e, table)) for e in (*exprs, at, kept_at)]
+    return Nest(tuple(loops), tuple(renamed[:-2]), renamed[-2], renamed[-1], dtype)

@@ -70,32 +70,32 @@ def specialize(
     Raises `ShapeError` naming the node whose shapes do not fit, `UnimplementedError` for an op or
     dtype that no kernel serves, `FailedPreconditionError` for a variable read before it has a shape.
     """
-    found = Specialized(shaping=None if fold else _shaping(cluster))
-    found.infos.update(zip(cluster.inputs, inputs, strict=True))
-    found.values.update({e: np.asarray(v) for e, v in shape_values.items()})
-    for e, info in found.infos.items():
+    specialized = Specialized(shaping=None if fold else _shaping(cluster))
+    specialized.infos.update(zip(cluster.inputs, inputs, strict=True))
+    specialized.values.update({e: np.asarray(v) for e, v in shape_values.items()})
+    for e, info in specialized.infos.items():
         if info.size == 0:
-            found.values.setdefault(e, np.zeros(info.shape, info.dtype.np))
-    fed = frozenset(cluster.inputs)
+            specialized.values.setdefault(e, np.zeros(info.shape, info.dtype.np))
+    input_edges = frozenset(cluster.inputs)
     for node in cluster.nodes:
         try:
-            _node(found, node, fed, variables, facts)
+            _node(specialized, node, input_edges, variables, facts)
         except OpError as e:
             raise e.with_op(node) from None
-    return found
+    return specialized
 
 
 def _shaping(cluster: Cluster) -> frozenset[int]:
     """The ids of the nodes whose values fix shapes."""
     nodes = cluster.by_id()
     stack = [n.inputs[k].id for n in cluster.nodes for k in n.opdef.shape_inputs if k < len(n.inputs)]
-    found: set[int] = set()
+    shaping: set[int] = set()
     while stack:
         i = stack.pop()
-        if i in nodes and i not in found:
-            found.add(i)
+        if i in nodes and i not in shaping:
+            shaping.add(i)
             stack.extend(e.id for e in nodes[i].inputs if not nodes[i].opdef.shape_only)
-    return frozenset(found)
+    return frozenset(shaping)
 
 
 def _node(
@@ -219,10 +219,10 @@ def _note_reads(found: Specialized, node: Node) -> None:
     """Notes the variables without a value that the node reads, even if the value has no effect."""
     if node.opdef.shape_only:
         return
-    passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
+    alias = node.opdef.alias if node.specs and node.specs[0].ref else None
     for i, e in enumerate(node.inputs):
         variable = found.variable_of.get(e)
-        if variable in found.empty and i not in node.opdef.writes and i != passed_on:
+        if variable in found.empty and i not in node.opdef.writes and i != alias:
             found.unset.add(variable)
 
 
@@ -283,17 +283,17 @@ def _host_values(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]
     kernel = host_kernel(opdef)
     if opdef.shape_only:
         infos = (_input_info(found, e) for e in node.inputs)
-        known = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
+        arrays = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
     else:
-        known = [found.values[e] for e in node.inputs if e in found.values]
-        if len(known) < len(node.inputs) or any(v.size > _MAX_FOLD for v in known):
+        arrays = [found.values[e] for e in node.inputs if e in found.values]
+        if len(arrays) < len(node.inputs) or any(v.size > _MAX_FOLD for v in arrays):
             return []
     if kernel is None:
         return []
     specs = tuple(TensorSpec(o.dtype, Shape(o.shape)) for o in outputs)
-    result = kernel(HostCall(node.attrs, node.types, specs, node), *known)
-    many = result if isinstance(result, (tuple, list)) else (result,)
-    return [np.asarray(a, o.dtype.np) for a, o in zip(many, outputs, strict=True)]
+    result = kernel(HostCall(node.attrs, node.types, specs, node), *arrays)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    return [np.asarray(a, o.dtype.np) for a, o in zip(results, outputs, strict=True)]
 
 
 def _check_served(node: Node, infos: tuple[TensorInfo, ...], facts: DeviceFacts) -> None:

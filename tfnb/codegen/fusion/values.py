@@ -219,8 +219,8 @@ def uniform_value(array: np.ndarray) -> np.generic | None:
     first = array.flat[0]
     if array.size == 1:
         return first
-    few = array.reshape(-1)[:64]
-    return first if bool((few == first).all()) and bool((array == first).all()) else None
+    sample = array.reshape(-1)[:64]
+    return first if bool((sample == first).all()) and bool((array == first).all()) else None
 
 
 @remembered("loads of expressions", 8192)

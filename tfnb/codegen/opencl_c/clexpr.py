@@ -65,13 +65,13 @@ class Printer:
 
     def level(self, e: Expr) -> int:
         """The innermost loop level at which one of the variables and locals in `e` is set."""
-        found = self._level
-        if e not in found:
+        levels = self._level
+        if e not in levels:
             for x in walk(e):
-                if x not in found:
-                    known = x.op in ("index", "local")
-                    found[x] = self.levels[x.value] if known else max((found[a] for a in x.args), default=0)
-        return found[e]
+                if x not in levels:
+                    is_variable = x.op in ("index", "local")
+                    levels[x] = self.levels[x.value] if is_variable else max((levels[a] for a in x.args), default=0)
+        return levels[e]
 
     def forget(self, name: object, level: int) -> None:
         """Makes a local known at `level`; the levels of expressions are computed anew."""
@@ -101,8 +101,8 @@ class Printer:
         if name is not None:
             return name
         text = self._text(e, level)
-        single = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
-        if single and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
+        is_inline = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
+        if is_inline and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
             self.names[level][e] = text
             return text
         name = self.kernel.fresh(_CALLED.get(e.op, e.op))
@@ -146,9 +146,9 @@ class Printer:
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
             text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
             return f"(int{self.lanes})({text})" if vector else text
-        mixed = vector and not self.vector(a)
-        plain = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
-        if mixed and not (plain and (a.op != "const" or a.dtype in (float32, float64))):
+        is_mixed = vector and not self.vector(a)
+        takes_scalar = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
+        if is_mixed and not (takes_scalar and (a.op != "const" or a.dtype in (float32, float64))):
             return self.broadcast(a, level)
         return self.term(a, level)
 
@@ -182,18 +182,20 @@ class Printer:
 
     def _philox(self, e: Expr, level: int, vector: bool) -> str:
         keys = any(self.vector(a) for a in e.args[:2])
-        wide = (vector and keys, vector and keys, vector, vector)
-        args = [self.broadcast(a, level) if w else self.term(a, level) for a, w in zip(e.args, wide, strict=True)]
+        are_vectors = (vector and keys, vector and keys, vector, vector)
+        args = [
+            self.broadcast(a, level) if w else self.term(a, level) for a, w in zip(e.args, are_vectors, strict=True)
+        ]
         self.kernel.need("lib/philox.clh", "", self.lanes if vector else 1)
         key = (e.args, vector)
-        made = self.names[level].get(key)
-        if made is None:
-            made = self.kernel.fresh("words")
+        words = self.names[level].get(key)
+        if words is None:
+            words = self.kernel.fresh("words")
             kind = f"uint{self.lanes if vector else ''}"
-            self.scopes[level].append(Declare(kind, made, length=4))
-            self.scopes[level].append(Call("philox_4x32", (*args, made)))
-            self.names[level][key] = made
-        return f"{made}[{e.value}]"
+            self.scopes[level].append(Declare(kind, words, length=4))
+            self.scopes[level].append(Call("philox_4x32", (*args, words)))
+            self.names[level][key] = words
+        return f"{words}[{e.value}]"
 
     # memory
 

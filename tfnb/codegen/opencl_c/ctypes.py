@@ -78,19 +78,19 @@ def wrapped(symbol: str, args: Sequence[str], dtype: DType) -> str:
     C does not define the overflow of signed numbers, and a compiler assumes that there is none (that a square is not
     negative, for example). Small types are computed as int, in which the product of two ushorts can overflow.
     """
-    wide = "ulong" if dtype.size == 8 else "uint"
-    a, b = (f"({wide}){x}" for x in args)
+    unsigned = "ulong" if dtype.size == 8 else "uint"
+    a, b = (f"({unsigned}){x}" for x in args)
     return f"(({dtype.cl})({a} {symbol} {b}))"
 
 
 def _float(x: float, dtype: DType) -> str:
-    single = dtype is float32 or dtype.size == 2
-    cast, suffix = ("", "f") if single else ("(double)", "")
+    is_single = dtype is float32 or dtype.size == 2
+    cast, suffix = ("", "f") if is_single else ("(double)", "")
     if math.isnan(x):
         return f"{cast}NAN"
     if math.isinf(x):
         return f"{cast}INFINITY" if x > 0 else f"(-{cast}INFINITY)"
-    text = _shortest(np.float32(x)) if single else repr(x)
+    text = _shortest(np.float32(x)) if is_single else repr(x)
     if "." not in text and "e" not in text:
         text += ".0"
     return f"({text}{suffix})" if text.startswith("-") else text + suffix

@@ -165,12 +165,12 @@ class KernelText:
             at = f"convert_long{lanes}({at})"
         kind = "half" if dtype.name == "float16" else memory_type(dtype)
         self.need("fused/gather.clh", kind, lanes)
-        found = f"gather({pointer}, {at})"
+        elements = f"gather({pointer}, {at})"
         if dtype.is_bool:
-            return f"convert_int{lanes}({found} != (uchar{lanes})(0))"
+            return f"convert_int{lanes}({elements} != (uchar{lanes})(0))"
         if dtype.name == "bfloat16":
-            return f"as_float{lanes}(convert_uint{lanes}({found}) << 16)"
-        return found
+            return f"as_float{lanes}(convert_uint{lanes}({elements}) << 16)"
+        return elements
 
     def write(self, pointer: str, at: str, text: str, dtype: DType, lanes: int = 1, live: str = "") -> Store:
         """A store of one element, or of the first `live` lanes of a vector."""

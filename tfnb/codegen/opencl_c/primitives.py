@@ -57,8 +57,8 @@ class PrimitiveWriter:
 
     def as_mask(self, text: str, dtype: DType, vector: bool) -> str:
         """The result of comparing elements of `dtype` as a bool: in vectors a mask of ints."""
-        wide = dtype.is_bool or dtype.size == 4 or dtype.is_floating and dtype.size == 2
-        return text if not vector or wide else f"convert_int{self.lanes}{text}"
+        is_int_mask = dtype.is_bool or dtype.size == 4 or dtype.is_floating and dtype.size == 2
+        return text if not vector or is_int_mask else f"convert_int{self.lanes}{text}"
 
     def rounded(self, text: str, dtype: DType, vector: bool) -> str:
         """A float rounded to the 16-bit type `dtype`."""
@@ -93,15 +93,15 @@ class PrimitiveWriter:
         second = e.args[-1]
         if second.op != "const":
             return None
-        fixed = int(second.value)
+        divisor = int(second.value)
         if e.op in _SHIFTS:
-            return f"({{0}} {_SHIFTS[e.op]} {fixed})" if 0 <= fixed < 8 * e.dtype.size else None
-        if e.op not in _DIVISIONS or fixed in (0, -1):
+            return f"({{0}} {_SHIFTS[e.op]} {divisor})" if 0 <= divisor < 8 * e.dtype.size else None
+        if e.op not in _DIVISIONS or divisor in (0, -1):
             return None
         if e.op in ("floordiv", "floormod") and not e.dtype.is_unsigned:  # C rounds to zero, these round down
             first = e.args[0]
             low, _ = self.indexing.pure(first) and self.indexing.bounds(first) or (-1, 0)
-            if low < 0 or fixed < 0:
+            if low < 0 or divisor < 0:
                 return None
         return f"({{0}} {_DIVISIONS[e.op]} {{1}})"
 

@@ -63,8 +63,8 @@ def _line(node: Assign | Store | Call | Return) -> str:
 
 def _declare(node: Declare) -> str:
     name = f"{node.name}[{node.length}]" if node.length else node.name
-    what = f"{node.ctype}{name}" if node.ctype[-1] == "*" else f"{node.ctype} {name}"
-    return f"{what} = {node.value};" if node.value else f"{what};"
+    declaration = f"{node.ctype}{name}" if node.ctype[-1] == "*" else f"{node.ctype} {name}"
+    return f"{declaration} = {node.value};" if node.value else f"{declaration};"
 
 
 def _store(node: Store) -> str:

@@ -46,27 +46,27 @@ class Body:
 
     def store(self, stores: list[Stored], position: Expr | None = None) -> None:
         """Computes all values, then writes them, at the position of the nest or at the given one."""
-        terms = [self.printer.broadcast(e) for _, e in stores]
+        texts = [self.printer.broadcast(e) for _, e in stores]
         at = self.printer.position(self.nest.at if position is None else position, INNER, "out", raw=True)
-        for (value, _), text in zip(stores, terms, strict=True):
+        for (value, _), value_text in zip(stores, texts, strict=True):
             pointer = self.kernel.pointer(value)
-            self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
+            self.inner.append(self.kernel.write(pointer, at, value_text, value.info.dtype, self.lanes, "live"))
 
     def aligned(self, stores: list[Stored]) -> frozenset[Value]:
         """The values that are read only at the element that is written."""
-        at: dict[Value, bool] = {}
+        aligned_by_value: dict[Value, bool] = {}
         for load in (x for _, e in stores for x in walk(e) if x.op == "load"):
-            at[load.value] = at.get(load.value, True) and load.args[0] is self.nest.at
-        return frozenset(v for v, same in at.items() if same)
+            aligned_by_value[load.value] = aligned_by_value.get(load.value, True) and load.args[0] is self.nest.at
+        return frozenset(v for v, is_aligned in aligned_by_value.items() if is_aligned)
 
 
 def dtypes_of(exprs: list[Expr]) -> set[DType]:
     """The dtypes of the values that are loaded or computed for each element, without those of index arithmetic."""
-    found = set()
+    dtypes = set()
     for e in walk(*exprs):
         if e.op not in ("index", "const", "local") and not (e.dtype.is_integer and e.args and _index_only(e)):
-            found.add(e.dtype)
-    return found
+            dtypes.add(e.dtype)
+    return dtypes
 
 
 def _index_only(e: Expr) -> bool:
@@ -100,6 +100,6 @@ def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> Bloc
         else:
             n = kernel.extent(loop)
             lines.append(Declare(kind, loop.name, f"{rest} % {n}"))
-            rest, before = f"{row}_{k}", rest
-            lines.append(Declare(kind, rest, f"{before} / {n}"))
+            rest, quotient = f"{row}_{k}", rest
+            lines.append(Declare(kind, rest, f"{quotient} / {n}"))
     return lines

@@ -32,12 +32,12 @@ def as_part(text: str) -> str:
 
 def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
     """The kernel that calls the parts, given as (entry, declarations of its parameters)."""
-    declared, calls = [], []
+    declarations, calls = [], []
     for k, (entry, parameters) in enumerate(parts):
-        names = []
+        args = []
         for text in parameters:
-            plain = text.replace("*", " ").split()[-1]
-            declared.append(f"{text.removesuffix(plain)}{chr(97 + k)}_{plain}")
-            names.append(f"{chr(97 + k)}_{plain}")
-        calls.append(f"    {part_name(entry)}({', '.join(names)});")
-    return f"__kernel void {name}(\n{wrapped(declared)}\n{{\n" + "\n".join(calls) + "\n}"
+            parameter_name = text.replace("*", " ").split()[-1]
+            declarations.append(f"{text.removesuffix(parameter_name)}{chr(97 + k)}_{parameter_name}")
+            args.append(f"{chr(97 + k)}_{parameter_name}")
+        calls.append(f"    {part_name(entry)}({', '.join(args)});")
+    return f"__kernel void {name}(\n{wrapped(declarations)}\n{{\n" + "\n".join(calls) + "\n}"

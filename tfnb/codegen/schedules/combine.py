@@ -58,10 +58,10 @@ class Combine:
             return "0" if self.name == "any" else "-1" if vector else "1"
         if self.name in ("sum", "prod"):
             return constant(self.name == "prod", self.dtype)
-        low = self.name in ("max", "argmax")
+        is_max = self.name in ("max", "argmax")
         if self.dtype.is_floating:
-            return "-INFINITY" if low else "INFINITY"
-        limit = self.dtype.min if low else self.dtype.max
+            return "-INFINITY" if is_max else "INFINITY"
+        limit = self.dtype.min if is_max else self.dtype.max
         return constant(limit, self.dtype)
 
     def masked(self, x: str, lanes: int) -> str:
@@ -96,12 +96,12 @@ class Combine:
         if self.dtype.is_floating:
             better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
         tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, self.result, self.dtype)})"
-        test = kernel.fresh("better")
+        is_better = kernel.fresh("better")
         kind = f"{mask_type(self.dtype)}{lanes}" if lanes > 1 else "int"
         return [
-            Declare(kind, test, f"{better} | {tie}"),
-            Assign(a, f"{test} ? {x[0]} : {a}"),
-            Assign(at, f"{self._mask(test, lanes, self.dtype, self.result)} ? {x[1]} : {at}"),
+            Declare(kind, is_better, f"{better} | {tie}"),
+            Assign(a, f"{is_better} ? {x[0]} : {a}"),
+            Assign(at, f"{self._mask(is_better, lanes, self.dtype, self.result)} ? {x[1]} : {at}"),
         ]
 
     @staticmethod

@@ -69,23 +69,23 @@ def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
     size = extent(nest.loops)
     work = size * max(1, sum(cost(e) for _, e in stores) // 4)
     shape = geometry(facts, -(-size // lanes), work)
-    touched = _touched(stores, size)
+    touched_bytes = _touched(stores, size)
     if not nest.loops:
-        return replace(_emit_scalar(kernel, nest, stores), touched=touched)
+        return replace(_emit_scalar(kernel, nest, stores), touched=touched_bytes)
     levels: dict[object, int] = {n.name: 1 for n in outer}
     body = Body(kernel, nest, levels | {inner.name: INNER}, lanes)
     segments = split_segments(nest, inner, stores)
-    flat = not outer and len(segments) == 1
-    loop = _flat(body, inner, stores) if flat else _rows(body, outer, inner, shape.items, segments)
-    return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched)
+    is_flat = not outer and len(segments) == 1
+    loop = _flat(body, inner, stores) if is_flat else _rows(body, outer, inner, shape.items, segments)
+    return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched_bytes)
 
 
 def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
     """The most bytes that `size` iterations can read of larger arrays, as rows of a table by their numbers."""
     loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
-    read = {v: n * size * v.info.dtype.size for v, n in loads.items()}
-    written = {v for v, _ in stores}
-    return {v: n for v, n in read.items() if n < v.info.nbytes and v not in written}
+    nbytes = {v: n * size * v.info.dtype.size for v, n in loads.items()}
+    written_values = {v for v, _ in stores}
+    return {v: n for v, n in nbytes.items() if n < v.info.nbytes and v not in written_values}
 
 
 def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
@@ -111,8 +111,8 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     loops = [statement for k, segment in enumerate(segments) for statement in _segment(body, inner, segment, k)]
     row, begin, end = "task", "0", n
     if blocks > 1:
-        many, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
-        row, begin, end = f"task / {many}", f"task % {many} * {per}", f"min({n}, begin + {per})"
+        n_blocks, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
+        row, begin, end = f"task / {n_blocks}", f"task % {n_blocks} * {per}", f"min({n}, begin + {per})"
     statements = [
         Declare(kind, "row", row),
         *body.row,
@@ -134,11 +134,11 @@ def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
     if segment.begin:
         cut = kernel.size(segment.begin, "n_cut", ("cut", k - 1))
         begin = f"max(begin, {cut})"
-    bound: Block = []
+    declarations: Block = []
     if segment.end < inner.extent:
         end, cut = kernel.fresh("end"), kernel.size(segment.end, "n_cut", ("cut", k))
-        bound.append(Declare(kind, end, f"min(end, {cut})"))
-    return [*bound, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
+        declarations.append(Declare(kind, end, f"min(end, {cut})"))
+    return [*declarations, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
 
 
 def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:

@@ -45,8 +45,8 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     body.printer.count(e for _, e in stores)
     body.open_inner()
     _store(body, stores)
-    touched = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
-    loops = _loops(kernel, call.product, a, b, name, body, touched, f"{ctype}{lanes}")
+    aligned_pointers = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
+    loops = _loops(kernel, call.product, a, b, name, body, aligned_pointers, f"{ctype}{lanes}")
     return assemble(kernel, [*body.top, *loops], Geometry(_groups(call.product, facts.units), 1), has_local=True)
 
 
