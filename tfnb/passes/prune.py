@@ -87,8 +87,8 @@ def prune(request: Request) -> Graph:
 
 
 def _first_free_id(request: Request) -> int:
-    some: list[Tensor | Operation] = [*request.fetches, *request.targets, *request.feeds]
-    return int(some[0].graph.version) + 1_000_000 if some else 0
+    elements: list[Tensor | Operation] = [*request.fetches, *request.targets, *request.feeds]
+    return int(elements[0].graph.version) + 1_000_000 if elements else 0
 
 
 def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:

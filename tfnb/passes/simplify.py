@@ -32,9 +32,9 @@ def simplify(graph: Graph) -> Graph:
         if node.control or len(node.specs) != 1 or node.specs[0].ref:
             continue
         for rule in RULES:
-            found = rule(graph, node)
-            if found is not None and not graph.spec(found).ref:
-                table[Edge(i, 0)] = found
+            replacement = rule(graph, node)
+            if replacement is not None and not graph.spec(replacement).ref:
+                table[Edge(i, 0)] = replacement
                 break
     if not table:
         return graph
@@ -47,11 +47,11 @@ def simplify(graph: Graph) -> Graph:
 
 def drop_no_ops(graph: Graph) -> Graph:
     """Removes no-ops; control edges from a no-op are replaced by control edges from its control inputs."""
-    gone = [n.id for n in graph.nodes.values() if n.opdef.kind is Kind.NO_OP]
-    if not gone:
+    no_ops = [n.id for n in graph.nodes.values() if n.opdef.kind is Kind.NO_OP]
+    if not no_ops:
         return graph
     edit = GraphEdit(graph)
-    edit.remove(gone)
+    edit.remove(no_ops)
     return edit.freeze()
 
 
@@ -97,9 +97,9 @@ def _integer_zero(graph: Graph, node: Node) -> Edge | None:
 
 def _double_negation(graph: Graph, node: Node) -> Edge | None:
     """-(-x)."""
-    before = graph.nodes[node.inputs[0].id] if node.inputs else None
-    if node.opdef is NEG and before is not None and before.opdef is NEG and not before.control:
-        return before.inputs[0]
+    operand = graph.nodes[node.inputs[0].id] if node.inputs else None
+    if node.opdef is NEG and operand is not None and operand.opdef is NEG and not operand.control:
+        return operand.inputs[0]
     return None
 
 
@@ -112,10 +112,10 @@ def _inverse_transposes(graph: Graph, node: Node) -> Edge | None:
         return None
     if np.array_equal(perm, np.arange(perm.size)):
         return node.inputs[0]
-    before = graph.nodes[node.inputs[0].id]
-    first = _value(graph, before.inputs[1]) if before.opdef is TRANSPOSE and not before.control else None
-    if first is not None and np.array_equal(first[perm], np.arange(perm.size)):
-        return before.inputs[0]
+    operand = graph.nodes[node.inputs[0].id]
+    inner_perm = _value(graph, operand.inputs[1]) if operand.opdef is TRANSPOSE and not operand.control else None
+    if inner_perm is not None and np.array_equal(inner_perm[perm], np.arange(perm.size)):
+        return operand.inputs[0]
     return None
 
 
