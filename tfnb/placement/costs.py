@@ -42,9 +42,9 @@ def nbytes(spec: TensorSpec) -> int:
 def _product_flops(graph: Graph, node: Node) -> float:
     """Floating-point operations of a matrix product: 2 for each element of the output and each term of its sum."""
     a = graph.spec(node.inputs[0]).shape.dims or (None, None)
-    turned = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
+    is_transposed = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
     out = node.specs[0].shape.dims or (None, None)
-    return 2.0 * _size(out) * _size(a[-2:-1] if turned else a[-1:])
+    return 2.0 * _size(out) * _size(a[-2:-1] if is_transposed else a[-1:])
 
 
 def _conv_flops(output: int, kernel: int) -> Any:
@@ -80,16 +80,16 @@ class CostModel:
     def node_us(self, graph: Graph, node: Node) -> float:
         """The cost of a node in microseconds: measured if there are measurements, else estimated."""
         with self._lock:
-            found = self._measured.get(_key(graph, node))
-        return found[1] / found[0] if found is not None else self.estimate_us(graph, node)
+            measurement = self._measured.get(_key(graph, node))
+        return measurement[1] / measurement[0] if measurement is not None else self.estimate_us(graph, node)
 
     def estimate_us(self, graph: Graph, node: Node) -> float:
         """The estimated cost of a node in microseconds, from its static shapes."""
         op = node.opdef
         if op.kind not in (Kind.COMPUTE, Kind.ASYNC) or op.alias is not None:
             return 0.0
-        touched = sum(nbytes(s) for s in node.specs) + sum(nbytes(graph.spec(e)) for e in node.inputs)
-        work = touched / _BYTES_PER_US
+        n_bytes = sum(nbytes(s) for s in node.specs) + sum(nbytes(graph.spec(e)) for e in node.inputs)
+        work = n_bytes / _BYTES_PER_US
         if op in _FLOPS:
             work = max(work, _FLOPS[op](graph, node) / _FLOPS_PER_US)
         return work + (_LAUNCH_US if op.on_device else _HOST_US)
@@ -103,7 +103,7 @@ class CostModel:
 
         The time is divided among the nodes of a kernel in proportion to their estimates.
         """
-        for ids, took in ran:
+        for ids, us in ran:
             nodes = [graph.nodes[i] for i in ids if i in graph.nodes]
             weights = [self.estimate_us(graph, n) for n in nodes]
             total = sum(weights)
@@ -112,8 +112,8 @@ class CostModel:
             with self._lock:
                 for node, weight in zip(nodes, weights, strict=True):
                     key = _key(graph, node)
-                    count, us = self._measured.get(key, (0, 0.0))
-                    self._measured[key] = count + 1, us + took * weight / total
+                    count, sum_us = self._measured.get(key, (0, 0.0))
+                    self._measured[key] = count + 1, sum_us + us * weight / total
 
     @property
     def n_measured(self) -> int:

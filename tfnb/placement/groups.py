@@ -35,8 +35,8 @@ class Union(Generic[H]):
         """The representative of the set that contains `x`."""
         parent = self._parent
         root = x
-        while (above := parent.get(root, root)) != root:
-            root = above
+        while (next_parent := parent.get(root, root)) != root:
+            root = next_parent
         while x != root:
             parent[x], x = root, parent.get(x, x)
         return root
@@ -92,10 +92,10 @@ def join_graph(graph: Graph, union: Union[str]) -> None:
                 union.join(nodes[reader].name, node.name)
     joined = {union.find(n.name) for n in nodes.values() if union.find(n.name) != n.name}
     for node in nodes.values():
-        free = not node.device and union.find(node.name) == node.name and node.name not in joined
-        read = next((e for e in node.inputs if graph.spec(e).ref), None) if free else None
-        if read is not None:
-            union.join(nodes[read.id].name, node.name)
+        is_free = not node.device and union.find(node.name) == node.name and node.name not in joined
+        reference = next((e for e in node.inputs if graph.spec(e).ref), None) if is_free else None
+        if reference is not None:
+            union.join(nodes[reference.id].name, node.name)
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,15 @@ def state_groups(operations: Iterable[Operation]) -> StateGroups:
     """The groups of the operations of a user's graph."""
     union = Union[str]()
     joined: set[str] = set()
-    shared: dict[tuple[str, str], str] = {}
+    first_sharer: dict[tuple[str, str], str] = {}
     for op in operations:
-        found = list(_joined(op, [(t.op.name, t.op.specs[t.index]) for t in op.inputs]))
-        name = getattr(op.attrs, "shared_name", "") if makes_state(op) else ""
-        if name:
-            found.append(shared.setdefault((getattr(op.attrs, "container", ""), name), op.name))
-        for other in found:
-            union.join(other, op.name)
-            joined.update((other, op.name))
+        related = list(_joined(op, [(t.op.name, t.op.specs[t.index]) for t in op.inputs]))
+        shared_name = getattr(op.attrs, "shared_name", "") if makes_state(op) else ""
+        if shared_name:
+            related.append(first_sharer.setdefault((getattr(op.attrs, "container", ""), shared_name), op.name))
+        for name in related:
+            union.join(name, op.name)
+            joined.update((name, op.name))
     groups = StateGroups()
     makers: dict[str, list[str]] = {}
     for op in operations:
@@ -133,8 +133,8 @@ def state_groups(operations: Iterable[Operation]) -> StateGroups:
         if makes_state(op):
             makers.setdefault(root, []).append(op.name)
         if op.device:
-            mine = DeviceSpec.from_string(op.device)
-            spec, who = groups.wish.get(root, (mine, op.name))
-            groups.wish[root] = spec.merged(mine), who
+            spec = DeviceSpec.from_string(op.device)
+            wish, requester = groups.wish.get(root, (spec, op.name))
+            groups.wish[root] = wish.merged(spec), requester
     groups.makers.update({root: tuple(names) for root, names in makers.items()})
     return groups
