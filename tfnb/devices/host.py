@@ -38,10 +38,10 @@ def keep_freed_memory() -> None:
 
     It has an effect only with glibc.
     """
-    tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if tune is not None:
-        tune(_M_MMAP_THRESHOLD, _WHOLE)
-        tune(_M_TRIM_THRESHOLD, _KEEP)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _WHOLE)
+        mallopt(_M_TRIM_THRESHOLD, _KEEP)
 
 
 class Block(np.ndarray):

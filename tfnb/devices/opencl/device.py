@@ -185,16 +185,16 @@ class OpenCLDevice:
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
         """A copy of an array that never changes. All programs that use the array share the copy."""
-        known, tensor = self._constants.get(id(array), (None, None))
-        if tensor is None or known is None or known() is not array:
+        reference, tensor = self._constants.get(id(array), (None, None))
+        if tensor is None or reference is None or reference() is not array:
             tensor = self.from_numpy(array)
             forget = functools.partial(self._forget, id(array))
             self._constants[id(array)] = weakref.ref(array, forget), tensor
         return tensor
 
     def _forget(self, key: int, _: weakref.ref[np.ndarray]) -> None:
-        known = self._constants.get(key)
-        if known is not None and known[0]() is None:
+        entry = self._constants.get(key)
+        if entry is not None and entry[0]() is None:
             del self._constants[key]
 
     def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
@@ -220,8 +220,8 @@ def _read_clock(queue: cl.CommandQueue, clock: DeviceClock) -> None:
         event = cl.enqueue_marker(queue)
         after = 1e6 * time.perf_counter()
         event.wait()
-        queued = 1e-3 * cast(int, event.get_profiling_info(cl.profiling_info.QUEUED))
-        clock.zero(before, queued, queued, after)
+        queued_at = 1e-3 * cast(int, event.get_profiling_info(cl.profiling_info.QUEUED))
+        clock.zero(before, queued_at, queued_at, after)
 
 
 def _memory_of(unit: Unit) -> int:
@@ -264,11 +264,11 @@ def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
 def list_devices(settings: Settings) -> list[dict[str, Any]]:
     """The descriptions of the devices that sessions of this process have. Raises `DeviceNotFoundError`."""
     counts = {"cpu": 0, "gpu": 0}
-    found = []
+    descriptions = []
     for unit in units(settings):
-        found.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
+        descriptions.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
         counts[unit.kind] += 1
-    return found
+    return descriptions
 
 
 def make_devices(
@@ -285,27 +285,27 @@ def make_devices(
     with fewer GPUs the rest is not used. `visible_gpus` are the numbers of the GPUs to use, in this order; the list has
     no effect if there is no GPU, as in TensorFlow. Raises `DeviceNotFoundError` if a requested kind has no device.
     """
-    wanted = {kind.lower(): n for kind, n in (device_count or {}).items()}
-    found = units(settings)
-    made: list[OpenCLDevice] = []
+    requested_counts = {kind.lower(): n for kind, n in (device_count or {}).items()}
+    all_units = units(settings)
+    devices: list[OpenCLDevice] = []
     for kind in ("cpu", "gpu"):
-        there = [u for u in found if u.kind == kind]
-        if kind == "gpu" and there and visible_gpus is not None:
-            if max(visible_gpus) >= len(there):
+        kind_units = [u for u in all_units if u.kind == kind]
+        if kind == "gpu" and kind_units and visible_gpus is not None:
+            if max(visible_gpus) >= len(kind_units):
                 raise DeviceNotFoundError(
-                    f"visible_device_list names GPU {max(visible_gpus)}; OpenCL has {len(there)}, numbered from 0"
+                    f"visible_device_list names GPU {max(visible_gpus)}; OpenCL has {len(kind_units)}, numbered from 0"
                 )
-            there = [there[i] for i in visible_gpus]
-        n = wanted.get(kind, len(there))
-        if n > len(there) and (kind == "gpu" or not there):
+            kind_units = [kind_units[i] for i in visible_gpus]
+        n = requested_counts.get(kind, len(kind_units))
+        if n > len(kind_units) and (kind == "gpu" or not kind_units):
             raise DeviceNotFoundError(
-                f"device_count asks for {n} {kind.upper()} devices; OpenCL has {len(there)}: "
-                f"{', '.join(u.device.name.strip() for u in found)}"
+                f"device_count asks for {n} {kind.upper()} devices; OpenCL has {len(kind_units)}: "
+                f"{', '.join(u.device.name.strip() for u in all_units)}"
             )
         for i in range(n):
-            unit = there[i % len(there)]
+            unit = kind_units[i % len(kind_units)]
             limit = memory_limit
             if kind == "gpu" and gpu_memory_fraction > 0 and not limit:
                 limit = int(gpu_memory_fraction * unit.device.global_mem_size)
-            made.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
-    return made
+            devices.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
+    return devices

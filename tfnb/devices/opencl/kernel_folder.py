@@ -94,14 +94,14 @@ class KernelFolder:
 
     def _move(self) -> None:
         """Moves the folder with its content to another disk, because the disk is full."""
-        taken = {own.parent for own, _ in self._owned}
-        base, why = _place(None, taken)
+        used_bases = {own.parent for own, _ in self._owned}
+        base, why = _place(None, used_bases)
         folder = self._make(base)
         shutil.copytree(self.link, folder, dirs_exist_ok=True)
-        new = self.link.with_name(f"{_CURRENT}-{len(self._owned)}")
+        new_link = self.link.with_name(f"{_CURRENT}-{len(self._owned)}")
         try:
-            os.symlink(folder, new)
-            os.replace(new, self.link)
+            os.symlink(folder, new_link)
+            os.replace(new_link, self.link)
         except OSError as e:
             raise ResourceExhaustedError(_full(self._folder, str(e))) from None
         _warn(self._folder, why or "the disk is full", base)
@@ -134,12 +134,12 @@ class KernelFolder:
         """A context in which a program is built. Unpacks the kernels that were compiled for it earlier, and notes its
         folder."""
         with self._lock, self.compiling():
-            restored = self._restore(key)
+            is_restored = self._restore(key)
             yield
-            if not restored:
-                new = self._new_programs()
-                if len(new) == 1:
-                    self._programs[key] = new[0]
+            if not is_restored:
+                new_folders = self._new_programs()
+                if len(new_folders) == 1:
+                    self._programs[key] = new_folders[0]
 
     def was_restored(self, key: str) -> bool:
         """Returns whether kernels of this program, compiled by an earlier process, were unpacked or archived."""
@@ -172,7 +172,7 @@ class KernelFolder:
 
     def drop_unused(self) -> list[str]:
         """Removes the files of programs that are not used any more, and returns their keys. Archives are kept."""
-        dropped = []
+        keys = []
         with self._lock:
             while self._gone:
                 key = self._gone.popleft()
@@ -180,8 +180,8 @@ class KernelFolder:
                 if not self._users[key]:
                     del self._users[key]
                     self._forget(key)
-                    dropped.append(key)
-        return dropped
+                    keys.append(key)
+        return keys
 
     def _forget(self, key: str) -> None:
         with self._lock:
@@ -219,26 +219,26 @@ class KernelFolder:
 
     def _new_programs(self) -> list[str]:
         """The program folders of PoCL that are new since the last call."""
-        found = []
-        for first in os.scandir(self._folder):
-            if len(first.name) != 2:
+        folders = []
+        for entry in os.scandir(self._folder):
+            if len(entry.name) != 2:
                 continue
-            names = frozenset(os.listdir(first.path))
-            found += [f"{first.name}/{n}" for n in names - self._seen.get(first.name, frozenset())]
-            self._seen[first.name] = names
-        return found
+            names = frozenset(os.listdir(entry.path))
+            folders += [f"{entry.name}/{n}" for n in names - self._seen.get(entry.name, frozenset())]
+            self._seen[entry.name] = names
+        return folders
 
 
 def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, str]:
     """A folder in which a process can compile, and the reason why it is not below the cache ("" if it is). Raises
     `ResourceExhaustedError` if there is none."""
     reasons = []
-    wanted = [] if cache is None else [cache / "processes"]
-    for base in (*wanted, Path(tempfile.gettempdir()), Path("/dev/shm")):
+    cache_bases = [] if cache is None else [cache / "processes"]
+    for base in (*cache_bases, Path(tempfile.gettempdir()), Path("/dev/shm")):
         if taken and base in taken:
             continue
         try:
-            if base in wanted:
+            if base in cache_bases:
                 base.mkdir(parents=True, exist_ok=True)
                 _sweep(base)
             with tempfile.TemporaryFile(dir=base) as file:

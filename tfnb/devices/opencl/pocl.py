@@ -58,19 +58,19 @@ def environment(platform: cl.Platform, cache: Path) -> Iterator[None]:
     the same core, which doubled the time of a matrix product of a tenth of a millisecond.
     """
     version = re.search(r"PoCL (\d+)", platform.version, re.IGNORECASE)
-    modern = version is not None and int(version.group(1)) >= 4
+    is_modern = version is not None and int(version.group(1)) >= 4
     base = Path(os.environ.get("POCL_CACHE_DIR") or cache)
-    wanted = {"POCL_CACHE_DIR": str(kernel_folder(base).link)}
+    variables = {"POCL_CACHE_DIR": str(kernel_folder(base).link)}
     if "POCL_DEVICES" not in os.environ:
-        wanted["POCL_DEVICES"] = "cpu cpu-minimal" if modern else "pthread basic"
+        variables["POCL_DEVICES"] = "cpu cpu-minimal" if is_modern else "pthread basic"
     if "POCL_AFFINITY" not in os.environ and _may_pin():
-        wanted["POCL_AFFINITY"] = "1"
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+        variables["POCL_AFFINITY"] = "1"
+    former_values = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name, text in before.items():
+        for name, text in former_values.items():
             if text is None:
                 os.environ.pop(name, None)
             else:
@@ -107,9 +107,9 @@ def is_renamed() -> bool:
 def _may_pin() -> bool:
     """Returns whether threads may be pinned. PoCL pins thread i to core i and aborts if it may not, so this process
     must be allowed to use all cores."""
-    allowed: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
-    whole = allowed == set(range(os.cpu_count() or 0))
-    return whole and "POCL_MAX_PTHREAD_COUNT" not in os.environ
+    allowed_cores: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
+    has_all_cores = allowed_cores == set(range(os.cpu_count() or 0))
+    return has_all_cores and "POCL_MAX_PTHREAD_COUNT" not in os.environ
 
 
 def _cpu_flags() -> frozenset[str]:
@@ -117,8 +117,8 @@ def _cpu_flags() -> frozenset[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    return frozenset(found.group(1).split()) if found else frozenset()
+    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(match.group(1).split()) if match else frozenset()
 
 
 def teach_avx512(device: cl.Device) -> bool:
@@ -191,9 +191,9 @@ class Pins:
                 self._kernels.setdefault(kernel[0], set()).add(kernel)
             if sum(map(len, self._kernels.values())) <= self._MANY:
                 return
-            for key, launched in self._kernels.items():
+            for key, kernels_of_program in self._kernels.items():
                 pinned = self._libraries.setdefault(key, {})
-                if len(pinned) < len(launched):
+                if len(pinned) < len(kernels_of_program):
                     for path in folder.libraries(key):
                         if path not in pinned:
                             pinned[path] = _ctypes.dlopen(path, os.RTLD_NOW)

@@ -44,13 +44,13 @@ class SmallReads:
 
     def copies(self, inputs: Sequence[DeviceTensor | np.ndarray], cells: Sequence[Cell]) -> list[np.ndarray] | None:
         """The outputs, or None if only a launch can compute them. The caller holds the device's lock."""
-        found: list[np.ndarray] = []
+        outputs: list[np.ndarray] = []
         for variable, rows, table, shape in self._places:
             array = _known(cells[variable].tensor)
             if array is None:
                 return None
             if rows is None:
-                found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
+                outputs.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
                 continue
             if isinstance(rows, int):
                 value = inputs[rows]
@@ -61,8 +61,8 @@ class SmallReads:
                 numbers = rows
             if array.shape != table:
                 return None
-            found.append(array.take(numbers, 0).reshape(shape))
-        return found
+            outputs.append(array.take(numbers, 0).reshape(shape))
+        return outputs
 
 
 def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
