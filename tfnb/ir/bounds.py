@@ -31,8 +31,8 @@ class Bound:
     def message(self, op: str, wrong: tuple[int, int]) -> str:
         """The text of the error for `wrong`, the result of `outside`."""
         value, high = wrong
-        needed = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
-        return f"{op}: {self.what} {value} is not {needed}"
+        range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
+        return f"{op}: {self.what} {value} is not {range_text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
             return None
     limits = np.reshape(high, -1)
     rows = values.reshape(-1, limits.size)
-    bad = rows >= limits
+    is_outside = rows >= limits
     if low is not None:
-        bad |= rows < low
-    if not bad.any():
+        is_outside |= rows < low
+    if not is_outside.any():
         return None
-    row, column = np.argwhere(bad)[0]
+    row, column = np.argwhere(is_outside)[0]
     return int(rows[row, column]), int(limits[column])

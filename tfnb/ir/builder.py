@@ -80,8 +80,8 @@ def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
     """The result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
     if not opdef.output_args:
         return op
-    single = len(opdef.output_args) == 1
-    if single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
+    is_single = len(opdef.output_args) == 1
+    if is_single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
         return outputs[0]
     return list(outputs)
 
@@ -167,22 +167,22 @@ class GraphBuilder(GraphElements, Collections):
         return dataclasses.replace(attrs, container=containers[-1])
 
     def _control_inputs(self, op: Operation) -> list[Operation]:
-        found = self.scopes.control_inputs()
-        if not found:
+        control_inputs = self.scopes.control_inputs()
+        if not control_inputs:
             return []
-        behind = {t.op for t in op.inputs}
-        return [c for c in found if c not in behind]
+        data_sources = {t.op for t in op.inputs}
+        return [c for c in control_inputs if c not in data_sources]
 
     def _place(self, op: Operation) -> None:
         """Applies the device scopes, the innermost first; an outer scope only fills parts that are still open."""
-        found = DeviceSpec()
+        device = DeviceSpec()
         for spec in reversed(self.scopes.devices):
             if spec is None:
                 break
             text = spec(op) if callable(spec) else spec
             if text:
-                found = found.merged(DeviceSpec.from_string(str(text)))
-                op.device = found.to_string()
+                device = device.merged(DeviceSpec.from_string(str(text)))
+                op.device = device.to_string()
         if self.scopes.colocate:
             op.colocation = tuple(f"loc:@{c.name}" for c in self.scopes.colocate)
             op.device = self.scopes.colocate[-1].device or op.device
@@ -255,13 +255,13 @@ class GraphBuilder(GraphElements, Collections):
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
         """Operations made inside the block run after `control_inputs`; None clears the dependencies of outer blocks."""
         if control_inputs is None:
-            before = self.scopes.control_flow
+            control_flow = self.scopes.control_flow
             with self.scopes.pushed(self.scopes.control, None):
                 self.scopes.control_flow = None
                 try:
                     yield
                 finally:
-                    self.scopes.control_flow = before
+                    self.scopes.control_flow = control_flow
             return
         ops = []
         for c in control_inputs:
@@ -285,7 +285,7 @@ class GraphBuilder(GraphElements, Collections):
         if op is None and not ignore_existing:
             raise InvalidArgumentError("colocate_with(None) needs ignore_existing=True")
         scopes = self.scopes
-        before = scopes.colocate
+        colocate = scopes.colocate
         if ignore_existing:
             scopes.colocate = []
         try:
@@ -297,7 +297,7 @@ class GraphBuilder(GraphElements, Collections):
             with scopes.pushed(scopes.colocate, target), scopes.pushed(scopes.devices, None):
                 yield
         finally:
-            scopes.colocate = before
+            scopes.colocate = colocate
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
         """Ops made inside the block use gradients registered under other names: `{"Square": "MySquareGrad"}`."""
@@ -318,16 +318,16 @@ class GraphBuilder(GraphElements, Collections):
 def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
     """Operations added inside the block are removed again if it ends with an error; other threads wait meanwhile."""
     with graph._lock:
-        before, names = graph.version, graph._names.copy()
+        version, names = graph.version, graph._names.copy()
         try:
             yield
         except BaseException:
-            for op in graph._operations[before:]:
+            for op in graph._operations[version:]:
                 del graph._by_name[op.name]
-            del graph._operations[before:]
+            del graph._operations[version:]
             graph._names = names
             for readers in graph._consumers.values():
-                readers[:] = [r for r in readers if r.id < before]
+                readers[:] = [r for r in readers if r.id < version]
             raise
 
 

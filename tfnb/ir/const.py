@@ -104,9 +104,9 @@ class _Search:
             vector_length(length, tensor.name)
         if tensor not in self._shapes:
             self._shapes[tensor] = self._find_shape(tensor, length, depth)
-        found = self._shapes[tensor]
-        vector_length(found.ndims or 0, tensor.name)
-        return found
+        shape = self._shapes[tensor]
+        vector_length(shape.ndims or 0, tensor.name)
+        return shape
 
     def shape_or_unknown(self, tensor: Tensor, depth: int) -> Shape:
         """As `constant_shape`, but a vector that is too long for a shape counts as data, and gives an unknown shape."""
@@ -144,7 +144,7 @@ class _Search:
         op = tensor.op
         if op.opdef.partial is not None and depth > 0:
             inputs = op.inputs
-            found = op.opdef.partial(
+            shape = op.opdef.partial(
                 Infer(
                     op.opdef.name,
                     tuple(t.shape for t in inputs),
@@ -155,8 +155,8 @@ class _Search:
                     lambda i: self.shape_or_unknown(inputs[i], depth - 1),
                 )
             )
-            if found is not None:
-                return found
+            if shape is not None:
+                return shape
         else:
             value = self.value(tensor, depth)
             if value is not None and value.ndim == 1:

@@ -76,11 +76,11 @@ def graph_of(inputs: Iterable[Any]) -> Any:
     for x in inputs:
         if isinstance(x, (list, tuple)):
             for y in x:
-                found = getattr(y, "graph", None)
-                if found is not None:
-                    return found
+                graph = getattr(y, "graph", None)
+                if graph is not None:
+                    return graph
         else:
-            found = getattr(x, "graph", None)
-            if found is not None:
-                return found
+            graph = getattr(x, "graph", None)
+            if graph is not None:
+                return graph
     return get_default_graph()

@@ -29,19 +29,19 @@ class DeviceSpec:
     @staticmethod
     def from_string(text: str) -> DeviceSpec:
         """The spec of a text. Raises `InvalidArgumentError` if the text is not a device name."""
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for part in filter(None, text.split("/")):
             match = _PART.fullmatch(part)
             try:
                 if match is None:
                     raise ValueError
-                found.update(_read(match.group(1).lower(), match.group(2)))
+                fields.update(_read(match.group(1).lower(), match.group(2)))
             except ValueError:
                 raise InvalidArgumentError(
                     f"{text!r} is not a device name: {part!r} not understood; "
                     "needed something like '/job:worker/task:0/device:CPU:0', '/cpu:0' or '/gpu:1'"
                 ) from None
-        return DeviceSpec(**found)
+        return DeviceSpec(**fields)
 
     def matches(self, full: DeviceSpec) -> bool:
         """Whether the complete name `full` agrees with this spec."""

@@ -58,17 +58,17 @@ class GraphElements:
         for anything else.
         """
         if isinstance(obj, str):
-            found = self._named(obj, allow_operation)
+            element = self._named(obj, allow_operation)
         elif hasattr(obj, "__tensor__"):
-            found = obj.__tensor__(as_ref=True)
+            element = obj.__tensor__(as_ref=True)
         else:
-            found = obj
-        if (isinstance(found, Tensor) and allow_tensor) or (isinstance(found, Operation) and allow_operation):
-            if found.graph is not self:
-                raise GraphError(f"{found.name} is an element of another graph")
-            return found
-        wanted = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
-        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {wanted}")
+            element = obj
+        if (isinstance(element, Tensor) and allow_tensor) or (isinstance(element, Operation) and allow_operation):
+            if element.graph is not self:
+                raise GraphError(f"{element.name} is an element of another graph")
+            return element
+        expected = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
+        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {expected}")
 
     def _named(self, name: str, allow_operation: bool) -> Any:
         op_name, colon, port = name.partition(":")

@@ -119,8 +119,8 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
         kind, number_var = (base.strip(), number.strip()) if star else (kind, None)
         ref = kind.startswith("Ref(")
         kind = kind.removeprefix("Ref(").removesuffix(")") if ref else kind
-        listed = kind.startswith("[")
-        args.append(Arg(name, kind.strip("[]"), number_var, listed, ref))
+        is_list = kind.startswith("[")
+        args.append(Arg(name, kind.strip("[]"), number_var, is_list, ref))
     return tuple(args)
 
 
@@ -325,11 +325,11 @@ class OpDef:
 
 def ref_inputs(opdef: OpDef, types: Mapping[str, Any]) -> frozenset[int]:
     """The numbers of the inputs that a node takes as references."""
-    found: list[int] = []
+    numbers: list[int] = []
     place = 0
     for a in opdef.input_args:
         n = len(types[a.type]) if a.type_list else types[a.number] if a.number else 1
         if a.ref:
-            found.extend(range(place, place + n))
+            numbers.extend(range(place, place + n))
         place += n
-    return frozenset(found)
+    return frozenset(numbers)

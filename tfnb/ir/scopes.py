@@ -28,9 +28,9 @@ class Names:
 
     def copy(self) -> Names:
         """A copy, which later names do not change."""
-        found = Names()
-        found._used = dict(self._used)
-        return found
+        names = Names()
+        names._used = dict(self._used)
+        return names
 
     def unique(self, name: str, mark: bool = True) -> str:
         """`name`, or `name_k` with the first k that is free. With `mark` the name is in use from now on."""
@@ -75,20 +75,20 @@ class Scopes(threading.local):
     @contextmanager
     def named(self, scope: str) -> Iterator[str]:
         """Enters the already unique name scope; gives it back with a trailing slash ('' at the root)."""
-        before, self.name = self.name, scope
+        former_name, self.name = self.name, scope
         try:
             yield scope + "/" if scope else ""
         finally:
-            self.name = before
+            self.name = former_name
 
     def control_inputs(self) -> list[Any]:
         """The operations that a node made now must wait for."""
-        found: list[Any] = []
+        operations: list[Any] = []
         for ops in reversed(self.control):
             if ops is None:
                 break
-            found.extend(op for op in ops if op not in found)
-        return found
+            operations.extend(op for op in ops if op not in operations)
+        return operations
 
     def gradient_override(self, op_type: str) -> str | None:
         """The gradient's name that the innermost `gradient_override_map` gives ops of this type, or None."""

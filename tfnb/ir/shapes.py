@@ -103,15 +103,15 @@ def broadcast(c: Infer) -> Shape:
 
 def merged(c: Infer, *inputs: int) -> Shape:
     """The shape that these inputs share, as far as one of them knows it. Raises `ShapeError` when they differ."""
-    found = c.shapes[inputs[0]]
+    shape = c.shapes[inputs[0]]
     for i in inputs[1:]:
         try:
-            found = found.merge_with(c.shapes[i])
+            shape = shape.merge_with(c.shapes[i])
         except ShapeError:
             raise ShapeError(
-                f"{c.op_name}: inputs {inputs[0]} and {i} must have the same shape, got {found} and {c.shapes[i]}"
+                f"{c.op_name}: inputs {inputs[0]} and {i} must have the same shape, got {shape} and {c.shapes[i]}"
             ) from None
-    return found
+    return shape
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
@@ -126,10 +126,10 @@ def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
 
     Raises `InvalidArgumentError` for an axis out of range, or twice.
     """
-    found = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
-    if len(set(found)) < len(found):
+    sorted_axes = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
+    if len(set(sorted_axes)) < len(sorted_axes):
         raise InvalidArgumentError(f"an axis stands twice in {axes.reshape(-1).tolist()}")
-    return tuple(found)
+    return tuple(sorted_axes)
 
 
 def reduced(c: Infer, keep_dims: bool) -> Shape:
@@ -139,10 +139,10 @@ def reduced(c: Infer, keep_dims: bool) -> Shape:
         return unknown_shape
     if axes is None:
         return Shape((None,) * len(x.dims)) if keep_dims else unknown_shape
-    gone = normalize_axes(axes, len(x.dims))
+    reduced_axes = normalize_axes(axes, len(x.dims))
     if keep_dims:
-        return Shape(tuple(1 if i in gone else d for i, d in enumerate(x.dims)))
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in gone))
+        return Shape(tuple(1 if i in reduced_axes else d for i, d in enumerate(x.dims)))
+    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in reduced_axes))
 
 
 def with_rank(c: Infer, i: int, rank: int) -> Shape:

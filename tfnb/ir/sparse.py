@@ -122,8 +122,8 @@ class SparseTensor:
     @property
     def shape(self) -> Shape:
         """The static shape of the dense tensor."""
-        known = constant_shape(self._dense_shape)
-        return known if self._shape is None else self._shape.merge_with(known)
+        constant = constant_shape(self._dense_shape)
+        return constant if self._shape is None else self._shape.merge_with(constant)
 
     def get_shape(self) -> Shape:
         """The static shape of the dense tensor."""
@@ -139,8 +139,8 @@ class SparseTensor:
 
     def consumers(self) -> list[Any]:
         """The operations that read one of its three tensors, each once."""
-        found = [op for t in parts_of(self) for op in t.consumers()]
-        return list(dict.fromkeys(found))
+        operations = [op for t in parts_of(self) for op in t.consumers()]
+        return list(dict.fromkeys(operations))
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> SparseTensorValue:
         """The value, computed by `session` or the default session."""

@@ -85,20 +85,20 @@ def add_nodes(
     ordered = in_order(nodes, lambda link: link in mapped)
     assumed: dict[str, Shape] = {}
     for attempt in range(_ROUNDS + 1):
-        building = _Import(graph, nodes, mapped, prefix, assumed, attempt == _ROUNDS)
+        attempted_import = _Import(graph, nodes, mapped, prefix, assumed, attempt == _ROUNDS)
         try:
             with all_or_nothing(graph):
-                building.add(ordered)
+                attempted_import.add(ordered)
         except _Again:
             continue
         if used is not None:
-            used.update(building.used)
-        return building.element
+            used.update(attempted_import.used)
+        return attempted_import.element
     raise GraphError("the shapes of the GraphDef's loops do not settle")
 
 
 def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, Any]:
-    found: dict[Link, Any] = {}
+    mapped: dict[Link, Any] = {}
     for name, value in input_map.items():
         text = name.decode() if isinstance(name, bytes) else name
         if not isinstance(text, str):
@@ -106,12 +106,12 @@ def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, A
         link = parse_link(text)
         if link.port < 0:
             element = graph.as_graph_element(value)
-            found[link] = element.op if isinstance(element, Tensor) else element
+            mapped[link] = element.op if isinstance(element, Tensor) else element
         else:
-            found[link] = graph.to_tensor(value)
-            if found[link].graph is not graph:
-                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", found[link].op)
-    return found
+            mapped[link] = graph.to_tensor(value)
+            if mapped[link].graph is not graph:
+                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", mapped[link].op)
+    return mapped
 
 
 class _Import:
@@ -148,20 +148,20 @@ class _Import:
             except (
                 Exception
             ) as e:  # a file can have values that no program makes, and that shape functions do not expect
-                problem = f"{node.opdef.name} cannot take these inputs and attributes: {e}"
-                raise blamed(node.name, GraphError(problem)) from e
+                text = f"{node.opdef.name} cannot take these inputs and attributes: {e}"
+                raise blamed(node.name, GraphError(text)) from e
         for merge, index, name, link in self.open:
             self._close(merge, index, name, link)
 
     def _add(self, node: ParsedNode) -> Operation:
         full = f"{self.prefix}{node.name}"
         claim_name(self.graph, full)
-        late = [i for i, link in enumerate(node.links) if self._is_back(node, link)]
+        back_inputs = [i for i, link in enumerate(node.links) if self._is_back(node, link)]
         groups = [[self._tensor(link) for link in group if not self._is_back(node, link)] for group in node.inputs]
-        if late:
+        if back_inputs:
             if not groups[0]:
                 raise GraphError("a Merge that no value can enter")
-            for i in late:
+            for i in back_inputs:
                 groups[0].insert(i, groups[0][0])
         opdef = node.opdef
         if opdef.body is not None and opdef.body.refined is not None:
@@ -170,19 +170,19 @@ class _Import:
             g if a.number is not None or a.type_list else g[0] for a, g in zip(opdef.input_args, groups, strict=True)
         ]
         bound = bind(opdef, values, node.attrs, self.graph.to_tensor)
-        for name, given in node.attrs.items():
-            if isinstance(bound.types.get(name), tuple) and tuple(given) != bound.types[name]:
+        for name, declared in node.attrs.items():
+            if isinstance(bound.types.get(name), tuple) and tuple(declared) != bound.types[name]:
                 raise DTypeError(f"{opdef.name}: its inputs are not of the dtypes {name!r} that it names")
         op = self.graph.create_op(opdef, bound.inputs, bound.attrs, bound.types, full + "/")
         self._finish(op, node)
-        if late:
-            self._assume(op, node, late)
+        if back_inputs:
+            self._assume(op, node, back_inputs)
         return op
 
     def _finish(self, op: Operation, node: ParsedNode) -> None:
         """Sets control inputs, device and colocation as in the file."""
-        behind = [self._control(c) for c in node.control]
-        op.control_inputs = list(dict.fromkeys([*op.control_inputs, *behind]))
+        operations = [self._control(c) for c in node.control]
+        op.control_inputs = list(dict.fromkeys([*op.control_inputs, *operations]))
         if node.device:
             inner = DeviceSpec.from_string(node.device)
             op.device = inner.merged(DeviceSpec.from_string(op.device)).to_string()

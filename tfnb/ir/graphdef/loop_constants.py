@@ -79,24 +79,24 @@ class LoopConstants:
         loop = _loop(op)
         if loop is None:
             return {}
-        found: dict[str, Copy] = {}
+        copies: dict[str, Copy] = {}
         for t in op.inputs:
             if t.op.opdef.kind is not Kind.CONST or _loop(t.op) is loop:
                 continue
             pivot = op.extra[PIVOT]
-            known = self._copies.get((t.op, pivot))
-            name = known or self._free_name(t.op.name)
+            cached_name = self._copies.get((t.op, pivot))
+            name = cached_name or self._free_name(t.op.name)
             self._copies[t.op, pivot] = name
-            found.setdefault(t.op.name, Copy(name, t.op, None if known else pivot))
-        return found
+            copies.setdefault(t.op.name, Copy(name, t.op, None if cached_name else pivot))
+        return copies
 
     def _free_name(self, name: str) -> str:
-        found, k = f"{name}/in_loop", 0
-        while found in self._names:
+        candidate, k = f"{name}/in_loop", 0
+        while candidate in self._names:
             k += 1
-            found = f"{name}/in_loop_{k}"
-        self._names.add(found)
-        return found
+            candidate = f"{name}/in_loop_{k}"
+        self._names.add(candidate)
+        return candidate
 
 
 def _loop(op: Written) -> Any:

@@ -34,10 +34,10 @@ def encode_step_graph(graph: Graph) -> GraphDef:
 
     Raises `UnimplementedError` with the name of a node that holds an object of this process.
     """
-    found: GraphDef = proto("graph").GraphDef()
+    message: GraphDef = proto("graph").GraphDef()
     for i in graph.order:
-        _encode(graph.nodes[i], found.node.add())
-    return found
+        _encode(graph.nodes[i], message.node.add())
+    return message
 
 
 def _encode(node: Node, into: NodeDef) -> None:
@@ -61,8 +61,8 @@ def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
     Raises `InvalidArgumentError` for a message that is not the encoding of a step's graph.
     """
     nodes: dict[int, Node] = {}
-    for given in message.node:
-        node = _decode(given, find)
+    for node_def in message.node:
+        node = _decode(node_def, find)
         if node.id in nodes:
             raise InvalidArgumentError(f"two nodes of a step's graph have the id {node.id}")
         nodes[node.id] = node
@@ -79,17 +79,17 @@ def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
 
 def _decode(given: NodeDef, find: Callable[[str], OpDef]) -> Node:
     try:
-        opdef, own = find(given.op), given.attr
-        types, attrs = _split(opdef, decode_attrs(opdef, own))
+        opdef, attr = find(given.op), given.attr
+        types, attrs = _split(opdef, decode_attrs(opdef, attr))
         inputs = tuple(Edge(*map(int, t.split(":"))) for t in given.input if not t.startswith("^"))
         control = tuple(int(t[1:]) for t in given.input if t.startswith("^"))
         specs = tuple(
             TensorSpec(decode_dtype(t), decode_shape(s), r)
-            for t, s, r in zip(own["_dtypes"].list.type, own["_shapes"].list.shape, own["_refs"].list.b, strict=True)
+            for t, s, r in zip(attr["_dtypes"].list.type, attr["_shapes"].list.shape, attr["_refs"].list.b, strict=True)
         )
-        where = [s.decode() for s in own["_origin"].list.s] if "_origin" in own else None
-        origin = None if where is None else Origin(where[0], int(where[1]), where[2])
-        name = own["_name"].s.decode()
+        origin_parts = [s.decode() for s in attr["_origin"].list.s] if "_origin" in attr else None
+        origin = None if origin_parts is None else Origin(origin_parts[0], int(origin_parts[1]), origin_parts[2])
+        name = attr["_name"].s.decode()
         return Node(int(given.name), name, opdef, inputs, control, attrs, types, specs, given.device, origin)
     except (ValueError, TypeError, IndexError) as e:
         raise InvalidArgumentError(f"node {given.name[:40]!r} of a step's graph is malformed: {e}") from e

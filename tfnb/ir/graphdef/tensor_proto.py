@@ -74,13 +74,13 @@ def _held(dtype: DType) -> DType:
 
 def encode_shape(shape: Shape) -> TensorShapeProto:
     """The TensorShapeProto of a static shape."""
-    found: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
+    message: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
     if shape.dims is None:
-        found.unknown_rank = True
+        message.unknown_rank = True
     else:
         for d in shape.dims:
-            found.dim.add(size=-1 if d is None else d)
-    return found
+            message.dim.add(size=-1 if d is None else d)
+    return message
 
 
 def decode_shape(message: TensorShapeProto) -> Shape:
@@ -102,16 +102,16 @@ def encode_array(array: np.ndarray, into: TensorProto | None = None, declared: D
     quantised dtype of the array's integers, which NumPy does not know.
     """
     dtype = as_dtype(array.dtype)
-    found: TensorProto = proto("tensor").TensorProto() if into is None else into
-    found.dtype = dtype.enum if declared is None else declared.enum
-    found.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
+    message: TensorProto = proto("tensor").TensorProto() if into is None else into
+    message.dtype = dtype.enum if declared is None else declared.enum
+    message.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
     if dtype.is_string:
-        found.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
+        message.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
     elif array.size == 1 or (array.size and not any(array.strides)):
-        getattr(found, _FIELDS[dtype.name]).extend(_numbers(array.reshape(-1)[:1], dtype))
+        getattr(message, _FIELDS[dtype.name]).extend(_numbers(array.reshape(-1)[:1], dtype))
     else:
-        found.tensor_content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-    return found
+        message.tensor_content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return message
 
 
 def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
@@ -145,9 +145,9 @@ def decode_array(message: TensorProto) -> np.ndarray:
                 f"last one to {count * dtype.size} bytes; at most {MAX_REPEATED} bytes of repeated elements are served"
             )
         flat = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))])
-    found = flat[:count].reshape(dims) if flat.size >= count else np.broadcast_to(flat.reshape(()), dims)
-    found.flags.writeable = False
-    return found
+    array = flat[:count].reshape(dims) if flat.size >= count else np.broadcast_to(flat.reshape(()), dims)
+    array.flags.writeable = False
+    return array
 
 
 def repeated_bytes(message: TensorProto, array: np.ndarray) -> int:
@@ -190,8 +190,8 @@ def _listed(message: TensorProto, dtype: DType, count: int) -> np.ndarray:
         return texts
     if dtype.is_floating and dtype.size == 2:
         return np.array(values, np.int64).astype(np.uint16).view(dtype.np)
-    small = dtype.is_integer and dtype.size < 8
-    return np.array(values, np.int64 if small else dtype.np).astype(dtype.np)
+    is_small = dtype.is_integer and dtype.size < 8
+    return np.array(values, np.int64 if is_small else dtype.np).astype(dtype.np)
 
 
 def make_tensor_proto(
@@ -204,10 +204,10 @@ def make_tensor_proto(
     """
     message_class: Any = proto("tensor").TensorProto
     if isinstance(values, message_class):
-        found: TensorProto = values
-        return found
-    wanted = None if dtype is None else as_dtype(dtype)
-    array = to_numpy(values, wanted)
+        message: TensorProto = values
+        return message
+    requested_dtype = None if dtype is None else as_dtype(dtype)
+    array = to_numpy(values, requested_dtype)
     if shape is not None:
         dims = as_shape(shape).known()
         count = int(np.prod(dims, dtype=np.int64))
@@ -215,7 +215,7 @@ def make_tensor_proto(
             raise ShapeError(f"a value of shape {array.shape} was given for the shape {dims}")
         flat = array.reshape(-1)
         array = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))]).reshape(dims)
-    return encode_array(array, declared=wanted)
+    return encode_array(array, declared=requested_dtype)
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:

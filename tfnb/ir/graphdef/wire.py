@@ -33,15 +33,15 @@ class _Field(NamedTuple):
 
 @remembered("fields of messages", 256)
 def _fields(descriptor: Descriptor) -> dict[int, _Field]:
-    found = {}
+    fields = {}
     for field in descriptor.fields:
         if field.message_type is not None:
-            found[field.number] = _Field(_size(field.message_type) + _POINTER, 0, field.message_type)
+            fields[field.number] = _Field(_size(field.message_type) + _POINTER, 0, field.message_type)
         elif field.type in (field.TYPE_STRING, field.TYPE_BYTES):
-            found[field.number] = _Field(_STRING, 1, None)
+            fields[field.number] = _Field(_STRING, 1, None)
         else:
-            found[field.number] = _Field(0, _NUMBER, None)
-    return found
+            fields[field.number] = _Field(0, _NUMBER, None)
+    return fields
 
 
 @remembered("sizes of messages", 256)

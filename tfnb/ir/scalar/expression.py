@@ -218,13 +218,13 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
     """The unique expression with these parts."""
     # equal keys must mean equal constants: repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaNs equal
     key = (op, args, dtype, repr(value) if op == "const" else value)
-    found = _UNIQUE.get(key)
-    if found is None:
-        found = Expr()
-        found.op, found.args, found.dtype, found.value = op, args, dtype, value
-        found.depth = 1 + max([a.depth for a in args]) if args else 1
-        found = _UNIQUE.setdefault(key, found)
-    return found
+    expr = _UNIQUE.get(key)
+    if expr is None:
+        expr = Expr()
+        expr.op, expr.args, expr.dtype, expr.value = op, args, dtype, value
+        expr.depth = 1 + max([a.depth for a in args]) if args else 1
+        expr = _UNIQUE.setdefault(key, expr)
+    return expr
 
 
 def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
@@ -365,8 +365,8 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
 
 def substitute(root: Expr, table: dict[Expr, Expr]) -> Expr:
     """`root`, in which every key of `table` is replaced by its value."""
-    done: dict[Expr, Expr] = dict(table)
+    replacements: dict[Expr, Expr] = dict(table)
     for e in walk(root):
-        if e not in done:
-            done[e] = rebuild(e, tuple(done[a] for a in e.args))
-    return done[root]
+        if e not in replacements:
+            replacements[e] = rebuild(e, tuple(replacements[a] for a in e.args))
+    return replacements[root]

@@ -63,8 +63,8 @@ def scalar_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tupl
 
     16-bit floats are storage only: the expression then works on float32 between casts.
     """
-    wide = tuple(float32 if d.is_floating and d.size == 2 else d for d in dtypes)
-    return _cached_exprs(opdef, attrs, wide)
+    compute_dtypes = tuple(float32 if d.is_floating and d.size == 2 else d for d in dtypes)
+    return _cached_exprs(opdef, attrs, compute_dtypes)
 
 
 def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> Any:

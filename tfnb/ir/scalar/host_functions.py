@@ -19,10 +19,10 @@ Array = NDArray[Any]
 
 def _int_div(a: Array, b: Array) -> Array:
     """The quotient of C, rounded towards zero; 0 for the divisor 0."""
-    safe = np.where(b == 0, 1, b).astype(b.dtype)
-    q = np.floor_divide(a, safe)
+    divisor = np.where(b == 0, 1, b).astype(b.dtype)
+    q = np.floor_divide(a, divisor)
     if a.dtype.kind == "i":
-        q = q + ((q * safe != a) & ((a < 0) != (b < 0)))
+        q = q + ((q * divisor != a) & ((a < 0) != (b < 0)))
     return np.where(b == 0, 0, q).astype(a.dtype)
 
 
@@ -69,8 +69,8 @@ def special(name: str) -> Callable[[Array], Array]:
 
 def lgamma(x: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    found = special("gammaln")(x)
-    return np.where(np.isneginf(x), np.abs(found), found)  # infinite on both sides, as in C
+    values = special("gammaln")(x)
+    return np.where(np.isneginf(x), np.abs(values), values)  # infinite on both sides, as in C
 
 
 def digamma(x: Array) -> Array:

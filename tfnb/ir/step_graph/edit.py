@@ -136,9 +136,9 @@ class GraphEdit:
     ) -> EditNode:
         """Adds a node. Raises the errors of the op's shape function."""
         specs = infer_specs(opdef, inputs, attrs, types)
-        behalf = self._behalf
+        model = self._behalf
         i, self.next_id = self.next_id, self.next_id + 1
-        prefix = f"{behalf.name}/" if behalf is not None else ""
+        prefix = f"{model.name}/" if model is not None else ""
         node = Node(
             i,
             f"{prefix}{name or opdef.name}#{i}",
@@ -148,9 +148,9 @@ class GraphEdit:
             attrs,
             types,
             tuple(specs),
-            behalf.device if behalf else "",
-            behalf.origin if behalf else None,
-            behalf.colocation if behalf else (),
+            model.device if model else "",
+            model.origin if model else None,
+            model.colocation if model else (),
         )
         self.nodes[i] = EditNode(self, node)
         return self.nodes[i]
@@ -191,16 +191,16 @@ class GraphEdit:
 
     def remove(self, ids: Iterable[int]) -> None:
         """Removes nodes. Nodes that waited for them wait for the inputs and control inputs of the removed ones."""
-        gone = set(ids)
+        removed = set(ids)
         for node in list(self.nodes.values()):
-            if node.id not in gone and any(c in gone for c in node.control):
-                node.control = tuple(dict.fromkeys(self._through(node.control, gone)))
-        self.targets = list(dict.fromkeys(self._through(tuple(self.targets), gone)))
-        for i in gone:
+            if node.id not in removed and any(c in removed for c in node.control):
+                node.control = tuple(dict.fromkeys(self._through(node.control, removed)))
+        self.targets = list(dict.fromkeys(self._through(tuple(self.targets), removed)))
+        for i in removed:
             del self.nodes[i]
 
     def _through(self, control: tuple[int, ...], gone: set[int]) -> list[int]:
-        found: list[int] = []
+        kept_ids: list[int] = []
         stack = list(reversed(control))
         seen: set[int] = set()
         while stack:
@@ -209,11 +209,11 @@ class GraphEdit:
                 continue
             seen.add(c)
             if c not in gone:
-                found.append(c)
+                kept_ids.append(c)
             else:
                 node = self.nodes[c]
                 stack.extend(reversed([*(e.id for e in node.refs), *node.control]))
-        return found
+        return kept_ids
 
     def freeze(self) -> Graph:
         """The edited graph, without the nodes that no fetch or target needs."""

@@ -78,11 +78,11 @@ class Graph:
     @cached_property
     def consumers(self) -> Mapping[Edge, tuple[int, ...]]:
         """Edge -> ids of the nodes that read it."""
-        found: dict[Edge, list[int]] = {}
+        readers: dict[Edge, list[int]] = {}
         for node in self.nodes.values():
             for e in node.inputs:
-                found.setdefault(e, []).append(node.id)
-        return {e: tuple(ids) for e, ids in found.items()}
+                readers.setdefault(e, []).append(node.id)
+        return {e: tuple(ids) for e, ids in readers.items()}
 
     @cached_property
     def order(self) -> tuple[int, ...]:

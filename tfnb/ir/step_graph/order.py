@@ -26,11 +26,11 @@ def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[
     pending: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
     ready: list[int] = []
-    for i, before in sources.items():
-        pending[i] = len(before)
-        for b in before:
+    for i, predecessors in sources.items():
+        pending[i] = len(predecessors)
+        for b in predecessors:
             readers.setdefault(b, []).append(i)
-        if not before:
+        if not predecessors:
             ready.append(i)
     heapq.heapify(ready)
     order: list[int] = []
@@ -52,8 +52,8 @@ def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[
     while i not in path:  # every stuck node waits for a stuck one, so walking backwards must meet a node again
         path[i] = None
         i = next(b for b in sources[i] if b in stuck)
-    backwards = list(path)
-    return backwards[backwards.index(i) :][::-1]
+    reverse_path = list(path)
+    return reverse_path[reverse_path.index(i) :][::-1]
 
 
 def find_paths(
@@ -82,10 +82,10 @@ def last_uses(steps: Sequence[tuple[Iterable[Name], Iterable[Name]]], live: Coll
     `live` are the names whose values are needed after the last step.
     """
     needed = set(live)
-    found: list[tuple[Name, ...]] = []
+    last_names: list[tuple[Name, ...]] = []
     for reads, writes in reversed(steps):
         reads, writes = tuple(reads), tuple(writes)
-        found.append(tuple(n for n in dict.fromkeys((*reads, *writes)) if n not in needed))
+        last_names.append(tuple(n for n in dict.fromkeys((*reads, *writes)) if n not in needed))
         needed.difference_update(writes)
         needed.update(reads)
-    return found[::-1]
+    return last_names[::-1]

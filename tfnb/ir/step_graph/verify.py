@@ -32,9 +32,9 @@ def check_edges_exist(graph: Graph) -> None:
 def check_arity(graph: Graph) -> None:
     """Every node has as many inputs as its signature says."""
     for node in graph.nodes.values():
-        wanted = _arity(node)
-        if len(node.inputs) != wanted:
-            raise GraphError(f"{node.type} takes {wanted} inputs, has {len(node.inputs)}", node)
+        arity = _arity(node)
+        if len(node.inputs) != arity:
+            raise GraphError(f"{node.type} takes {arity} inputs, has {len(node.inputs)}", node)
 
 
 def _arity(node: Node) -> int:
@@ -54,9 +54,9 @@ def check_types(graph: Graph) -> None:
             continue
         for a, e in zip(node.opdef.input_args, node.inputs, strict=True):
             spec = graph.spec(e)
-            wanted = node.types.get(a.type)
-            if wanted is not None and spec.dtype is not wanted:
-                raise GraphError(f"input {a.name} is {spec.dtype.name}, needed {wanted.name}", node)
+            expected = node.types.get(a.type)
+            if expected is not None and spec.dtype is not expected:
+                raise GraphError(f"input {a.name} is {spec.dtype.name}, needed {expected.name}", node)
             if a.ref and not spec.ref:
                 raise GraphError(f"input {a.name} is not a reference", node)
 
