@@ -58,10 +58,10 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
     Raises the errors of `os_errors`; the scratch folder is removed then, and `path` is as before.
     """
     with os_errors(path), Scratch(path) as scratch:
-        made = scratch.file("file")
-        write(made)
-        sync_file(made)
-        os.replace(made, path)
+        new_file = scratch.file("file")
+        write(new_file)
+        sync_file(new_file)
+        os.replace(new_file, path)
 
 
 def sync_file(path: str) -> None:

@@ -77,12 +77,12 @@ class HeldInterrupts:
         if handler is None:
             return
         _innermost = self._outer
-        last = _set_handler(SIGINT, self._before)
-        if last is not handler:  # the user has set another one meanwhile
-            _set_handler(SIGINT, last)
-        held = self.error
-        if held is not None and held is not error and not isinstance(error, type(held)):
-            raise held
+        current_handler = _set_handler(SIGINT, self._before)
+        if current_handler is not handler:  # the user has set another one meanwhile
+            _set_handler(SIGINT, current_handler)
+        interrupt = self.error
+        if interrupt is not None and interrupt is not error and not isinstance(error, type(interrupt)):
+            raise interrupt
 
     def check(self) -> None:
         """Raises the interrupt that was held back, if there was one."""
@@ -91,22 +91,22 @@ class HeldInterrupts:
 
     def _caught(self, number: int, frame: FrameType | None) -> None:
         """The signal handler."""
-        found: BaseException | None = None
+        interrupt: BaseException | None = None
         try:
             if self._before is None:
                 raise KeyboardInterrupt
             self._before(number, frame)
             if self._outer is not None:
-                found = self._outer.error
+                interrupt = self._outer.error
         except BaseException as e:
-            found = e
-        if found is None:
+            interrupt = e
+        if interrupt is None:
             return  # a handler of the user's, which took note of the signal and raised nothing
         now = time.monotonic()
         if self.allowed or (self.error is not None and now - self.since > _PATIENCE):
-            raise found
+            raise interrupt
         if self.error is None:
-            self.error, self.since = found, now
+            self.error, self.since = interrupt, now
         if self.wake is not None:
             self.wake()
 

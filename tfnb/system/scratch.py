@@ -35,10 +35,10 @@ _OWNER_BYTES = 1024  # an owner file is shorter
 def _machine() -> tuple[str, str]:
     """The name of this machine, and the kernel's number of its last start ("" where the kernel has none)."""
     try:
-        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
-        started = ""
-    return socket.gethostname(), started
+        boot_id = ""
+    return socket.gethostname(), boot_id
 
 
 class Claim:
@@ -126,16 +126,16 @@ def abandoned(folder: str) -> Iterator[str]:
     """
     try:
         with os.scandir(folder or ".") as entries:
-            found = [
+            folders = [
                 os.path.join(folder, e.name)
                 for e in entries
                 if (_SCRATCH.fullmatch(e.name) or PART_FOLDER.fullmatch(e.name)) and e.is_dir(follow_symlinks=False)
             ]
     except OSError:  # a folder that cannot be listed is left as it is
         return
-    for path in sorted(found):
-        with contextlib.ExitStack() as held:
-            if _lock_owners(path, held):
+    for path in sorted(folders):
+        with contextlib.ExitStack() as locks:
+            if _lock_owners(path, locks):
                 yield path
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -157,8 +157,8 @@ def _lock_owners(path: str, held: contextlib.ExitStack) -> bool:
 
 def _is_of_here(content: bytes) -> bool:
     """Whether the owner file was written on this machine, since locks of other machines may not be visible here."""
-    host, started = _machine()
+    host, boot_id = _machine()
     match content.decode("utf-8", "replace").split("\n"):
-        case ["tfnb scratch 1", its_host, its_start, ""]:
-            return its_host == host or (its_start == started != "")
+        case ["tfnb scratch 1", its_host, its_boot_id, ""]:
+            return its_host == host or (its_boot_id == boot_id != "")
     return False
