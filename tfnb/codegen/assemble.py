@@ -30,7 +30,7 @@ from tfnb.ir.step_graph.cluster import Cluster
 
 __all__ = ["Assembler"]
 
-CHAIN_PARTS, CHAIN_ARGS = 8, 100  # of one kernel
+CHAIN_PARTS, CHAIN_ARGS = 8, 100  # the most parts and the most arguments of one chain
 ALONE = "alone"  # the name of a kernel that has its module to itself
 CHAINS = -1  # the module of chains, until its place is known
 
@@ -47,7 +47,7 @@ class _Temp:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A value of which a kernel reads so many bytes at most."""
+    """A value, and the largest number of its bytes that a kernel reads."""
 
     value: Value
     nbytes: int
@@ -233,7 +233,11 @@ class Assembler:
     # the program
 
     def program(self, inputs: tuple[TensorInfo, ...], reasons: tuple[WhyNot, ...]) -> Program:
-        """All steps with their memory."""
+        """Returns the program: all steps, each with the memory that its pointers point to.
+
+        Raises `FailedPreconditionError` for a variable without a value, and `UnimplementedError` for a variable that
+        changes its shape in a step that also reads it.
+        """
         small = [False, *(g.kind in ("pointwise", "row", "column") and not is_large(g) for g in self.groups), False]
         for k, g in enumerate(self.groups):
             self._emit(g, self.fuse and (small[k] or small[k + 2]))
@@ -398,9 +402,9 @@ def _is_link(step: _Step) -> bool:
 
 
 def _is_again(before: _Step, step: _Step) -> bool:
-    """Whether a step does the same as another one, as the updates of variables do.
+    """Returns whether two steps run the same kernel, and the same of their size arguments are equal to each other.
 
-    Both run the same kernel, and the same arguments of both are equal to each other.
+    The updates of several variables by an optimizer are such steps.
     """
     return before.entry == step.entry and _equal_sizes(before) == _equal_sizes(step)
 

@@ -38,11 +38,11 @@ def compile_cluster(
     facts: DeviceFacts,
     settings: Settings,
 ) -> Program:
-    """The program of `cluster` for inputs of these dtypes and shapes.
+    """Compiles `cluster` for inputs of these dtypes and shapes.
 
-    `shape_values` gives the values of `cluster.shape_values`, `variables` dtype and shape of each variable,
-    None where it is not initialised. Raises `ShapeError`, `InvalidArgumentError`, `UnimplementedError` or
-    `FailedPreconditionError` naming the node to blame.
+    `shape_values` gives the value of each edge in `cluster.shape_values`, and `variables` the dtype and shape of each
+    variable, or None for a variable that is not initialised. Raises `ShapeError`, `InvalidArgumentError`,
+    `UnimplementedError` or `FailedPreconditionError` with the node to blame.
     """
     try:
         specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
@@ -63,7 +63,10 @@ def compile_cluster(
 def _scheduled(
     cluster: Cluster, found: Specialized, facts: DeviceFacts, settings: Settings
 ) -> tuple[Lowered, list[Group], list[WhyNot]]:
-    """The cluster lowered and grouped. Variables are copied if their reads and writes wait for each other."""
+    """Returns the lowered cluster, its groups, and the reasons for missed fusions.
+
+    If the reads and writes of variables wait for each other, the cluster is lowered again with copies of variables.
+    """
     for snapshots in (False, True):
         lowered = lower(cluster, found, facts, snapshots, settings.optimize)
         reasons: list[WhyNot] = []

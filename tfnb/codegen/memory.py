@@ -1,4 +1,4 @@
-"""The memory plan: it gives every computed value a place while a program runs.
+"""The memory plan: the place of every computed value while a program runs.
 
 Outputs of the cluster lie in output slots; everything else shares one arena by its lifetime, best fit first.
 Invariant: two values whose lifetimes meet do not overlap, every block begins at a multiple of 128 bytes and can be
@@ -20,7 +20,8 @@ PADDING = 256
 class Block:
     """A piece of memory used from step `first` to step `last`, both included.
 
-    `reuse`: a block with the same size that dies at step `first` and may be written over there, once.
+    `reuse` are the keys of blocks of the same size that are last used at step `first`; this block may take the place of
+    one of them.
     """
 
     key: Hashable
@@ -39,7 +40,7 @@ class _Placed:
 
 
 def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
-    """Offsets of the blocks and the size of the arena in bytes."""
+    """Returns the offset of each block by its key, and the size of the arena, both in bytes."""
     offsets: dict[Hashable, int] = {}
     placed: dict[Hashable, _Placed] = {}
     total = 0

@@ -27,7 +27,10 @@ _DEPTH = 6  # the largest number of nodes between an op and the input through wh
 
 
 def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
-    """The bounds of the cluster's inputs. Raises `InvalidArgumentError` for a known number that is out of bounds."""
+    """Returns the checks of the cluster's inputs.
+
+    Raises `InvalidArgumentError` if a number that is already known is out of bounds.
+    """
     search = _Search(found, cluster.by_id(), {e: i for i, e in enumerate(cluster.inputs)})
     checks: dict[tuple[object, ...], Check] = {}
     for node in cluster.nodes:
@@ -46,7 +49,7 @@ def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
 
 
 class _Unknown(Exception):
-    """No bound can be followed through the way in which the numbers are computed."""
+    """The numbers are computed in a way through which a bound cannot be followed back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,10 @@ def _no_random(word: int) -> Expr:
 
 
 def _before(formula: Expr, bound: Bound) -> Bound | None:
-    """The bound of x = arg(0) that follows from the bound of `formula`, an expression of x; None if it is not known."""
+    """Returns the bound of x = arg(0) that follows from the bound of `formula`, an expression of x.
+
+    Returns None if no bound of x is known to follow.
+    """
     x = next((e for e in s.walk(formula) if e.op == "arg"), None)
     if x is None or not x.dtype.is_integer:
         return None

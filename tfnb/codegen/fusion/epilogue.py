@@ -29,10 +29,13 @@ __all__ = ["fuse_epilogues"]
 
 
 def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
-    """The definitions, in which library kernels do at their stores as much as they can of the work that follows."""
+    """Moves biases and activations into the stores of the library kernels whose results they use.
+
+    Returns the new definitions, and a reason for each library kernel that takes over no work.
+    """
     readers = _readers(lowered.definitions)
     outputs = {v.value for v in lowered.outputs}
-    moved: dict[Definition, CallDef] = {}
+    call_at: dict[Definition, CallDef] = {}
     absorbed: set[Definition] = set()
     reasons: list[WhyNot] = []
     for call in lowered.definitions:
@@ -53,8 +56,8 @@ def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
         if last is None:
             reasons.append(WhyNot("epilogue", call.label, reason))
         else:
-            moved[last] = fused_call  # the call moves to the position of the definition of its last input
-    definitions = [moved.get(d, d) for d in lowered.definitions if d not in absorbed]
+            call_at[last] = fused_call  # the call moves to the position of the definition of its last input
+    definitions = [call_at.get(d, d) for d in lowered.definitions if d not in absorbed]
     return replace(lowered, definitions=definitions), reasons
 
 
@@ -73,7 +76,7 @@ def _readers(roots: Sequence[Definition]) -> dict[Value, list[Definition]]:
 
 
 def _fused(call: CallDef, reader: Definition) -> CallDef | str:
-    """The call that does the reader's work at its store, or the reason why it cannot."""
+    """Returns the call that also does the work of its reader, or the reason why the call cannot do that work."""
     if not isinstance(reader, PointwiseDef) or len(reader.values) != 1:
         return "what follows is not elementwise"
     value = reader.values[0]
@@ -119,7 +122,10 @@ def _is_zero(e: Expr) -> bool:
 
 
 def _bias(e: Expr, result: Value, domain: tuple[int, ...]) -> View | None | str:
-    """The vector that is added to the result along its last dimension; None if nothing is added."""
+    """Returns the vector that `e` adds to the result along its last dimension; None if `e` is the result itself.
+
+    If `e` is neither, the returned text is the reason why no bias can be fused.
+    """
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
     idx = index_vars(len(domain))
     result_position = ix.linear(idx, domain)

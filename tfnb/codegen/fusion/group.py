@@ -1,4 +1,4 @@
-"""Grouping: it decides which definitions become one kernel.
+"""Grouping: the decision which definitions become one kernel.
 
 Definitions over one domain that share data are computed in one loop nest: the outputs of an optimizer step, a
 reduction with the work on its rows. Invariant: the groups form an acyclic graph under data flow and the order of
@@ -43,7 +43,7 @@ LARGE = 1 << 17  # bytes
 
 
 class Cyclic(InternalError):
-    """The reads and writes of several variables wait for each other, so no order of the groups exists."""
+    """The reads and writes of several variables wait for each other, so the groups cannot be ordered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,14 +99,17 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The name of the group in traces and reasons: that of its first member."""
+        """The name of the group in traces and reasons, which is the label of its first member."""
         return self.members[0].definition.label
 
 
 def group(
     roots: Sequence[Definition], lowered: Lowered, facts: DeviceFacts, fuse: bool = True
 ) -> tuple[list[Group], list[WhyNot]]:
-    """The groups in an order in which they can run. Raises `Cyclic`."""
+    """Returns the groups in an order in which they can run, and a reason for each pair that was not joined.
+
+    Raises `Cyclic` if the reads and writes of variables wait for each other.
+    """
     members = [_member(k, d) for k, d in enumerate(roots)]
     _constrain(members)
     order = _sorted(members)
@@ -195,10 +198,10 @@ class _Grouping:
             kind = _kind(m)
             target = Group(len(self.groups), kind, m.domain, m.axes if m.reduces else None)
             self.groups.append(target)
-            joined = _joined(target, m, self.facts)
-            if isinstance(joined, str):
-                raise InternalError(f"{m.definition.label}: {joined}")
-            _add(target, m, joined)
+            joining = _joined(target, m, self.facts)
+            if isinstance(joining, str):
+                raise InternalError(f"{m.definition.label}: {joining}")
+            _add(target, m, joining)
         self.home[m.index] = target
         for p in m.preds:
             if self.home[p] is not target:
@@ -207,7 +210,10 @@ class _Grouping:
             self.readers.setdefault(v, []).append(target)
 
     def _found(self, m: Member) -> Group | None:
-        """A group that `m` can join: one that computes a value that `m` reads, else one that reads the same value."""
+        """Finds a group that `m` can join, and adds `m` to it; None if there is no such group.
+
+        Groups that compute a value that `m` reads are tried first, then groups that read the same values.
+        """
         candidates: dict[Group, None] = {}
         for p in sorted(m.preds, reverse=True):
             if any(v in m.reads for v in self.members[p].values):
@@ -221,15 +227,15 @@ class _Grouping:
         for g in candidates:
             if g.kind == "copy" or g.kind == "call" and not _is_product(g):
                 continue
-            joined = self._joined(g, m)
-            if not isinstance(joined, str) and self._reaches(g, m):
-                joined = "another kernel must run in between"
-            if isinstance(joined, str):
-                self.reasons.append(WhyNot("joining", f"{m.definition.label} and {g.label}", joined))
+            joining = self._joined(g, m)
+            if not isinstance(joining, str) and self._reaches(g, m):
+                joining = "another kernel must run in between"
+            if isinstance(joining, str):
+                self.reasons.append(WhyNot("joining", f"{m.definition.label} and {g.label}", joining))
                 continue
             if g.kind == "call":
                 g.domain, g.results = m.domain, _taken_over(g)
-            _add(g, m, joined)
+            _add(g, m, joining)
             return g
         return None
 
@@ -247,14 +253,14 @@ class _Grouping:
     def _reaches(self, g: Group, m: Member) -> bool:
         """Whether a path leads from `g` through another group to `m`."""
         goals = {self.home[p].number for p in m.preds} - {g.number}
-        stack, seen = list(g.succs), set(g.succs)
+        stack, visited = list(g.succs), set(g.succs)
         while stack:
             n = stack.pop()
             if n in goals:
                 return True
-            fresh = self.groups[n].succs - seen
-            seen |= fresh
-            stack.extend(fresh)
+            unvisited = self.groups[n].succs - visited
+            visited |= unvisited
+            stack.extend(unvisited)
         return False
 
     def in_order(self) -> list[Group]:
@@ -313,7 +319,10 @@ def _unfit(product: Member, m: Member) -> str | None:
 
 
 def is_large(g: Group) -> bool:
-    """Whether several cores share its work. Changing between such a kernel and one for a single core takes time."""
+    """Returns whether the group accesses so many bytes that several cores share its work.
+
+    A change between such a kernel and one of a single core takes time, so the groups are ordered to have few changes.
+    """
     return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
 
 
@@ -339,7 +348,7 @@ class _Joined:
 
 
 def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
-    """How the loop nest of `g` can compute `m`, or the reason why it cannot."""
+    """Returns the form in which the loop nest of `g` can compute `m`, or the reason why it cannot."""
     if not m.bodies:
         return _Joined((), True, 0, None, g.kind)
     axes, kind = g.axes, g.kind
@@ -378,14 +387,14 @@ def _resolve(
         result = g.results.get(load.value.value)
         if result is None:
             continue
-        expr, depth, whole = result
-        idx = mine if whole else row
+        expr, depth, is_full = result
+        idx = mine if is_full else row
         shape = (
             tuple(g.domain[d] for d in range(len(g.domain)))
-            if whole
+            if is_full
             else tuple(g.domain[int(str(i.value)[1:])] for i in row)
         )
-        if whole and not full:
+        if is_full and not full:
             return "a value per row needs other elements than its own"
         if ix.linear(load.args, load.value.shape) is not ix.linear(idx, shape):
             return "it reads other elements than the ones computed beside it"
@@ -414,20 +423,23 @@ def _limits(
         return "the kernel would be too long"
     if any(e.depth > MAX_DEPTH for e in exprs):
         return "the kernel's expressions would be too deep"
-    whole = full or m.reduces
-    if level and whole and kind == "column":
+    ranges_over_domain = full or m.reduces
+    if level and ranges_over_domain and kind == "column":
         return "a column is known only after all rows were read"
-    if level and whole and axes is not None and row_splits(g.domain, axes, facts) > 1:
+    if level and ranges_over_domain and axes is not None and row_splits(g.domain, axes, facts) > 1:
         return "the reduction is split among work-groups"
     if kind == "column" and any(f and lv for f, lv in zip(g.full, g.levels, strict=True)):
         return "a column is known only after all rows were read"
-    return _in_place(g, m, exprs, level, whole, axes)
+    return _in_place(g, m, exprs, level, ranges_over_domain, axes)
 
 
 def _in_place(
     g: Group, m: Member, exprs: tuple[Expr, ...], level: int, whole: bool, axes: tuple[int, ...] | None
 ) -> str | None:
-    """A variable written in place may be read only where it is written, in the same phase."""
+    """Returns a reason if some element of a variable is read elsewhere, or in another phase, than it is written.
+
+    The kernel writes variables in place, so such a read could get the old or the new element.
+    """
     members = [*zip(g.members, g.exprs, g.levels, g.full, strict=True), (m, exprs, level, whole)]
     writes = {
         (v.index, v.version): (x.domain, depth, f)

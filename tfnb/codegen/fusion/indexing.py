@@ -96,7 +96,10 @@ class Indexing:
         return tuple(idx)
 
     def simplify(self, root: Expr) -> Expr:
-        """`root` with its index arithmetic in normal form; what the bounds decide is replaced by its outcome."""
+        """Returns `root` with its index arithmetic in normal form.
+
+        A comparison, maximum or minimum that the bounds of its operands decide is replaced by its outcome.
+        """
         simplified: dict[Expr, Expr] = {}
         for e in walk(root):
             args = tuple(simplified[a] for a in e.args)
@@ -158,7 +161,10 @@ class Indexing:
         return self._opaque(e)
 
     def _stays_within(self, a: Affine, dtype: DType) -> bool:
-        """Whether the form stays within its type. Sums that wrap may be rearranged, but not be divided afterwards."""
+        """Returns whether the form never exceeds its type.
+
+        A sum that wraps may be rearranged, but it must not be divided afterwards.
+        """
         is_single_term = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
         return is_single_term or _within(self._range(a), dtype) is not None
 
@@ -175,22 +181,22 @@ class Indexing:
         """Quotient (rounded down) and remainder by a positive constant."""
         if c == 1:
             return a, Affine()
-        whole = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
-        rest = Affine({t: k for t, k in a.terms.items() if k % c}, a.const % c)
-        bounds = self._range(rest)
+        quotients = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
+        remainders = Affine({t: k for t, k in a.terms.items() if k % c}, a.const % c)
+        bounds = self._range(remainders)
         if bounds is not None and bounds[0] // c == bounds[1] // c:
             k = bounds[0] // c
-            return whole.plus(Affine(const=k)), rest.plus(Affine(const=-k * c))
-        e = self.build(rest)
+            return quotients.plus(Affine(const=k)), remainders.plus(Affine(const=-k * c))
+        e = self.build(remainders)
         inner, inner_divisor = e, c
         if e.op == "floordiv" and e.args[1].op == "const":
             inner, inner_divisor = e.args[0], c * e.args[1].value
         quotient = s.floordiv(inner, s.const(inner_divisor, inner.dtype))
         remainder = s.floormod(e, s.const(c, e.dtype))
-        return whole.plus(Affine({quotient: 1})), Affine({remainder: 1})
+        return quotients.plus(Affine({quotient: 1})), Affine({remainder: 1})
 
     def _paired(self, a: Affine) -> Affine:
-        """(x // c) * (c * k) + (x % c) * k is x * k."""
+        """Replaces (x // c) * (c * k) + (x % c) * k by x * k."""
         changed = True
         while changed:
             changed = False
@@ -259,7 +265,7 @@ class Indexing:
         return _combined(e.op, args)  # type: ignore[arg-type]
 
     def _clamped(self, e: Expr) -> Bounds:
-        """The bounds of max or min. Those of max(min(x, n), 0) exist even if those of x are not known."""
+        """Returns the bounds of a max or min; max(min(x, n), 0) has bounds even if no bounds of x are known."""
         a, b = (self.bounds(x) for x in e.args)
         if a is not None and b is not None:
             pick = max if e.op == "max" else min
@@ -295,7 +301,7 @@ def _within(bounds: Bounds, dtype: DType) -> Bounds:
 
 
 def rebuild_any(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """As `rebuild`; for `where`, operands of int32 and int64 are both made int64."""
+    """Rebuilds an expression as `rebuild` does; if one value of a `where` is int64, the int32 one becomes int64."""
     if args == e.args:
         return e
     if e.op == "where" and args[1].dtype is not args[2].dtype:
@@ -337,7 +343,7 @@ def _compared(e: Expr, a: tuple[int, int], b: tuple[int, int]) -> Expr:
         if b[0] >= a[1]:
             return y if e.op == "max" else x
         return e
-    always = {
+    is_always = {
         "lt": a[1] < b[0],
         "le": a[1] <= b[0],
         "gt": a[0] > b[1],
@@ -345,14 +351,14 @@ def _compared(e: Expr, a: tuple[int, int], b: tuple[int, int]) -> Expr:
         "eq": a == b and a[0] == a[1],
         "ne": a[1] < b[0] or b[1] < a[0],
     }
-    never = {
+    is_never = {
         "lt": a[0] >= b[1],
         "le": a[0] > b[1],
         "gt": a[1] <= b[0],
         "ge": a[1] < b[0],
-        "eq": always["ne"],
-        "ne": always["eq"],
+        "eq": is_always["ne"],
+        "ne": is_always["eq"],
     }
-    if always[e.op]:
+    if is_always[e.op]:
         return const(True, bool_)
-    return const(False, bool_) if never[e.op] else e
+    return const(False, bool_) if is_never[e.op] else e

@@ -114,7 +114,10 @@ class _Inliner:
         self.roots.append(d)
 
     def _narrowed(self, d: PointwiseDef | ReduceDef, body: Expr) -> Expr:
-        """The body; if it reads more operands than a kernel may have, parts of it become definitions before it."""
+        """Returns the body, which afterwards reads at most as many operands as a kernel may have.
+
+        If it reads more, parts of it become definitions of their own.
+        """
         while len({x.value.value for x in loads_of(body)}) > MAX_OPERANDS:
             if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
                 break  # the domain is cut into pieces that read few operands each
@@ -229,9 +232,9 @@ def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr
 def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, ...], tuple[int, ...]]:
     """The domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
     dims = [k for k, n in enumerate(d.domain) if n != 1]
-    fresh = index_vars(len(dims))
-    old = index_vars(len(d.domain))
-    table = {i: const(0, i.dtype) for i in old} | {old[k]: i for k, i in zip(dims, fresh, strict=True)}
+    new_vars = index_vars(len(dims))
+    old_vars = index_vars(len(d.domain))
+    table = {i: const(0, i.dtype) for i in old_vars} | {old_vars[k]: i for k, i in zip(dims, new_vars, strict=True)}
     domain = tuple(d.domain[k] for k in dims)
     axes = tuple(dims.index(a) for a in d.axes if a in dims) if isinstance(d, ReduceDef) else ()
     return domain, tuple(substitute(b, table) for b in bodies_of(d)), axes

@@ -130,7 +130,7 @@ class _Lowering:
     # the inputs of a node
 
     def _view(self, position: int, node: Node, i: int) -> View:
-        """Input i as memory."""
+        """Returns the memory of input i."""
         e = node.inputs[i]
         if e in self.views:
             view = self.views[e]
@@ -165,11 +165,11 @@ class _Lowering:
         value = view.value
         if value.kind != "variable" or i in node.opdef.writes:
             return view
-        stale = self.behind[position] >> self.writers.get((value.index, value.version + 1), 1 << 30) & 1
+        is_stale = self.behind[position] >> self.writers.get((value.index, value.version + 1), 1 << 30) & 1
         same_call = node.opdef.opencl is not None and any(
             self.slot_of[self.found.variable_of[node.inputs[w]]] == value.index for w in node.opdef.writes
         )
-        if stale or same_call or (self.snapshots and value.index in self.written):
+        if is_stale or same_call or (self.snapshots and value.index in self.written):
             return View(self.snapshot(value), view.shape)
         return view
 
@@ -192,7 +192,7 @@ class _Lowering:
         return View(value, value.info.shape)
 
     def _element(self, position: int, node: Node, i: int) -> Element:
-        """Input i as a function of the index tuple."""
+        """Returns a function that makes the expression of an element of input i from its index tuple."""
         array = self.found.values.get(node.inputs[i])
         if array is not None and node.inputs[i] not in self.views:
             uniform = uniform_value(array)
@@ -256,7 +256,7 @@ class _Lowering:
         return value
 
     def _passed_on(self, node: Node, values: tuple[Value, ...]) -> None:
-        """The output of an op that writes a variable, if it is not a reference: the value that was just written."""
+        """Makes the written value the output of an op that writes a variable and whose output is not a reference."""
         if node.specs and not node.specs[0].ref:
             self.views[Edge(node.id, 0)] = View(values[0], values[0].info.shape)
 
@@ -395,7 +395,7 @@ def _broadcast(idx: Sequence[Expr], shape: tuple[int, ...], domain: tuple[int, .
 
 
 def _squeezed(body: Expr, domain: tuple[int, ...], spec: ReduceSpec, rank: int) -> Expr:
-    """A body in the loop variables of the output, instead of those of a domain whose reduced axes have one element."""
+    """Rewrites a body over `domain`, whose reduced axes have one element, in the loop variables of the output."""
     out = index_vars(rank)
     source = index_vars(len(domain))
     table: dict[Expr, Expr] = {}

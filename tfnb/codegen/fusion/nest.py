@@ -113,7 +113,7 @@ def _linear_loads(root: Expr, ix: Indexing) -> Expr:
 def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
     """The affine forms of all maximal index expressions."""
     forms: dict[Expr, Affine] = {}
-    stack, seen = list(roots), set(roots)
+    stack, visited = list(roots), set(roots)
     while stack:
         e = stack.pop()
         inner = e.args
@@ -123,9 +123,9 @@ def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
         elif e.dtype in (int32, int64) and ix.pure(e):
             forms.setdefault(e, ix.affine(e))
             continue
-        fresh = [a for a in inner if a not in seen]
-        seen.update(fresh)
-        stack.extend(fresh)
+        unvisited = [a for a in inner if a not in visited]
+        visited.update(unvisited)
+        stack.extend(unvisited)
     return list(forms.values())
 
 

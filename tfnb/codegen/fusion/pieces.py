@@ -34,26 +34,26 @@ class Region:
 
 def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int) -> list[Region]:
     """The pieces of the domain if they are cheaper, else the whole domain as one region."""
-    whole = [Region(domain, list(stores), limit)]
+    uncut = [Region(domain, list(stores), limit)]
     size = 1
     for n in domain:
         size *= n
     loads = sum(len(loads_of(e)) for _, e in stores)
     if loads < (2 if size > BIG else 3):
-        return whole
+        return uncut
     dim, cuts = _best(domain, [e for _, e in stores])
     if not cuts or len(cuts) >= MAX_PIECES or (dim == len(domain) - 1 and len(cuts) < MAX_SEGMENTS):
-        return whole
+        return uncut
     regions, work = [], 0
     for begin, end in zip([0, *cuts], [*cuts, domain[dim]], strict=True):
         region = _piece(domain, stores, limit, dim, begin, end)
         work += sum(len(loads_of(e)) for _, e in region.stores) * (size // domain[dim]) * (end - begin)
         regions.append(region)
-    return regions if work <= 0.6 * loads * size else whole
+    return regions if work <= 0.6 * loads * size else uncut
 
 
 def _best(domain: tuple[int, ...], exprs: list[Expr]) -> tuple[int, list[int]]:
-    """The dimension with the most cuts."""
+    """Returns the dimension with the most cuts, and the positions of these cuts."""
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
     best: tuple[int, list[int]] = (0, [])
     for d, n in enumerate(domain):

@@ -2,8 +2,7 @@
 
 Values that depend only on shapes, constants and the given `shape_values` are computed here by host kernels and never
 become kernels. Without folding, these are only the values that shapes need, and those that the host and the device
-compute to the same bit. Invariant: afterwards
-every input and output of every node has a dtype and a concrete shape.
+compute to the same bit. Invariant: afterwards every input and output of every node has a dtype and a concrete shape.
 """
 
 from __future__ import annotations
@@ -36,11 +35,14 @@ _MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to store
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Specialized:
-    """`infos[edge]` of edges that are not references; `inputs[id]`, `outputs[id]` of each node;
-    `values[edge]` where a value is known; `variable_of[edge]` the Variable node a reference leads to;
-    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run; `empty` those without a
-    value, `unset` those that are read all the same. `shaping`: without
-    folding, the ids of the nodes whose values fix shapes."""
+    """The facts about a cluster that hold for concrete shapes.
+
+    By edge: `infos` has the dtype and shape of each edge that is not a reference, `values` the values that are known,
+    and `variable_of` the id of the Variable node to which a reference leads. By node id: `inputs` and `outputs` have
+    the dtypes and shapes of a node's edges, `initial` and `variables` those of a variable before and after the run,
+    and `specs` the declared ones. `empty` are the ids of variables without a value, and `unset` those of them that are
+    read nevertheless. Without folding, `shaping` are the ids of the nodes whose values fix shapes, else it is None.
+    """
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
     inputs: dict[int, tuple[TensorInfo, ...]] = field(default_factory=dict)
@@ -63,12 +65,13 @@ def specialize(
     facts: DeviceFacts,
     fold: bool = True,
 ) -> Specialized:
-    """Concrete shapes for all nodes of `cluster`.
+    """Computes concrete shapes for all nodes of `cluster`, and the values that are known before it runs.
 
-    Without `fold` the value of a node does not depend on the other nodes of the cluster: for instance, the host and the
-    devices compute different sines.
-    Raises `ShapeError` naming the node whose shapes do not fit, `UnimplementedError` for an op or
-    dtype that no kernel serves, `FailedPreconditionError` for a variable read before it has a shape.
+    Without `fold` the value of a node does not depend on the other nodes of the cluster. With it, a sine of a constant
+    is computed by the host, and its last bits may differ from those that a device would compute.
+
+    Raises `ShapeError` with the node whose shapes do not fit, `UnimplementedError` for an op or dtype that no kernel
+    serves, and `FailedPreconditionError` for a variable that is read before it has a shape.
     """
     specialized = Specialized(shaping=None if fold else _shaping(cluster))
     specialized.infos.update(zip(cluster.inputs, inputs, strict=True))
@@ -187,7 +190,7 @@ def infer_context(found: Specialized, node: Node) -> Infer:
 
 
 def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
-    """The argument of the node's shape function, or with `partial` that of its function `partial`.
+    """Returns the argument of the node's shape function, or with `partial` the argument of its function `partial`.
 
     A vector that is too long for a shape is an error in a shape function, and ordinary data in `partial`.
     """
@@ -246,7 +249,10 @@ def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], o
 
 
 def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
-    """Computes the outputs of the node now if all they depend on is known. Returns whether it did."""
+    """Computes the outputs of the node now if everything on which they depend is known.
+
+    Returns whether no kernel is needed for the node.
+    """
     opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
     if opdef.kind is not Kind.COMPUTE or not outputs or any(e in found.variable_of for e in edges):
         return opdef.kind is not Kind.COMPUTE or not outputs and not opdef.writes
@@ -267,7 +273,10 @@ def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], f
 
 
 def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
-    """Whether the node is computed here: without folding, only if shapes need its value, or it has exact integers."""
+    """Returns whether the node may be computed here.
+
+    Without folding it may if shapes need its value, or if all its values are integers or bools, which are exact.
+    """
     if found.shaping is None or node.id in found.shaping or node.opdef.shape_only:
         return True
     return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))

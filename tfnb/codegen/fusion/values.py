@@ -98,7 +98,7 @@ class PointwiseDef:
 
 
 def accumulator(combine: str, dtype: DType, length: int) -> DType:
-    """The dtype of the result of combining `length` elements of `dtype`: that of an index for argmax and argmin."""
+    """Returns the dtype of an accumulator of `length` elements of `dtype`; an index type for argmax and argmin."""
     if not combine.startswith("arg"):
         return dtype
     return int64 if length >= LONG_FROM else int32
@@ -213,7 +213,7 @@ def literal(value: Number, dtype: DType) -> Expr:
 
 
 def uniform_value(array: np.ndarray) -> np.generic | None:
-    """The one value that all elements have, or None."""
+    """Returns the value that all elements have; None if the elements differ or if there are none."""
     if array.size == 0:
         return None
     first = array.flat[0]
@@ -231,5 +231,5 @@ def loads_of(e: Expr) -> tuple[Expr, ...]:
 
 @remembered("sizes of expressions", 8192)
 def size_of(*roots: Expr) -> int:
-    """The number of different expressions in some expressions."""
+    """Returns the number of distinct expressions that `roots` consist of."""
     return len(s.walk(*roots))

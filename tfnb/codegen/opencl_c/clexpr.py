@@ -206,8 +206,8 @@ class Printer:
             return self.kernel.read(pointer, self.position(linear, level, pointer), dtype)
         form = self.indexing.affine(linear)
         inner = [(t, c) for t, c in form.terms.items() if t.op == "index" and t.value == self.inner]
-        others = [t for t in form.terms if t.op != "index" and self.level(t) == INNER]
-        if len(inner) == 1 and inner[0][1] == 1 and not others:
+        varying_atoms = [t for t in form.terms if t.op != "index" and self.level(t) == INNER]
+        if len(inner) == 1 and inner[0][1] == 1 and not varying_atoms:
             return self.kernel.read_vector(pointer, self.position(linear, level, pointer, raw=True), dtype, self.lanes)
         return self.kernel.gather(pointer, self.position(linear, level, pointer), dtype, self.lanes, linear.dtype)
 

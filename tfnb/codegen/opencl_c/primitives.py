@@ -66,7 +66,10 @@ class PrimitiveWriter:
         return f"round_{dtype.name}({text})"
 
     def _may_overflow(self, e: Expr) -> bool:
-        """Whether an integer could leave its type, for all that is known. The arithmetic of indices does not."""
+        """Returns whether an integer expression needs arithmetic that wraps explicitly.
+
+        Unsigned types of 32 and 64 bits wrap in C, and expressions with known bounds, such as indices, stay in range.
+        """
         d = e.dtype
         if not d.is_integer or d.is_unsigned and d.size >= 4:
             return False
@@ -106,7 +109,7 @@ class PrimitiveWriter:
         return f"({{0}} {_DIVISIONS[e.op]} {{1}})"
 
     def _narrowed(self, dtype: DType, text: str, vector: bool) -> str:
-        """C widens small integers, and floats of 16 bits are computed with 32: the value in its own type again."""
+        """Converts a value back to its type: C widens small integers, and 16-bit floats are computed with 32 bits."""
         if dtype.is_floating and dtype.size == 2:
             return self.rounded(text, dtype, vector)
         if not vector and dtype.is_integer and dtype.size < 4:

@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(slots=True, eq=False)
 class Declare:
-    """The declaration of a local, perhaps with its first value; with `length` it is an array of so many elements."""
+    """The declaration of a local, perhaps with its first value; with `length` an array of `length` elements."""
 
     ctype: str
     name: str

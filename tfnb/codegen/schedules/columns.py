@@ -28,7 +28,12 @@ NARROW = 4  # up to so many vectors of columns are added up in registers
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """`batch` outer kept elements x `blocks` of columns x `splits` of the rows are the tasks."""
+    """The division of a column reduction into tasks: `batch` x `blocks` x `splits` of them.
+
+    `batch` is the number of elements of the outer kept dimensions, `blocks` the number of blocks of `block` columns,
+    `splits` the number of parts of `per` rows. `rows` and `columns` are the numbers of all rows and columns, and
+    `padded` is `columns` rounded up to whole vectors.
+    """
 
     batch: int
     blocks: int
@@ -125,7 +130,7 @@ def _update(kernel: KernelText, accs: list[_Accumulator], into: list[str], value
 
 
 class _Main(Body):
-    """The pass over the rows."""
+    """The body of the pass over the rows, which fills the accumulators."""
 
     def __init__(self, plan: Plan, kernel: KernelText, shape: _Shape) -> None:
         inner = plan.kept_loops[-1]
@@ -239,7 +244,7 @@ class _Main(Body):
 
 
 def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
-    """Declarations of the rows of a task, and the rest of its number, which says its columns."""
+    """Returns declarations of the rows of a task, and the C name of the number that determines its columns."""
     kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
     if shape.splits == 1:
         return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
@@ -270,7 +275,7 @@ def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
 
 
 class _Final(Body):
-    """The work on each column when its sums are complete."""
+    """The body of the work on each column, which begins when the sums of the column are complete."""
 
     def __init__(self, plan: Plan, kernel: KernelText) -> None:
         levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}

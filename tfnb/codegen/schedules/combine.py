@@ -29,7 +29,7 @@ FIRST_NONE = {int32: "INT_MAX", int64: "LONG_MAX"}
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """The code of one reduction; `dtype` is the dtype of the combined values, `result` that of the result."""
+    """The code of one reduction of elements of `dtype`, whose result has the dtype `result`."""
 
     name: str
     dtype: DType
@@ -106,13 +106,13 @@ class Combine:
 
     @staticmethod
     def _mask(text: str, lanes: int, of: DType, to: DType) -> str:
-        """A mask whose lanes are as wide as those of `of`, converted to lanes as wide as those of `to`."""
+        """Returns C text that converts a mask from the lane width of the dtype `of` to that of the dtype `to`."""
         if lanes == 1 or register_size(of) == register_size(to):
             return text
         return f"convert_{mask_type(to)}{lanes}({text})"
 
     def shown(self, index: str, lanes: int = 1) -> Assign:
-        """C text of an index, in which 0 stands for the neutral one."""
+        """The assignment that replaces the index of an accumulator that has met no better value by 0."""
         none, zero = FIRST_NONE[self.result], "0"
         if lanes > 1:
             kind = f"({register_type(self.result)}{lanes})"

@@ -72,23 +72,23 @@ def make_plan(group: Group) -> Plan:
     flat = [e for member_exprs in group.exprs for e in member_exprs]
     nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
     exprs = iter(nest.exprs)
-    reductions, full, kept = [], [], []
+    reductions, full_stores, kept_stores = [], [], []
     for m, member_exprs, is_full, level in zip(group.members, group.exprs, group.full, group.levels, strict=True):
         if isinstance(m.definition, ReduceDef):
             d = m.definition
             combine = Combine(d.combine, d.body.dtype, d.accumulator)
             reductions.append(Reduction(d.values[0].number, combine, next(exprs), level))
             finish = group.results[d.values[0]][0]
-            kept.append((d.values[0], finish))
+            kept_stores.append((d.values[0], finish))
             continue
         for v, _ in zip(m.values, member_exprs, strict=True):
-            (full.append((level, (v, next(exprs)))) if is_full else kept.append((v, next(exprs))))
+            (full_stores.append((level, (v, next(exprs)))) if is_full else kept_stores.append((v, next(exprs))))
     kinds = (
-        dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full])
+        dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full_stores])
         | {st for r in reductions for st in r.combine.states}
-        | {v.info.dtype for _, (v, _) in full}
+        | {v.info.dtype for _, (v, _) in full_stores}
     )
-    return Plan(nest, tuple(reductions), tuple(full), tuple(kept), vector_lanes(kinds))
+    return Plan(nest, tuple(reductions), tuple(full_stores), tuple(kept_stores), vector_lanes(kinds))
 
 
 def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
@@ -306,7 +306,7 @@ def _whole(plan: Plan, shape: Geometry) -> Generated:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A state of a reduction in scratch memory, one element for each part of each row."""
+    """An array in scratch memory that holds a state of a reduction for each part of each row."""
 
     pointer: str
     ctype: str

@@ -31,7 +31,7 @@ SMALL = 1024  # elements: for smaller domains a gather is as fast
 
 
 def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated | None:
-    """The tiled kernel of a region that is read across rows; None when it is not."""
+    """Returns the tiled kernel of a region of which some operand is read across its rows; None for other regions."""
     across = _across(nest, [e for _, e in stores])
     if across is None or extent(nest.loops) < SMALL:
         return None
@@ -41,7 +41,7 @@ def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
 
 
 def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
-    """The loop along which some loads are contiguous, and these loads."""
+    """Returns the outer loop along which some loads are contiguous, and these loads; None if there is no such loop."""
     if len(nest.loops) < 2 or nest.loops[-1].extent < 4:
         return None
     ix, inner = nest.indexing, nest.loops[-1].name
