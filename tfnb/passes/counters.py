@@ -18,12 +18,12 @@ from tfnb.ops.math.cast import CAST
 
 __all__ = ["counters"]
 
-_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # whose float results are the same on the host
+_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # ops whose float results are the same on host and devices
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.NEXT_ITERATION, Kind.LOOP_COND, Kind.EXIT)
 
 
 def counters(graph: Graph, contexts: Mapping[int, Any]) -> frozenset[int]:
-    """Ids of the device nodes that the host computes instead."""
+    """Returns the ids of the nodes that a device could compute and that the host computes instead."""
     in_loops = {i for i, c in contexts.items() if any(key[0] == "frame" for key in c)}
     if not in_loops:
         return frozenset()

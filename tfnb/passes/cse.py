@@ -21,7 +21,7 @@ _SMALL = 4096  # bytes of a constant that are compared; larger constants are com
 
 
 def cse(graph: Graph) -> Graph:
-    """Merges equal nodes."""
+    """Returns the graph in which equal nodes are merged."""
     table: dict[Edge, Edge] = {}
     first: dict[Any, int] = {}
     duplicates: list[int] = []
@@ -41,10 +41,10 @@ def cse(graph: Graph) -> Graph:
     edit.redirect_all(table)
     targets = {t: table.get(Edge(t, 0), Edge(t, 0)).id for t in graph.targets}
     edit.targets = [targets[t] for t in graph.targets]
-    merged = {i: table[Edge(i, 0)].id for i in duplicates if graph.nodes[i].specs}
+    representatives = {i: table[Edge(i, 0)].id for i in duplicates if graph.nodes[i].specs}
     for n in edit.nodes.values():
-        if any(c in merged for c in n.control):
-            n.control = tuple(dict.fromkeys(merged.get(c, c) for c in n.control))
+        if any(c in representatives for c in n.control):
+            n.control = tuple(dict.fromkeys(representatives.get(c, c) for c in n.control))
     edit.remove(i for i in duplicates if i in edit.nodes)
     return edit.freeze()
 

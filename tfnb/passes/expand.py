@@ -33,7 +33,7 @@ def expand(graph: Graph) -> Graph:
 
 
 def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> bool:
-    """Replaces a composite node by the nodes of its recipe; False if the recipe leaves it as it is."""
+    """Replaces a composite node by the nodes of its recipe; returns False if the recipe leaves the node as it is."""
     edit.at(node)
     first = edit.next_id
     result = node.opdef.expand(node, *node.inputs)  # type: ignore[misc]

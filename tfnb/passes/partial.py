@@ -185,7 +185,7 @@ def fed_parts(graph: Graph) -> dict[int, frozenset[int]]:
 
 
 def feeds_behind(graph: Graph) -> list[set[int]]:
-    """The numbers of the feeds that each fetch needs, and then those that each target needs."""
+    """Returns for each fetch, and then for each target, the numbers of the feeds that it needs."""
     numbers = {e.id: k for k, e in enumerate(graph.feeds)}
     feeds = []
     for root in (*(e.id for e in graph.fetches), *graph.targets):

@@ -92,8 +92,10 @@ def _first_free_id(request: Request) -> int:
 
 
 def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
-    """Raises `InvalidArgumentError` for a placeholder that is not fed. A fed one that only control edges reach is
-    allowed."""
+    """Raises `InvalidArgumentError` for a placeholder that is not fed.
+
+    A fed placeholder that only control edges reach is allowed.
+    """
     if Edge(op.id, 0) in feeds:
         return
     spec = op.specs[0]

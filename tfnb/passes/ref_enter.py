@@ -1,7 +1,7 @@
 """References in loops: `RefEnter` makes a variable's reference known in a loop's frame, as TensorFlow's graphs do.
 
-A reference is no value that flows along edges, so here each reader and writer in the loop uses the variable itself; the
-node that produced the reference outside runs before the loop begins. Invariant: afterwards no constant RefEnter is
+A reference does not flow along edges as values do, so here each reader and writer in the loop uses the variable itself.
+The node that produced the reference outside runs before the loop begins. Invariant: afterwards no constant RefEnter is
 left.
 """
 
