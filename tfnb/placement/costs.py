@@ -21,7 +21,7 @@ from tfnb.types import TensorSpec
 __all__ = ["CostModel", "nbytes"]
 
 _OPEN = 32  # the size that is assumed for an unknown dimension
-_BYTES_PER_US = 10_000.0  # of memory
+_BYTES_PER_US = 10_000.0  # of memory, read or written
 _FLOPS_PER_US = 50_000.0
 _LAUNCH_US = 5.0
 _HOST_US = 20.0
@@ -34,13 +34,13 @@ def _size(dims: Iterable[int | None]) -> int:
 
 
 def nbytes(spec: TensorSpec) -> int:
-    """Bytes of a tensor of a static shape, in which an unknown dimension counts with an assumed size."""
+    """Returns the bytes of a tensor of a static shape; an unknown dimension counts with an assumed size."""
     size: int = spec.dtype.size
     return size * _size(spec.shape.dims if spec.shape.dims is not None else (None,))
 
 
 def _product_flops(graph: Graph, node: Node) -> float:
-    """Floating-point operations of a matrix product: 2 for each element of the output and each term of its sum."""
+    """Returns the floating-point operations of a matrix product: 2 for each term of the sum of each output element."""
     a = graph.spec(node.inputs[0]).shape.dims or (None, None)
     is_transposed = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
     out = node.specs[0].shape.dims or (None, None)
@@ -48,8 +48,12 @@ def _product_flops(graph: Graph, node: Node) -> float:
 
 
 def _conv_flops(output: int, kernel: int) -> Any:
-    """Floating-point operations of a convolution: 2 for each element of its output and each number of the filter that
-    the element uses. The two positions say which input holds each of them; -1 is the node's output."""
+    """Returns a function that computes the floating-point operations of a node that is a convolution.
+
+    These are 2 for each element of the convolution's output and each number of the filter that the element uses.
+    `output` and `kernel` are the positions of that output and of the filter among the inputs of the node; -1 stands for
+    the output of the node.
+    """
 
     def flops(graph: Graph, node: Node) -> float:
         def dims(place: int) -> Any:

@@ -26,8 +26,10 @@ __all__ = ["ControlLoops", "Loops", "copy_invariants", "find_loops", "unsplittab
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of a graph, by the path of their frame: `cond` holds the id of the LoopCond, `enter` that of one
-    Enter."""
+    """The loops of a graph, by the path of their frame.
+
+    `cond` holds the id of the loop's LoopCond, and `enter` the id of one of its Enters.
+    """
 
     cond: Mapping[Path, int]
     enter: Mapping[Path, int]
@@ -62,8 +64,10 @@ def unsplittable(graph: Graph) -> list[list[int]]:
 
 
 def copy_invariants(graph: Graph) -> Graph:
-    """Gives each device that reads a constant Enter a copy of it, so that the value is sent once and not in each
-    iteration."""
+    """Gives each device that reads a constant Enter a copy of it.
+
+    The value is then sent once, and not in each iteration.
+    """
     if not any(n.opdef.kind is Kind.ENTER and n.attrs.is_constant for n in graph.nodes.values()):
         return graph
     nodes = dict(graph.nodes)
@@ -106,7 +110,10 @@ class ControlLoops:
         self._merges: dict[Path, int] = {}
 
     def trigger(self, path: Path) -> int:
-        """The node that fires in each iteration of the frame. The control loop is built at the first call."""
+        """Returns the id of a node that fires in each iteration of the frame.
+
+        The first call for a frame builds its control loop. Raises `InternalError` for a loop without a condition.
+        """
         merge_id = self._merges.get(path)
         if merge_id is not None:
             return merge_id

@@ -89,12 +89,12 @@ def partition(graph: Graph, truncate: bool = False) -> tuple[Partition, ...]:
 
 
 class _Part:
-    """A partition while it is built."""
+    """A partition that is being built."""
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.nodes: dict[int, Node] = {}
-        self.recvs: list[tuple[int, Path]] = []  # with the frames that contain them
+        self.recvs: list[tuple[int, Path]] = []  # the id of each Recv, and the path of its frame
 
 
 class _Splitter:
@@ -170,8 +170,10 @@ class _Splitter:
         return tuple(node_ids)
 
     def _steps_behind(self, control: tuple[int, ...]) -> Iterator[int]:
-        """The nodes that must have run before; constants, variables and feeds are replaced by their own control
-        inputs."""
+        """Yields the nodes that must have run before a node with these control inputs.
+
+        Constants, variables and feeds, which do not run, are replaced by their own control inputs.
+        """
         stack, seen = list(reversed(control)), set()
         while stack:
             c = stack.pop()
@@ -187,7 +189,7 @@ class _Splitter:
     # ---- edges that cross ------------------------------------------------------------------
 
     def _transfer(self, e: Edge, part: _Part) -> Edge:
-        """Adds the Send of a value to the partition of its device, and the Recv to this one."""
+        """Adds the Send of a value to the partition of its device and the Recv to `part`; returns the Recv's edge."""
         source = self.graph.nodes[e.id]
         spec = replace(source.specs[e.port], ref=False)
         name = f"{source.name}:{e.port}"
@@ -196,8 +198,10 @@ class _Splitter:
         return arrival
 
     def _news(self, i: int, part: _Part) -> int:
-        """The node of the partition that runs after node `i` of another partition, and is dead when that node is
-        dead."""
+        """Returns the id of a node of `part` that runs after node `i` of another partition.
+
+        The node is dead when node `i` is dead.
+        """
         source = self.graph.nodes[i]
         arrival = self._arrived.get((part.device, i))
         if arrival is None and source.opdef.kind is not Kind.SWITCH:  # one of its outputs is dead
@@ -260,8 +264,10 @@ class _Splitter:
     # ---- loops -----------------------------------------------------------------------------
 
     def _drive_loops(self) -> None:
-        """Adds a control loop to each partition that contains a part of a loop, and triggers the Recvs of the loop with
-        it."""
+        """Adds a control loop to each partition that contains a part of a loop.
+
+        The control loop triggers the Recvs that the partition has inside the loop.
+        """
         devices_by_path: dict[Path, dict[str, None]] = {}
         for node in self.graph.nodes.values():
             if node.opdef.kind in _EVERYWHERE:

@@ -28,8 +28,10 @@ _EVERYWHERE = (Kind.CONST, Kind.PLACEHOLDER)
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Nodes that share a device. `feasible` lists their possible devices, the default first; `why` says in words what
-    excludes the others. `pinned` is the device on which an earlier step has placed their state, or "".
+    """Nodes that share a device.
+
+    `feasible` lists their possible devices, the default first; `why` says in words what excludes the others. `pinned`
+    is the device on which an earlier step has placed their state, or "". `key` is the name that represents the group.
     """
 
     nodes: tuple[Node, ...]
@@ -71,7 +73,7 @@ def random_device(seed: int) -> Policy:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a session specifies for the placement of a step.
+    """The specification by which a session places a step.
 
     `devices` are full names, the default first. With `soft`, a node that cannot run on the requested device runs on
     another. `pins` maps each operation that creates state to its device in earlier steps. `policy` chooses among
@@ -127,8 +129,11 @@ def _names(nodes: Sequence[Node], most: int = 4) -> str:
 
 
 def place(graph: Graph, rules: Rules) -> Placement:
-    """The placed graph of a step. Raises `InvalidArgumentError` if a group has no feasible device; the message names a
-    node, its source line, the requested device and the devices that are possible."""
+    """Places the nodes of a step on devices.
+
+    Raises `InvalidArgumentError` if a group has no feasible device; the message names a node, its source line, the
+    requested device and the devices that are possible.
+    """
     if len(rules.devices) == 1 and not any(n.device for n in graph.nodes.values()):
         return Placement(_with_devices(graph, dict.fromkeys(graph.nodes, rules.devices[0])))
     groups = _groups(graph, rules)
@@ -138,8 +143,10 @@ def place(graph: Graph, rules: Rules) -> Placement:
 
 
 def check_devices(graph: Graph, rules: Rules) -> None:
-    """Raises `InvalidArgumentError` for a node that requests a device that does not exist, even if it will be
-    folded."""
+    """Raises `InvalidArgumentError` for a node that requests a device that does not exist.
+
+    The error is also raised for a node that a later pass will fold.
+    """
     if not rules.soft:
         specs = _known(rules.devices)
         for node in graph.nodes.values():
@@ -197,15 +204,15 @@ def _group(
         if wish == DeviceSpec():
             requester, requester_name = node, node.name
         wish = wish.merged(spec)
-    feasible, why = _feasible(nodes, wish, requester, known, rules)
+    feasible, reason = _feasible(nodes, wish, requester, known, rules)
     if wish != DeviceSpec() and wish.to_string():
-        why = f"{requester_name} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
+        reason = f"{requester_name} asks for {wish.to_string()!r}{'; ' + reason if reason else ''}"
     if pinned and pinned not in feasible:
         if not rules.soft:
             conflict = f"its state is on {pinned} since an earlier step"
-            raise _refusal(requester, wish, rules, f"{conflict}; {why}" if why else conflict, feasible)
+            raise _refusal(requester, wish, rules, f"{conflict}; {reason}" if reason else conflict, feasible)
         feasible = (pinned, *feasible)
-    return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else why, pinned, root)
+    return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else reason, pinned, root)
 
 
 def _made(node: Node, name: str) -> str:
@@ -218,8 +225,11 @@ def _conflict(a: DeviceSpec, b: DeviceSpec) -> bool:
 
 
 def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
-    """The device of the group's state, or "". Raises `InvalidArgumentError` if the state is on two devices because
-    operations that were added later have joined two groups."""
+    """Returns the device on which earlier steps have placed the group's state, or "".
+
+    Raises `InvalidArgumentError` if the state is on several devices because operations that were added later have
+    joined their groups.
+    """
     names = dict.fromkeys([n.name for n in nodes if makes_state(n)])
     names.update(dict.fromkeys(m for root in state for m in rules.state.makers.get(root, ())))
     pins = {rules.pins[n]: n for n in names if n in rules.pins}
@@ -232,8 +242,10 @@ def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
 def _feasible(
     nodes: Sequence[Node], wish: DeviceSpec, requester: Node, known: dict[str, DeviceSpec], rules: Rules
 ) -> tuple[tuple[str, ...], str]:
-    """The feasible devices of a group, and in words what excludes the others. Raises `InvalidArgumentError` if there
-    are none."""
+    """Returns the feasible devices of a group, and in words what excludes the other devices.
+
+    Raises `InvalidArgumentError` if no device is feasible.
+    """
     kinds = {d.device_type for d in known.values()}
     first_without_kernel = {k: next((n for n in nodes if not _has_kernel(n, str(k))), None) for k in kinds}
     candidates = {d: s for d, s in known.items() if first_without_kernel[s.device_type] is None}
@@ -261,8 +273,10 @@ def _feasible(
 
 
 def _has_kernel(node: Node, kind: str) -> bool:
-    """Returns whether a device of this kind can run the node. A CPU can run every node, because host kernels run
-    there."""
+    """Returns whether a device of this kind can run the node.
+
+    A CPU can run every node, because host kernels run there.
+    """
     if kind in ("CPU", "NULL") or node.opdef.kind not in (Kind.COMPUTE, Kind.ASYNC):
         return True
     return node.opdef.on_device and all(s.dtype.cl or s.ref for s in node.specs)

@@ -46,7 +46,10 @@ class Search:
 
 
 class _Searched:
-    """The best placement so far. `score` holds its simulated microseconds and the bytes that it sends."""
+    """The best placement so far, as the device `where[k]` of each group k.
+
+    `score` holds its simulated duration in microseconds and the number of bytes that it sends.
+    """
 
     def __init__(self, graph: Graph, groups: Sequence[Group], where: list[str], greedy: Greedy) -> None:
         self.graph, self.groups, self.where = graph, groups, where
@@ -69,7 +72,10 @@ class _Searched:
         return neighbours
 
     def regions(self) -> list[set[int]]:
-        """For each group of variables, the groups that are nearest behind it along the edges."""
+        """Returns the regions: for each group of variables, this group and the groups to which it is the nearest one.
+
+        Distances are counted in edges, in the direction of the data.
+        """
         readers: list[set[int]] = [set() for _ in self.groups]
         for n in self.graph.nodes.values():
             for e in n.inputs:
@@ -118,7 +124,7 @@ class _Searched:
         return reachable
 
     def try_move(self, chosen: set[int], target: str) -> None:
-        """Moves those groups for which the device is feasible, if that improves the score."""
+        """Moves those of the chosen groups for which the device is feasible, if that improves the score."""
         group_ids = [k for k in chosen if target in self.groups[k].feasible and not self.groups[k].pinned]
         former_devices = {k: self.where[k] for k in group_ids}
         for k in group_ids:

@@ -74,7 +74,7 @@ class Simulation:
 
 
 def play(simulation: Simulation, device_of: Callable[[int], str]) -> None:
-    """Runs all nodes, next always the one whose inputs were ready first. Each loop runs one iteration.
+    """Runs all nodes in the order in which their inputs are ready. Each loop runs one iteration.
 
     `device_of(node)` is called when the node is about to run.
     """
@@ -122,16 +122,20 @@ class _Memory:
 
 
 class Greedy:
-    """The policy that places each group on the device on which its first node would end first. `limits`: bytes of
-    memory by device."""
+    """The policy that places each group on the device on which its first node would end first.
+
+    `limits` holds the bytes of memory of each device; 0, or no entry, means that there is no limit.
+    """
 
     def __init__(self, costs: CostModel, limits: Mapping[str, int] | None = None) -> None:
         self.costs = costs
         self.limits = limits or {}
 
     def __call__(self, graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
-        """Chooses a device for each group. Raises `ResourceExhaustedError` if the variables of a group fit on no
-        device."""
+        """Chooses a device for each group.
+
+        Raises `ResourceExhaustedError` if the variables of a group fit on no device.
+        """
         group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
         choices: dict[int, Choice] = {}
         simulation, memory = Simulation(graph, self.costs), _Memory(self.limits)
@@ -160,8 +164,8 @@ class Greedy:
         # Where the ends are equal, as for a variable, which costs nothing, the device with the least memory in use.
         best = min(candidates, key=lambda d: (ends[d], memory.used.get(d, 0) if size else 0, candidates.index(d)))
         memory.used[best] = memory.used.get(best, 0) + size
-        others = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in candidates if d != best)
-        reason = f"{node.name} would end there at {ends[best]:.0f} us" + (f" ({others})" if others else "")
+        other_ends = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in candidates if d != best)
+        reason = f"{node.name} would end there at {ends[best]:.0f} us" + (f" ({other_ends})" if other_ends else "")
         full_devices = [_short(d) for d in feasible if d not in candidates]
         if full_devices:
             reason += f"; {', '.join(full_devices)} has no room for {size:,} bytes"
