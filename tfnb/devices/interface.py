@@ -62,7 +62,7 @@ class LoadedProgram(Protocol):
         """Enqueues all steps and returns the outputs, in new memory, without waiting; small outputs may be arrays.
 
         `inputs` are NumPy arrays or tensors of any device, with the dtypes and shapes of `program.inputs`; `cells` are
-        those of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
+        the cells of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
         values when the outputs are ready, and keep the old ones if this raises `ResourceExhaustedError`. The caller may
         change input arrays when the outputs are ready.
         """

@@ -118,8 +118,10 @@ class ProgramLibrary:
 
     @contextmanager
     def compiling(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[None]:
-        """A context for the first launch of a library kernel. Announces the compilation and marks it as done on this
-        machine."""
+        """A context for the first launch of a library kernel.
+
+        It announces the compilation, and afterwards marks the kernel as compiled on this machine.
+        """
         with self._announced(f"{entry} of {built.title}"):
             yield
         mark = self._mark(built, entry, local)
@@ -204,8 +206,11 @@ class ProgramLibrary:
         return (_FLUSH, *defines) if " " in root else (_FLUSH, "-I", root, *defines)
 
     def _source(self, module: Module) -> str:
-        """The source to build. Compilers split options at spaces, so a root whose path contains one cannot be an
-        option; the includes are then put into the source."""
+        """Returns the source to build.
+
+        Compilers split options at spaces, so the root of the sources cannot be an option if its path contains one. The
+        includes are then put into the source.
+        """
         source = module.source
         if module.file:
             try:
@@ -226,7 +231,7 @@ class ProgramLibrary:
         return "\n".join(lines) + "\n"
 
     def _expanded(self, module: Module) -> str:
-        """The source followed by each of its includes once, of which the key is computed."""
+        """Returns the text of which the key is computed: the source, followed by each of its includes once."""
         parts, seen, pending = [], set(), [self._source(module)]
         while pending:
             text = pending.pop()
@@ -301,8 +306,10 @@ class ProgramLibrary:
 
 
 def _named(file: str, kept: str) -> str:
-    """The file or cell to which a message refers. Compilers use a temporary name for the source of the program
-    itself."""
+    """Returns the name of the file or notebook cell to which a compiler's message refers.
+
+    For the source of the program itself, which compilers give a temporary name, this is `kept`.
+    """
     return file if file.endswith(".clh") or linecache.getlines(file) else kept
 
 

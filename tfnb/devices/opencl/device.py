@@ -170,7 +170,10 @@ class OpenCLDevice:
         return ticket
 
     def scratch(self, nbytes: int, who: str) -> DeviceTensor:
-        """The arena that all programs share, enlarged to `nbytes` if it is smaller."""
+        """Returns the arena that all programs share, enlarged to `nbytes` if it is smaller.
+
+        Raises `ResourceExhaustedError`, with `who` as the name of the program that needs the memory.
+        """
         arena = self.arena
         if arena is None or arena.info.nbytes < nbytes:
             self.settle()
@@ -213,8 +216,10 @@ class OpenCLDevice:
 
 
 def _read_clock(queue: cl.CommandQueue, clock: DeviceClock) -> None:
-    """Reads the device's time several times. The fastest answer bounds the difference best, so the first traced run is
-    accurate too."""
+    """Reads the device's time several times, so that the first traced run is accurate too.
+
+    The fastest answer bounds the difference of the two clocks best.
+    """
     for _ in range(_CLOCK_READINGS):
         before = 1e6 * time.perf_counter()
         event = cl.enqueue_marker(queue)
@@ -225,14 +230,17 @@ def _read_clock(queue: cl.CommandQueue, clock: DeviceClock) -> None:
 
 
 def _memory_of(unit: Unit) -> int:
-    """Bytes of memory of a unit. A CPU may use the whole memory of the machine, although its driver may report less."""
+    """Returns the bytes of a unit's memory.
+
+    A CPU may use the whole memory of the machine, although its driver may report less.
+    """
     if unit.kind != "cpu":
         return int(unit.device.global_mem_size)
     return host_memory() or int(unit.device.global_mem_size)
 
 
 def host_memory() -> int:
-    """Bytes of the machine's memory; 0 if the system does not tell."""
+    """Returns the bytes of the machine's memory; 0 if the system does not report them."""
     try:
         return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):

@@ -57,9 +57,9 @@ class KernelFolder:
         self._users: Counter[str] = Counter()  # the number of programs of this process by key
         self._gone: deque[str] = deque()  # keys of programs that were garbage collected
         self._pid = os.getpid()
-        base, why = _place(cache)
-        if why:
-            _warn(cache, why, base)
+        base, reason = _place(cache)
+        if reason:
+            _warn(cache, reason, base)
         self._folder = self._make(base)
         self.link = self._folder.parent / _CURRENT
         os.symlink(self._folder, self.link)
@@ -70,32 +70,34 @@ class KernelFolder:
     def _make(self, base: Path) -> Path:
         """Creates a folder below `base`, which is locked as long as this process or a fork of it lives."""
         while True:
-            own = Path(tempfile.mkdtemp(prefix=f"tfnb-{self._pid}-", dir=base))
-            handle = os.open(own / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            own_folder = Path(tempfile.mkdtemp(prefix=f"tfnb-{self._pid}-", dir=base))
+            handle = os.open(own_folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             if fcntl is not None:
                 with contextlib.suppress(OSError):  # the file system has no locks
                     fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if (own / _LOCK).exists():  # else another process has removed the folder before it was locked
+            if (own_folder / _LOCK).exists():  # else another process has removed the folder before it was locked
                 break
             os.close(handle)
-        self._owned.append((own, handle))
-        folder = own / self._name
+        self._owned.append((own_folder, handle))
+        folder = own_folder / self._name
         folder.mkdir()
         return folder
 
     def _remove(self) -> None:
-        """Removes the folders at the end of the process. A fork that still lives keeps them; a later process removes
-        them."""
+        """Removes the folders at the end of the process.
+
+        If a fork of the process still lives, its folders stay, and a later process removes them.
+        """
         if os.getpid() != self._pid:
             return
-        for own, handle in self._owned:
+        for own_folder, handle in self._owned:
             os.close(handle)
-            _remove_if_dead(own)
+            _remove_if_dead(own_folder)
 
     def _move(self) -> None:
         """Moves the folder with its content to another disk, because the disk is full."""
-        used_bases = {own.parent for own, _ in self._owned}
-        base, why = _place(None, used_bases)
+        used_bases = {own_folder.parent for own_folder, _ in self._owned}
+        base, reason = _place(None, used_bases)
         folder = self._make(base)
         shutil.copytree(self.link, folder, dirs_exist_ok=True)
         new_link = self.link.with_name(f"{_CURRENT}-{len(self._owned)}")
@@ -104,7 +106,7 @@ class KernelFolder:
             os.replace(new_link, self.link)
         except OSError as e:
             raise ResourceExhaustedError(_full(self._folder, str(e))) from None
-        _warn(self._folder, why or "the disk is full", base)
+        _warn(self._folder, reason or "the disk is full", base)
         self._folder = folder
 
     @contextlib.contextmanager
@@ -131,8 +133,10 @@ class KernelFolder:
 
     @contextlib.contextmanager
     def building(self, key: str) -> Iterator[None]:
-        """A context in which a program is built. Unpacks the kernels that were compiled for it earlier, and notes its
-        folder."""
+        """A context in which a program is built.
+
+        It first unpacks the kernels that were compiled for the program earlier, and afterwards notes its folder.
+        """
         with self._lock, self.compiling():
             is_restored = self._restore(key)
             yield
@@ -230,8 +234,10 @@ class KernelFolder:
 
 
 def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, str]:
-    """A folder in which a process can compile, and the reason why it is not below the cache ("" if it is). Raises
-    `ResourceExhaustedError` if there is none."""
+    """Returns a folder in which a process can compile, and the reason why it is not below the cache ("" if it is).
+
+    Raises `ResourceExhaustedError` if there is no such folder.
+    """
     reasons = []
     cache_bases = [] if cache is None else [cache / "processes"]
     for base in (*cache_bases, Path(tempfile.gettempdir()), Path("/dev/shm")):
@@ -280,9 +286,9 @@ def _free(folder: Path) -> int:
 
 def _sweep(base: Path) -> None:
     """Removes the folders of processes that have ended without removing them."""
-    for own in base.iterdir():
-        if _NAME.fullmatch(own.name):
-            _remove_if_dead(own)
+    for folder in base.iterdir():
+        if _NAME.fullmatch(folder.name):
+            _remove_if_dead(folder)
 
 
 def _remove_if_dead(own: Path) -> None:

@@ -31,7 +31,7 @@ _SLAB = 128 << 10
 
 
 class MemoryOwner(Protocol):
-    """What a device's memory uses of that device."""
+    """The part of a device that the device's memory uses."""
 
     name: str
 

@@ -57,8 +57,10 @@ class Unit:
 
     @property
     def reads_any_pointer(self) -> bool:
-        """Whether kernels may access the host's ordinary memory. PoCL's CPU device calls kernels as functions, so they
-        may."""
+        """Whether kernels may access the host's ordinary memory.
+
+        The kernels of PoCL's CPU device may, because the device calls them as functions of this process.
+        """
         fine_grain_system = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
         devices = [self.device] if self.inline is None else [self.device, self.inline]
         return self.shares_memory and (self.is_pocl or all(_svm(d) & fine_grain_system for d in devices))
@@ -105,7 +107,7 @@ def units(settings: Settings) -> tuple[Unit, ...]:
 
 
 def _of_fork(found: tuple[Unit, ...]) -> tuple[Unit, ...]:
-    """The devices of the parent that a forked process can use: those of PoCL that run kernels in the caller's thread.
+    """Returns the devices that a forked process can use: PoCL's devices that run kernels in the caller's thread.
 
     The threads of a driver do not exist in the fork. Raises `FailedPreconditionError` if no device can be used.
     """
@@ -173,10 +175,10 @@ def _units_of(platform: cl.Platform, cache: Path) -> list[Unit]:
     for d in devices:
         pocl.teach_avx512(d)
     inline = next((d for d in devices if d.name.startswith(pocl.INLINE_NAMES)), None)
-    others = [d for d in devices if not d.name.startswith(pocl.INLINE_NAMES)]
-    if not others:
+    main_devices = [d for d in devices if not d.name.startswith(pocl.INLINE_NAMES)]
+    if not main_devices:
         return [_unit(platform, d, None) for d in devices]
-    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in others]
+    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in main_devices]
 
 
 def _unit(platform: cl.Platform, device: cl.Device, inline: cl.Device | None) -> Unit:

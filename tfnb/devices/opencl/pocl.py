@@ -100,13 +100,15 @@ def used_folder() -> KernelFolder | None:
 
 
 def is_renamed() -> bool:
-    """Returns whether PoCL is given another name for this processor. Its kernels must then have other keys."""
+    """Returns whether PoCL gets another name for this processor; the keys of its kernels must then differ, too."""
     return _cpu_flags() >= _AVX512
 
 
 def _may_pin() -> bool:
-    """Returns whether threads may be pinned. PoCL pins thread i to core i and aborts if it may not, so this process
-    must be allowed to use all cores."""
+    """Returns whether PoCL may pin its threads.
+
+    PoCL pins thread i to core i and aborts if that is forbidden, so this process must be allowed to use all cores.
+    """
     allowed_cores: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
     has_all_cores = allowed_cores == set(range(os.cpu_count() or 0))
     return has_all_cores and "POCL_MAX_PTHREAD_COUNT" not in os.environ

@@ -105,7 +105,9 @@ class OpenCLProgram:
         if self._arena_uses and (self._arena is None or self._arena is not device.arena):
             self._bind_arena()
         keep: list[Any] = []
-        for k, (value, (info, capacity, plain, further)) in enumerate(zip(inputs, self._inputs, strict=True)):
+        for k, (value, (info, capacity, uses_at_start, uses_at_offset)) in enumerate(
+            zip(inputs, self._inputs, strict=True)
+        ):
             uses_own = False
             if type(value) is not DeviceTensor:
                 uses_own = self.inline and recorder is None and capacity <= _OWN
@@ -116,19 +118,19 @@ class OpenCLProgram:
             self._holds_own[k] = False
             keep.append(value.array)
             keep.append(arg := value.arg)
-            for set_arg, place in plain:
+            for set_arg, place in uses_at_start:
                 set_arg(place, arg)
-            if further:
-                self._bind_further(value, further)
+            if uses_at_offset:
+                self._bind_further(value, uses_at_offset)
             self._holds_own[k] = uses_own
         outputs = []
-        for info, capacity, plain, further in self._outputs:
+        for info, capacity, uses_at_start, uses_at_offset in self._outputs:
             value = memory.allocate(info, capacity)
             arg = value.arg
-            for set_arg, place in plain:
+            for set_arg, place in uses_at_start:
                 set_arg(place, arg)
-            if further:
-                self._bind_further(value, further)
+            if uses_at_offset:
+                self._bind_further(value, uses_at_offset)
             outputs.append(value)
         changes = self._bind_cells(cells) if cells else []
         if self._rows:
@@ -138,8 +140,11 @@ class OpenCLProgram:
         return outputs
 
     def _placed(self, k: int, array: np.ndarray) -> DeviceTensor:
-        """Copies a small input into memory that the program keeps. After a run in the caller's thread nothing reads it
-        any more. Memory from a pool, which must be bound in each run, would cost several times as much as the copy."""
+        """Copies a small input into memory that the program keeps.
+
+        After a run in the caller's thread nothing reads this memory any more, so the next run may use it again. Memory
+        from a pool must be bound in each run, which would cost several times as much as the copy.
+        """
         tensor = self._own[k]
         if tensor is None:
             info, capacity, _, _ = self._inputs[k]
@@ -180,7 +185,10 @@ class OpenCLProgram:
         return tensor
 
     def _bind_cells(self, cells: Sequence[Cell]) -> list[tuple[Cell, str, DeviceTensor]]:
-        """Binds the memory of the variables; returns the changes of cells that this run gives new memory."""
+        """Binds the memory of the variables.
+
+        Returns the arguments of the `setattr` calls for those cells that get new memory in this run.
+        """
         changes: list[tuple[Cell, str, DeviceTensor]] = []
         for i, cell in enumerate(cells):
             tensor = cell.tensor

@@ -1,4 +1,4 @@
-"""What programs, their bindings and their launchers use of the OpenCL device on which they run.
+"""The part of an OpenCL device that programs, their bindings and their launchers use.
 
 The device creates the programs, so their modules cannot import its class; this protocol gives them its type. Invariant:
 everything but `name`, `facts` and `lock` is used only while `lock` is held.
@@ -52,11 +52,14 @@ class ProgramDevice(Protocol):
         ...
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
-        """The tensor that holds a copy of a constant; equal requests share it."""
+        """Returns a tensor with a copy of a constant array; all requests for the same array get the same tensor."""
         ...
 
     def scratch(self, nbytes: int, who: str) -> DeviceTensor:
-        """The shared arena, grown to `nbytes`; `who` names the program in a `ResourceExhaustedError`."""
+        """Returns the shared arena, enlarged to `nbytes` if it is smaller.
+
+        Raises `ResourceExhaustedError`, with `who` as the name of the program that needs the memory.
+        """
         ...
 
     def settle(self) -> None:

@@ -1,8 +1,8 @@
-"""Programs that only read small variables or a few rows, as the partition of a parameter server (white paper, section
-2).
+"""Programs that only read small variables or a few rows of variables, without a launch (white paper, section 2).
 
-NumPy copies a few kilobytes in a tenth of the time of a launch. Invariant: NumPy reads a variable only if no enqueued
-work still writes it, and only rows that exist, so the values are those that a launch would read.
+The partition of a parameter server is often such a program. NumPy copies a few kilobytes in a tenth of the time of a
+launch. Invariant: NumPy reads a variable only if no enqueued work still writes it, and only rows that exist, so the
+values are those that a launch would read.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
 
 
 def _are_there(numbers: np.ndarray, count: int) -> bool:
-    """Returns whether these are numbers of existing rows, of which there are `count`. Negative numbers are not."""
+    """Returns whether all `numbers` are numbers of rows of a table with `count` rows; negative ones are not."""
     return not numbers.size or int(numbers.view(f"u{numbers.dtype.itemsize}").max()) < count
 
 
