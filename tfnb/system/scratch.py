@@ -33,7 +33,7 @@ _OWNER_BYTES = 1024  # an owner file is shorter
 
 @cache
 def _machine() -> tuple[str, str]:
-    """The name of this machine, and the kernel's number of its last start ("" where the kernel has none)."""
+    """Returns the host name, and the kernel's identifier of the machine's last start ("" if there is none)."""
     try:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -119,10 +119,10 @@ class Scratch:
 
 
 def abandoned(folder: str) -> Iterator[str]:
-    """The scratch folders, and folders of parts, in `folder` whose makers have ended.
+    """Yields the paths of the scratch folders, and of folders of parts, in `folder` whose makers have ended.
 
-    Each is removed after the caller has looked at it. While the caller does, its locks are held here, so that no other
-    process removes it too.
+    Each folder is removed when the caller asks for the next one. Until then this process holds the locks of its owner
+    files, so that no other process removes the folder too.
     """
     try:
         with os.scandir(folder or ".") as entries:
@@ -141,7 +141,11 @@ def abandoned(folder: str) -> Iterator[str]:
 
 
 def _lock_owners(path: str, held: contextlib.ExitStack) -> bool:
-    """Locks all owner files of a folder. False if there is none, if one is not of tfnb's, or if its maker lives."""
+    """Locks all owner files of a folder, until `held` is closed; returns whether the folder is abandoned.
+
+    It is not abandoned if it has no owner file, if an owner file was not written by tfnb on this machine, or if the
+    process that made one is alive and so holds its lock.
+    """
     try:
         names = [n for n in os.listdir(path) if _OWNER.fullmatch(n)]
         for name in names:
