@@ -187,9 +187,9 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
     try:
         t = to_tensor(value, dtype, a.ref)
         if dtype is None and not is_tensor_like(value) and not a.type_list:
-            allowed = opdef.types.get(a.type, ())
-            if allowed and t.dtype not in allowed and isinstance(value, (int, float, list, tuple)):
-                t = to_tensor(value, allowed[0], a.ref)  # a Python number takes the first type that is allowed
+            allowed_dtypes = opdef.types.get(a.type, ())
+            if allowed_dtypes and t.dtype not in allowed_dtypes and isinstance(value, (int, float, list, tuple)):
+                t = to_tensor(value, allowed_dtypes[0], a.ref)  # a Python number takes the first type that is allowed
     except DTypeError as e:
         raise DTypeError(f"{opdef.name}, input {a.name}: {e.message}", e.op) from None
     if dtype is not None and t.dtype is not dtype:
@@ -206,13 +206,13 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
 
 
 def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:
-    for var, allowed in opdef.types.items():
+    for var, allowed_dtypes in opdef.types.items():
         dtypes = types.get(var)
         if dtypes is None:
             raise DTypeError(f"{opdef.name}: the type {var} is not given by an input; pass {var}=...")
         for d in dtypes if isinstance(dtypes, (list, tuple)) else (dtypes,):
-            if d not in allowed:
-                names = ", ".join(x.name for x in allowed)
+            if d not in allowed_dtypes:
+                names = ", ".join(x.name for x in allowed_dtypes)
                 raise DTypeError(f"{opdef.name}: {var} cannot be {d.name}; it takes {names}")
 
 

@@ -56,9 +56,9 @@ def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
         unsigned = (
             _UNSIGNED.get(values.dtype) if low == 0 else None
         )  # as unsigned numbers the negative ones are the largest of all
-        least = None if low is None or unsigned is not None else values.min()
-        most = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
-        if most < high and (least is None or least >= low):
+        smallest = None if low is None or unsigned is not None else values.min()
+        largest = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
+        if largest < high and (smallest is None or smallest >= low):
             return None
     limits = np.reshape(high, -1)
     rows = values.reshape(-1, limits.size)

@@ -52,7 +52,7 @@ class DeviceSpec:
             (self.device_type, full.device_type),
             (self.device_index, full.device_index),
         )
-        return all(mine is None or mine == its for mine, its in pairs)
+        return all(own_part is None or own_part == full_part for own_part, full_part in pairs)
 
     def merged(self, outer: DeviceSpec) -> DeviceSpec:
         """This spec with its open parts taken from `outer`."""

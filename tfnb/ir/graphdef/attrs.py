@@ -148,8 +148,8 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
     """Writes type variables, numbers and attributes of a node into the map `attr` of its NodeDef."""
     numbers = numbers_of(opdef)
     for name, value in types.items():
-        listed = isinstance(value, (list, tuple))
-        encode_value("i" if name in numbers else "type", listed, value, into[name])
+        is_list = isinstance(value, (list, tuple))
+        encode_value("i" if name in numbers else "type", is_list, value, into[name])
     for name, form in _fields(opdef.attrs).items():
         value = getattr(attrs, name.removeprefix(_OURS))
         if value is not None and (not name.startswith(_OURS) or value):

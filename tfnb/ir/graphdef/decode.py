@@ -56,14 +56,14 @@ def import_graph_def(
     that are read instead. Returns the operations and tensors that `return_elements` names. Errors are `OpError`s that
     name the node.
     """
-    mapped = _read_map(graph, input_map or {})
+    tensors_by_link = _read_map(graph, input_map or {})
     message: GraphDef = as_message("graph", "GraphDef", graph_def)
     functions = library(message.library)
     nodes = functions.plain(message.node, Handles(message.node))
     with all_or_nothing(graph):
         used: set[Link] = set()
-        element = add_nodes(graph, nodes, functions.find, mapped, prefix, used)
-        unused = [str(link) for link in mapped if link not in used]
+        element = add_nodes(graph, nodes, functions.find, tensors_by_link, prefix, used)
+        unused = [str(link) for link in tensors_by_link if link not in used]
         if unused:
             raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
         return None if return_elements is None else [element(name) for name in return_elements]
@@ -82,13 +82,13 @@ def add_nodes(
     The keys of `mapped` that some node reads are added to `used`.
     """
     nodes = parse_nodes(node_defs, find_op)
-    ordered = in_order(nodes, lambda link: link in mapped)
-    assumed: dict[str, Shape] = {}
+    order = in_order(nodes, lambda link: link in mapped)
+    merge_shapes: dict[str, Shape] = {}
     for attempt in range(_ROUNDS + 1):
-        attempted_import = _Import(graph, nodes, mapped, prefix, assumed, attempt == _ROUNDS)
+        attempted_import = _Import(graph, nodes, mapped, prefix, merge_shapes, attempt == _ROUNDS)
         try:
             with all_or_nothing(graph):
-                attempted_import.add(ordered)
+                attempted_import.add(order)
         except _Again:
             continue
         if used is not None:
@@ -98,7 +98,7 @@ def add_nodes(
 
 
 def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, Any]:
-    mapped: dict[Link, Any] = {}
+    tensors_by_link: dict[Link, Any] = {}
     for name, value in input_map.items():
         text = name.decode() if isinstance(name, bytes) else name
         if not isinstance(text, str):
@@ -106,12 +106,12 @@ def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, A
         link = parse_link(text)
         if link.port < 0:
             element = graph.as_graph_element(value)
-            mapped[link] = element.op if isinstance(element, Tensor) else element
+            tensors_by_link[link] = element.op if isinstance(element, Tensor) else element
         else:
-            mapped[link] = graph.to_tensor(value)
-            if mapped[link].graph is not graph:
-                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", mapped[link].op)
-    return mapped
+            tensors_by_link[link] = graph.to_tensor(value)
+            if tensors_by_link[link].graph is not graph:
+                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", tensors_by_link[link].op)
+    return tensors_by_link
 
 
 class _Import:

@@ -245,7 +245,7 @@ class Library:
         body = FunctionBuilder()
         nodes = self.plain(message.node_def, body_handles)
         with body.as_default():
-            mapped = self._arguments(body, signature, nodes, kinds)
+            arguments = self._arguments(body, signature, nodes, kinds)
             flat = _Flat({a.name for a in signature.input_arg}, nodes, self.find)
             for n in message.node_def:
                 if n.op == "ReadVariableOp":
@@ -263,7 +263,7 @@ class Library:
                     nodes.append(read)
                     flat.places[read.name] = {"output": (0, 1)}
                     tensor_names[out.name] = f"{read.name}:output:0"
-            element = add_nodes(body, [flat.node(n) for n in nodes], self.find, mapped)
+            element = add_nodes(body, [flat.node(n) for n in nodes], self.find, arguments)
             results: list[Tensor] = []
             for k, out in enumerate(signature.output_arg):
                 t = element(flat.text(tensor_names[out.name]))

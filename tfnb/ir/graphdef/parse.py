@@ -82,7 +82,7 @@ def blamed(name: str, error: OpError) -> OpError:
 def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
     """The nodes by name, in the file's order. Raises `OpError`s that say which node is wrong, and how."""
     nodes: dict[str, ParsedNode] = {}
-    most = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
+    limit = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
     outputs = repeated = 0
     for node in node_defs:
         try:
@@ -93,9 +93,9 @@ def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -
             parsed = nodes[node.name] = _parse(node, find_op(node.op))
             outputs += _count_outputs(parsed)
             repeated += _count_repeated(node, parsed.attrs)
-            if outputs > most:
+            if outputs > limit:
                 raise ResourceExhaustedError(
-                    f"{len(nodes)} nodes with {outputs} outputs: at most {most} are served of {len(node_defs)} nodes"
+                    f"{len(nodes)} nodes with {outputs} outputs: at most {limit} are served of {len(node_defs)} nodes"
                 )
             if repeated > MAX_REPEATED:
                 raise ResourceExhaustedError(

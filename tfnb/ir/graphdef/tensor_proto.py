@@ -155,8 +155,8 @@ def repeated_bytes(message: TensorProto, array: np.ndarray) -> int:
     if message.tensor_content or not array.size or not any(array.strides):
         return 0
     dtype = _held(decode_dtype(message.dtype))
-    listed = len(getattr(message, _FIELDS[dtype.name])) // (2 if dtype.is_complex else 1)
-    return max(array.size - listed, 0) * dtype.size
+    n_listed = len(getattr(message, _FIELDS[dtype.name])) // (2 if dtype.is_complex else 1)
+    return max(array.size - n_listed, 0) * dtype.size
 
 
 def _content(message: TensorProto, dtype: DType, count: int) -> np.ndarray:

@@ -75,7 +75,7 @@ def read_message(message: Message, content: bytes) -> None:
 
 def _check_memory(descriptor: Descriptor, content: bytes) -> None:
     """Checks the memory of all fields. Reading a large graph spends its time in this loop, so it makes few calls."""
-    name, most = descriptor.name, FREE_MEMORY + MEMORY_PER_BYTE * len(content)
+    name, limit = descriptor.name, FREE_MEMORY + MEMORY_PER_BYTE * len(content)
     memory = at = 0
     end, fields = len(content), _fields(descriptor)
     outer: list[tuple[int, dict[int, _Field]]] = []
@@ -102,9 +102,9 @@ def _check_memory(descriptor: Descriptor, content: bytes) -> None:
                 at += size
                 continue
             memory += field.cost + size * field.per_byte
-            if memory > most:
+            if memory > limit:
                 raise ResourceExhaustedError(
-                    f"a {name} of {len(content):,} bytes takes more than {most:,} bytes of memory, as byte {begin:,} "
+                    f"a {name} of {len(content):,} bytes takes more than {limit:,} bytes of memory, as byte {begin:,} "
                     f"shows: at most {MEMORY_PER_BYTE} for each byte and {FREE_MEMORY:,} more are taken"
                 )
             if field.inner is None:

@@ -217,15 +217,15 @@ class GraphEdit:
 
     def freeze(self) -> Graph:
         """The edited graph, without the nodes that no fetch or target needs."""
-        live: set[int] = set()
+        needed: set[int] = set()
         stack = [e.id for e in self.fetches] + list(self.targets) + [e.id for e in self.feeds]
         while stack:
             i = stack.pop()
-            if i in live:
+            if i in needed:
                 continue
-            live.add(i)
+            needed.add(i)
             node = self.nodes[i]
             stack.extend(node.control)
             stack.extend(e.id for e in node.refs)
-        nodes = {i: self.nodes[i].freeze() for i in sorted(live)}
+        nodes = {i: self.nodes[i].freeze() for i in sorted(needed)}
         return Graph(nodes, tuple(self.fetches), tuple(self.targets), tuple(self.feeds), self.base.info)

@@ -91,9 +91,9 @@ class Graph:
         Stable: among ready nodes the smaller id comes first. Raises `GraphError` naming a cycle.
         """
         sources = self._sources()
-        order, stuck = topological(sources)
-        if stuck:
-            cycle = find_cycle(sources, stuck)
+        order, cyclic = topological(sources)
+        if cyclic:
+            cycle = find_cycle(sources, cyclic)
             names = " -> ".join(self.nodes[i].name for i in (cycle[-1], *cycle))
             raise GraphError(f"the graph has a cycle: {names}")
         return tuple(order)
@@ -110,8 +110,8 @@ class Graph:
 
     def _sources(self) -> Mapping[int, Collection[int]]:
         """For each node, the nodes for which it waits within an iteration: its inputs, except NextIterations."""
-        later = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
-        return {n.id: {e.id for e in n.inputs}.union(n.control) - later for n in self.nodes.values()}
+        next_iterations = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
+        return {n.id: {e.id for e in n.inputs}.union(n.control) - next_iterations for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
         """The dtype and static shape of an edge."""

@@ -41,8 +41,8 @@ def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[
             pending[j] -= 1
             if not pending[j]:
                 heapq.heappush(ready, j)
-    stuck = {i for i, n in pending.items() if n} if len(order) < len(pending) else set()
-    return order, stuck
+    unordered = {i for i, n in pending.items() if n} if len(order) < len(pending) else set()
+    return order, unordered
 
 
 def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[int]:
