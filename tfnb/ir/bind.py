@@ -35,10 +35,11 @@ class Bound:
 
 
 def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
-    """A Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
+    """Returns a Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
 
-    Python floats are float32, ints int32 (int64 if they need it); NumPy arrays keep their dtype. Raises
-    `DTypeError` when a Python value does not fit `dtype` (a float for an integer tensor).
+    Without `dtype`, Python floats become float32, ints become int32 (int64 if they need it), and NumPy arrays keep
+    their dtype. Raises `DTypeError` when a Python value does not fit `dtype` (a float for an integer tensor), and
+    `InvalidArgumentError` for nested lists of different lengths.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
@@ -75,7 +76,7 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
 
 
 def to_bytes(array: np.ndarray) -> np.ndarray:
-    """An array of texts as TensorFlow's strings: an object array of bytes in UTF-8."""
+    """Returns an array of texts as TensorFlow's strings: an object array of bytes in UTF-8."""
     encoded = np.empty(array.shape, object)
     for i, x in np.ndenumerate(array):
         encoded[i] = x.encode() if isinstance(x, str) else bytes(x) if isinstance(x, np.bytes_) else x
@@ -87,7 +88,7 @@ def _all_text(array: np.ndarray) -> bool:
 
 
 def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
-    """The array for an array of Python objects: of texts, or of numbers if `dtype` says which numbers these are.
+    """Converts an array of Python objects: texts to bytes, and numbers to `dtype`.
 
     Raises `DTypeError` for other objects, and for numbers without a dtype.
     """
@@ -165,7 +166,7 @@ def _cast_mend(got: DType, wanted: DType) -> str:
 
 
 def _cast_either(got: DType, wanted: DType, variable: str) -> str:
-    """The advice which of two inputs to cast, if both must have one type: integers to floats, else the later input."""
+    """Returns advice on which of two inputs of one type to cast: integers to floats, else the later input."""
     other = f", the type {variable} of its other inputs"
     if not _castable(got, wanted):
         return other

@@ -1,7 +1,7 @@
 """Bounds: the range of the numbers that an op takes as indices, labels, starts or lengths.
 
 A device cannot raise an error in the middle of a kernel, so numbers that the host holds are compared with their bounds
-before the kernel runs. Invariant: what passes is inside, and nothing has run before.
+before the kernel runs. Invariant: if a comparison fails, no kernel of the program has run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Bound:
     what: str = "index"
 
     def message(self, op: str, wrong: tuple[int, int]) -> str:
-        """The text of the error for `wrong`, the result of `outside`."""
+        """Returns the text of the error for `wrong`, the result of `outside`, in the op of the type `op`."""
         value, high = wrong
         range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
         return f"{op}: {self.what} {value} is not {range_text}"
@@ -45,7 +45,10 @@ class Check:
 
 
 def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
-    """The first of `values` that is out of bounds, with the number below which it should be; None if there is none."""
+    """Returns the first of `values` that is out of bounds, and the number below which it should be.
+
+    Returns None if all values are within the bounds.
+    """
     low, high = bound.low, bound.high
     if not values.size:
         return None

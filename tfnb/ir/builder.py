@@ -101,13 +101,15 @@ class GraphBuilder(GraphElements, Collections):
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
-        self.client_state: dict[str, Any] = {}  # state that client packages have for each graph (variable scopes, ...)
+        self.client_state: dict[
+            str, Any
+        ] = {}  # the state that client packages keep for each graph (variable scopes, ...)
 
     # building
 
     @property
     def graph(self) -> GraphBuilder:
-        """The graph itself, as tensors and operations have one."""
+        """The graph itself; tensors and operations have this property, too."""
         return self
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
@@ -188,7 +190,10 @@ class GraphBuilder(GraphElements, Collections):
             op.device = self.scopes.colocate[-1].device or op.device
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """A tensor of this graph for `value`: a tensor, variable, or Python/NumPy value (a new Const)."""
+        """Returns a tensor of this graph for `value`: a tensor, a variable, or a Python or NumPy value (a new Const).
+
+        Raises `DTypeError` for None, for an operation, and for values that are not of `dtype`.
+        """
         if isinstance(value, Tensor):
             return value
         if hasattr(value, "__tensor__"):
@@ -208,7 +213,7 @@ class GraphBuilder(GraphElements, Collections):
         return self.constant(to_numpy(value, dtype), dtype=dtype)
 
     def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor:
-        """A Const node that holds `array` (copied, so that later changes do not show).
+        """Adds a Const node with a copy of `array`; later changes of `array` have no effect on it.
 
         `dtype` is given if it is not the array's own: quantised numbers are stored as plain integers.
         """
@@ -218,7 +223,7 @@ class GraphBuilder(GraphElements, Collections):
         return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-        """The graph as a GraphDef message: all operations, or those added after `version` was `from_version`.
+        """Returns a GraphDef message of all operations, or of those added after `version` was `from_version`.
 
         With `add_shapes`, the attributes "_output_shapes" hold the static shapes.
         """
@@ -236,10 +241,11 @@ class GraphBuilder(GraphElements, Collections):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Any:
-        """Operations made inside have names that begin with `name/`.
+        """A context manager: operations made inside have names that begin with `name/`.
 
-        A name that ends in '/' opens that very scope again; None or '' is the root. The value of the `with` block is
-        the scope with a '/' at its end."""
+        A name that ends in '/' opens an existing scope again; None or '' stands for the root. The value of the `with`
+        block is the name of the scope with a '/' at its end.
+        """
         if not name:
             scope = ""
         elif name.endswith("/"):
@@ -253,7 +259,7 @@ class GraphBuilder(GraphElements, Collections):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
-        """Operations made inside the block run after `control_inputs`; None clears the dependencies of outer blocks."""
+        """A context manager: operations made inside run after `control_inputs`; None clears those of outer blocks."""
         if control_inputs is None:
             control_flow = self.scopes.control_flow
             with self.scopes.pushed(self.scopes.control, None):
@@ -271,14 +277,16 @@ class GraphBuilder(GraphElements, Collections):
             yield
 
     def device(self, spec: object) -> AbstractContextManager[None]:
-        """Operations made inside the block get this device, unless an inner block gives another one.
+        """Returns a context manager: operations made inside get this device, unless an inner block gives another one.
 
-        `spec` may be partial, or a function of the operation. None clears the devices of outer blocks."""
+        `spec` is a device name, which may be partial, or a function from the operation to such a name. None clears the
+        devices of outer blocks.
+        """
         return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
 
     @contextmanager
     def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
-        """Operations made inside the block are placed on the device of `op`, whatever device blocks are around it.
+        """A context manager: operations made inside are placed on the device of `op`, whatever device blocks are outside.
 
         With `ignore_existing` the colocation of outer blocks is cleared, and `op` may be None.
         """
@@ -300,15 +308,15 @@ class GraphBuilder(GraphElements, Collections):
             scopes.colocate = colocate
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
-        """Ops made inside the block use gradients registered under other names: `{"Square": "MySquareGrad"}`."""
+        """A context manager: ops made inside use gradients of other names, as in `{"Square": "MySquareGrad"}`."""
         return self.scopes.pushed(self.scopes.gradients, dict(op_type_map))
 
     def container(self, name: str) -> AbstractContextManager[None]:
-        """State made inside the block is put into the named container."""
+        """A context manager: state that is made inside is put into the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name that no operation has yet, inside the current scope."""
+        """Returns a name in the current scope that no operation has yet; `mark_as_used` reserves the name."""
         with self._lock:
             full = f"{self.scopes.name}/{name}" if self.scopes.name else name
             return self._names.unique(full, mark_as_used)
@@ -316,7 +324,10 @@ class GraphBuilder(GraphElements, Collections):
 
 @contextmanager
 def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
-    """Operations added inside the block are removed again if it ends with an error; other threads wait meanwhile."""
+    """A context manager: operations added inside are removed if the block ends with an error.
+
+    Other threads that add operations wait until the block has ended.
+    """
     with graph._lock:
         version, names = graph.version, graph._names.copy()
         try:
@@ -340,13 +351,16 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
 
 
 def claim_frame(graph: GraphBuilder, name: str) -> str:
-    """A unique name for the frame of a loop that was read from a file: `name` itself if it is free."""
+    """Reserves a name for the frame of a loop that is read from a file, and returns it: `name` itself if it is free."""
     with graph._lock:
         return graph._names.unique(name)
 
 
 def replace_input(op: Operation, index: int, value: Tensor) -> None:
-    """Makes `value` input `index` of `op`. The edge that closes a loop does not exist yet when its Merge is made."""
+    """Makes `value` input `index` of `op`.
+
+    Loops need this, since the edge that closes a loop does not exist yet when its Merge is made.
+    """
     graph = op.graph
     with graph._lock:
         old = op.inputs[index]

@@ -17,7 +17,7 @@ __all__ = ["GraphElements"]
 
 
 class GraphElements:
-    """The part of a graph that holds its operations and finds them, and their tensors, again."""
+    """The part of a graph that holds its operations, and finds operations and tensors by their names."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -27,7 +27,7 @@ class GraphElements:
 
     @property
     def version(self) -> int:
-        """The number of operations: it grows with each that is added."""
+        """The number of operations, which grows with each operation that is added."""
         return len(self._operations)
 
     def _add(self, op: Operation) -> None:
@@ -52,7 +52,7 @@ class GraphElements:
         return self.as_graph_element(name, allow_operation=False)
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
+        """Returns the Tensor or Operation of this graph for `obj`: a tensor, an operation, a variable, or a name.
 
         Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
         for anything else.

@@ -28,7 +28,7 @@ from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
 __all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
 
-MAX_NODES = 1_000_000  # of a function in which all calls of functions are replaced by their bodies
+MAX_NODES = 1_000_000  # the most nodes of a function in which bodies have replaced all calls of functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Function:
         return self.result_shapes(c.shapes)
 
     def result_shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        """The results' shapes for arguments of these shapes. Raises `ShapeError` for those that do not fit."""
+        """Returns the shapes of the results for arguments of these shapes. Raises `ShapeError` if these do not fit."""
         if shapes not in self._inferred:
             self._inferred[shapes] = self._result_shapes(shapes)
         return self._inferred[shapes]
@@ -200,7 +200,7 @@ class Function:
 
     @staticmethod
     def unique_name(name: str, body: GraphBuilder) -> str:
-        """`name` with digits that identify the body."""
+        """Returns `name` with eight hexadecimal digits that identify the body."""
         nodes = (f"{op.type} {[t.name for t in op.inputs]} {op.attrs!r} {op.types}" for op in body.get_operations())
         text = "\n".join(nodes)
         return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -217,7 +217,7 @@ def _has_effect(op: Operation) -> bool:
 
 
 class NodeMaker(Protocol):
-    """What nodes are added to: a graph under construction, or a pass's edit."""
+    """An object to which nodes can be added: a graph under construction, or a pass's edit."""
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
@@ -264,7 +264,10 @@ def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], fra
 
 
 def in_order(ops: Sequence[Operation]) -> list[Operation]:
-    """The operations of a body, each after its inputs: an operation that was redefined may read later ones."""
+    """Returns the operations of a body, each after its inputs.
+
+    The order of adding is not enough, because an operation that was redefined may read later ones.
+    """
     by_id = {op.id: op for op in ops}
     return [by_id[i] for i in graph_from_operations(ops).order]
 

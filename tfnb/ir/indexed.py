@@ -16,8 +16,10 @@ __all__ = ["IndexedSlices"]
 
 
 class IndexedSlices:
-    """`values` (n, ...) are the rows `indices` (n) of a tensor of shape `dense_shape` (an integer vector, or
-    None).
+    """A tensor of shape `dense_shape` whose rows `indices` are `values`; all other rows are zero.
+
+    `values` has the shape (n, ...), `indices` the shape (n,). `dense_shape` is an integer vector, or None if the shape
+    is not known.
     """
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:

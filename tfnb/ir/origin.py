@@ -1,6 +1,6 @@
-"""The origin of a node: the line of the user's code that made it.
+"""The origin of a node: the line of the user's code that made the node.
 
-Invariant: it is the innermost line outside of the tfnb package.
+Invariant: the origin is the innermost line outside of the tfnb package.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def no_outputs(c: Infer) -> tuple[Shape, ...]:
 
 
 def broadcast_shapes(a: Shape, b: Shape) -> Shape:
-    """NumPy's broadcasting of two static shapes. Raises `ShapeError` when they cannot."""
+    """Broadcasts two static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
     if a.dims is None or b.dims is None:
         return unknown_shape
     n = max(len(a.dims), len(b.dims))
@@ -71,7 +71,7 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
 
 
 def _broadcast_mend(a: Shape, b: Shape) -> str:
-    """Advice how to change one shape so that both broadcast to the larger one's rank; "" if there is no such change."""
+    """Returns advice on how to change one of two shapes so that they fit; "" if no simple change helps."""
     x, y = a.dims, b.dims
     assert x is not None and y is not None
     if len(x) == len(y) == 2:
@@ -86,7 +86,7 @@ def _broadcast_mend(a: Shape, b: Shape) -> str:
 
 
 def broadcast_all(shapes: Sequence[Shape]) -> Shape:
-    """NumPy's broadcasting of any number of static shapes. Raises `ShapeError` when they do not fit."""
+    """Broadcasts any number of static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
     out = scalar
     for s in shapes:
         out = broadcast_shapes(out, s)
@@ -102,7 +102,10 @@ def broadcast(c: Infer) -> Shape:
 
 
 def merged(c: Infer, *inputs: int) -> Shape:
-    """The shape that these inputs share, as far as one of them knows it. Raises `ShapeError` when they differ."""
+    """Returns the shape that these inputs share; a dimension is known if it is known of one of them.
+
+    Raises `ShapeError` if the shapes contradict each other.
+    """
     shape = c.shapes[inputs[0]]
     for i in inputs[1:]:
         try:
@@ -115,16 +118,16 @@ def merged(c: Infer, *inputs: int) -> Shape:
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
-    """The axis as a number from 0 on. Raises `InvalidArgumentError` when it is out of range."""
+    """Returns the axis as a number from 0 to rank - 1. Raises `InvalidArgumentError` if it is out of range."""
     if not -rank <= axis < rank:
         raise InvalidArgumentError(f"{what} {axis} is out of range for a tensor of rank {rank}")
     return axis % rank if rank else 0
 
 
 def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
-    """Sorted non-negative axes; `axes` is a NumPy value of rank 0 or 1.
+    """Returns the axes as sorted non-negative numbers; `axes` is a NumPy value of rank 0 or 1.
 
-    Raises `InvalidArgumentError` for an axis out of range, or twice.
+    Raises `InvalidArgumentError` for an axis that is out of range or occurs twice.
     """
     sorted_axes = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
     if len(set(sorted_axes)) < len(sorted_axes):
@@ -133,7 +136,7 @@ def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
 
 
 def reduced(c: Infer, keep_dims: bool) -> Shape:
-    """Shape of a reduction of input 0 over the axes in input 1."""
+    """Returns the shape of a reduction of input 0 over the axes in input 1."""
     x, axes = c.shapes[0], c.value(1)
     if x.dims is None:
         return unknown_shape
@@ -146,7 +149,7 @@ def reduced(c: Infer, keep_dims: bool) -> Shape:
 
 
 def with_rank(c: Infer, i: int, rank: int) -> Shape:
-    """Input i's shape, which must have `rank` dimensions."""
+    """Returns the shape of input i, which must have `rank` dimensions. Raises `ShapeError` if it has others."""
     s = c.shapes[i]
     if s.dims is not None and len(s.dims) != rank:
         raise ShapeError(f"{c.op_name}: input {i} must have rank {rank}, got shape {s}")

@@ -39,10 +39,8 @@ class IndexedSlicesValue(NamedTuple):
 class SparseTensor:
     """A tensor that is zero except for some elements.
 
-    Row i of `indices` (n, rank) is the place of element i of `values` (n,); `dense_shape` (rank,) is its
-    shape.
-
-    `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
+    Row i of `indices` (n, rank) is the place of element i of `values` (n,); `dense_shape` (rank,) is the tensor's
+    shape. `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
     three do not fit each other and `DTypeError` for indices or a shape of another dtype.
     """
 
@@ -77,7 +75,10 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, value: object) -> SparseTensor:
-        """The tensor of a `SparseTensorValue` (or itself). Raises `DTypeError` for anything else."""
+        """Returns the tensor of a `SparseTensorValue`; a `SparseTensor` is returned as it is.
+
+        Raises `DTypeError` for any other value.
+        """
         if isinstance(value, SparseTensor):
             return value
         if not isinstance(value, SparseTensorValue):
@@ -130,11 +131,11 @@ class SparseTensor:
         return self.shape
 
     def set_shape(self, shape: object) -> None:
-        """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
+        """Merges `shape` into the static shape. Raises `ShapeError` if the two contradict each other."""
         self._shape = self.shape.merge_with(as_shape(shape))
 
     def with_values(self, new_values: TensorLike) -> SparseTensor:
-        """Other values at the same places."""
+        """Returns a sparse tensor with other values at the same places."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     def consumers(self) -> list[Any]:

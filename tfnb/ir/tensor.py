@@ -39,7 +39,7 @@ class TensorSource(Protocol):
 
 
 class Runner(Protocol):
-    """An object that computes tensors and runs operations: a session."""
+    """An object that computes tensors and runs operations, such as a session."""
 
     def run(self, fetches: object, /) -> Any:
         """The values of `fetches`."""
@@ -86,7 +86,7 @@ class Tensor:
 
     @property
     def value_index(self) -> int:
-        """The output's number."""
+        """The number of the output (a name of TensorFlow for `index`)."""
         return self.index
 
     def get_shape(self) -> Shape:

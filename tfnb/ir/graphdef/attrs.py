@@ -45,7 +45,10 @@ _OURS = "_"
 
 
 class Form(typing.NamedTuple):
-    """The form of an attribute in an AttrValue: its field `kind`, or a list of these. `raw` bytes need not be text."""
+    """The form of an attribute in an AttrValue: its field `kind`, or with `listed` a list of such values.
+
+    With `raw`, bytes need not be text in UTF-8.
+    """
 
     kind: str
     listed: bool = False
@@ -83,7 +86,10 @@ def _form(hint: object) -> Form | None:
 
 
 def is_sendable(attrs: Attrs) -> bool:
-    """Whether a GraphDef holds all of the attributes, except those that every node creates anew."""
+    """Returns whether a GraphDef can hold all of the attributes, so that the node can be sent to another process.
+
+    Attributes that are not written must have their default values.
+    """
     written = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
     unwritten = [f for f in dataclasses.fields(attrs) if f.init and f.name not in written]
     return all(getattr(attrs, f.name) is f.default for f in unwritten)
@@ -96,12 +102,12 @@ def numbers_of(opdef: OpDef) -> tuple[str, ...]:
 
 
 def type_lists_of(opdef: OpDef) -> frozenset[str]:
-    """The type variables that are lists: "T" of "[T]"."""
+    """Returns the type variables that stand for lists of dtypes: "T" of "[T]"."""
     return frozenset(a.type for a in (*opdef.input_args, *opdef.output_args) if a.type_list)
 
 
 def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """For each output by name the number of its first tensor, and the number of its tensors."""
+    """Returns for each output, by its name, the position of its first tensor and the number of its tensors."""
     places, start = {}, 0
     for a in opdef.output_args:
         count = len(attrs.get(a.type, ())) if a.type_list else attrs.get(a.number, 0) if a.number else 1
@@ -113,9 +119,10 @@ def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int
 def encode_value(
     kind: str, listed: bool, value: object, into: AttrValue | None = None, declared: DType | None = None
 ) -> AttrValue:
-    """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given.
+    """Returns the AttrValue of a value, in its field `kind`, or with `listed` as a list of that kind.
 
-    `declared` is the dtype of a tensor if it is not that of the array.
+    It is written into the message `into` if that is given. `declared` is the dtype of a tensor, if it is not the dtype
+    of the array.
     """
     message: AttrValue = proto("attr_value").AttrValue() if into is None else into
     if listed:
@@ -231,7 +238,10 @@ _DECODE: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _decoded(form: Form, value: object) -> Any:
-    """One value of an AttrValue. Raises `InvalidArgumentError` for bytes that are no text, and as the decoders do."""
+    """Decodes one value of an AttrValue.
+
+    Raises `InvalidArgumentError` for bytes that are not text, and the errors of the functions in `_DECODE`.
+    """
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -246,7 +256,8 @@ def _decoded(form: Form, value: object) -> Any:
 def _check_unknown(opdef: OpDef, name: str, value: AttrValue) -> None:
     """Raises `InvalidArgumentError` for an attribute that the op does not have, unless the value has no effect.
 
-    No effect have 0, false and empty values, and the one value that `OpDef.defaults` accepts."""
+    Values without effect are 0, false, empty values, and the one value that `OpDef.defaults` accepts.
+    """
     value_kind = value.WhichOneof("value")
     if value_kind is None or (value_kind in "bifs" and not getattr(value, value_kind)):
         return

@@ -29,14 +29,14 @@ _ROUNDS = 12  # the most attempts with wider shapes in loops, before all of thes
 
 
 class _Again(Exception):
-    """A loop's shapes were assumed too narrow."""
+    """The shape that was assumed for a loop's Merge does not hold in all iterations."""
 
 
 class Functions(Protocol):
     """The functions of a GraphDef's library: `tfnb.ir.graphdef.functions.Library`."""
 
     def find(self, name: str, /) -> OpDef:
-        """The op of this name, of the library or of the catalogue."""
+        """Returns the op of this name, from the library or from the catalogue."""
 
     def plain(self, nodes: Repeated[NodeDef], handles: Handles, /) -> list[NodeDef]:
         """The nodes in the form in which they are read."""
@@ -255,7 +255,7 @@ class _Import:
 
 
 def common_shape(a: Shape, b: Shape) -> Shape:
-    """The most that is known of a tensor that has one of the two shapes."""
+    """Returns the most specific shape with which both `a` and `b` agree."""
     if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
         return unknown_shape
     return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))

@@ -52,7 +52,7 @@ def input_name(tensor: Tensor) -> str:
 
 
 def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None) -> NodeDef:
-    """The NodeDef of an operation, written into the empty message `into` if given.
+    """Returns the NodeDef of an operation; it is written into the empty message `into` if that is given.
 
     With `add_shapes` its attribute "_output_shapes" holds the static shapes.
     """
@@ -99,7 +99,7 @@ def _of_loop(node: NodeDef, copies: Mapping[str, Copy], pivot: Written | None) -
 
 
 def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
-    """The FunctionDefLibrary of the functions that a graph calls, callees first.
+    """Returns the FunctionDefLibrary of the functions that a graph calls, and of those that these call.
 
     Raises `GraphError` when two different functions have one name.
     """

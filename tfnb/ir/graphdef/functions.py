@@ -39,8 +39,8 @@ _INPUT = re.compile(r"(\^?)([^:^]+)(?::([^:]+)(?::(\d{1,9}))?)?\Z")
 class _Call(NamedTuple):
     """A call of functions by their names.
 
-    `op` is the calling op ("" if that is the function itself), `dtype` that of the condition. `handles` has for each
-    argument the number of the variable's dtype, or 0 if the argument is not the handle of a variable.
+    `op` is the calling op ("" if a node names the function as its op), `dtype` the dtype of the condition. `handles`
+    has for each argument the number of the variable's dtype, or 0 if the argument is not the handle of a variable.
     """
 
     op: str
@@ -50,14 +50,14 @@ class _Call(NamedTuple):
 
 
 def _condition(node: NodeDef) -> DType | None:
-    """The dtype of the condition of an `If`."""
+    """Returns the dtype of the condition of an `If`; None for any other node."""
     if node.op not in ("If", "StatelessIf"):
         return None
     return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
 
 
 def _of_variants(node: NodeDef) -> NodeDef | None:
-    """The node with the name that its op on variants has here; None for any other node."""
+    """Returns an op on variants under the name that the op has in tfnb; None for any other node."""
     if node.op not in _OF_VARIANTS or node.attr["T"].type != variant.enum:
         return None
     renamed: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
@@ -68,22 +68,23 @@ def _of_variants(node: NodeDef) -> NodeDef | None:
 
 
 class Forms(Protocol):
-    """Makes functions of functions."""
+    """The functions that the library composes of other functions."""
 
     def gradient(self, function: Function) -> Callable[..., Any]:
         """The gradient function of calls of `function`."""
 
     def symbolic(self, function: Function) -> Function:
-        """(arguments, gradients of results) -> gradients of arguments."""
+        """Returns the function (arguments, gradients of results) -> gradients of arguments."""
 
     def branches(self, dtype: DType | None, functions: Sequence[Function]) -> Function:
-        """(condition of `dtype`, arguments) -> the results of the first function if it is true, else of the second.
+        """Returns the function (condition, arguments) -> results that calls one of `functions`.
 
-        Without a `dtype`: (number of a function, arguments) -> its results.
+        With a `dtype`, which is that of the condition, the first function is called if the condition is true, else the
+        second. Without a `dtype`, the condition is the number of the function to call.
         """
 
     def loop(self, cond: Function, body: Function) -> Function:
-        """(loop variables) -> loop variables."""
+        """Returns the function (loop variables) -> loop variables that runs `body` as long as `cond` is true."""
 
 
 class Library:
@@ -103,7 +104,7 @@ class Library:
             self.defs[f.signature.name] = f
 
     def find(self, name: str) -> OpDef:
-        """The op of this name: of the library, else of the catalogue. Raises `GraphError`."""
+        """Returns the op of this name, from the library or the catalogue. Raises `GraphError` if there is none."""
         if name in self.made:
             return self.made[name].opdef
         if name in self.calls:
@@ -134,7 +135,10 @@ class Library:
         return [*plain_nodes, *handles.branches()]
 
     def _call(self, node: NodeDef, handles: Handles) -> NodeDef | None:
-        """The NodeDef of a call, None for any other node. Raises `GraphError` for functions that are not there."""
+        """Returns the NodeDef of a call of functions, None for any other node.
+
+        Raises `GraphError` for functions that are not in the library.
+        """
         if node.op in self.defs:
             names: Sequence[str] = (node.op,)
         elif node.op in _CALLS or node.op == _GRADIENT:
@@ -167,7 +171,11 @@ class Library:
         return call_node
 
     def _named(self, node: NodeDef, *attrs: str) -> list[str]:
-        """The functions that attributes name. An attribute that is given several times is a list."""
+        """Returns the names of the functions that attributes of a node name.
+
+        The attribute "branches" is a list, and is given once for each of its elements. Raises `GraphError` if there is
+        no function of such a name.
+        """
         names = []
         for k, attr in enumerate(attrs):
             value = node.attr.get(attr, None)
@@ -183,7 +191,10 @@ class Library:
         return names
 
     def _function(self, name: str, handles: tuple[int, ...] = ()) -> Function:
-        """The function. Arguments for which `handles` has the number of a dtype are variables."""
+        """Returns the function, after building it if necessary.
+
+        Arguments for which `handles` has the number of a dtype are variables of that dtype.
+        """
         order = self._order(name)
         if any(handles):
             key = f"{name} for {handles}"
@@ -207,7 +218,10 @@ class Library:
             raise
 
     def _order(self, name: str) -> list[str]:
-        """The functions that `name` needs and that are not built, callees first. Raises `GraphError` for recursion."""
+        """Returns the functions that `name` needs and that are not built, callees first, and `name` itself as the last.
+
+        Raises `GraphError` for recursion.
+        """
         order: list[str] = []
         pending: dict[str, list[str]] = {name: self._called(name)}
         while pending:
@@ -335,7 +349,7 @@ class _Flat:
                 raise blamed(n.name, e) from None
 
     def node(self, node: NodeDef) -> NodeDef:
-        """The NodeDef with a graph's names for its inputs."""
+        """Returns the NodeDef with a graph's names for its inputs."""
         renamed: NodeDef = proto("node_def").NodeDef()
         renamed.CopyFrom(node)
         try:

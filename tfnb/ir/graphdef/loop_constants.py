@@ -1,4 +1,4 @@
-"""Constants of loops in GraphDefs, as TensorFlow wants them (white paper, section 4.4).
+"""Constants of loops in GraphDefs, in the form that TensorFlow requires (white paper, section 4.4).
 
 In tfnb a constant has no frame, and can be read in any frame. In TensorFlow a node is in the frame of a loop only by
 its inputs. So a constant inside a loop is written with a control edge from the loop's pivot, which is alive in each

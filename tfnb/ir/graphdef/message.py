@@ -15,10 +15,11 @@ __all__ = ["as_message"]
 
 
 def as_message(file: str, name: str, value: object) -> Any:
-    """The message `name` of `file`.proto for `value`: such a message, one of another package (TensorFlow), or bytes.
+    """Returns the message `name` of `file`.proto for `value`.
 
-    Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message,
-    `ResourceExhaustedError` for bytes that would take too much memory.
+    `value` is such a message, a message of the same name of another package (TensorFlow), or bytes. Raises `DTypeError`
+    for anything else, `DataLossError` for bytes that are not such a message, `ResourceExhaustedError` for bytes that
+    would take too much memory.
     """
     message_class = getattr(proto(file), name)
     if isinstance(value, message_class):

@@ -34,7 +34,7 @@ __all__ = [
     "parse_nodes",
 ]
 
-MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not create any number of tensors
+MAX_OUTPUTS = 1 << 16  # the most outputs of one node, since a small file could otherwise ask for billions of tensors
 # The most outputs of all nodes of a graph together: a fixed number, and a few for each node.
 MAX_OUTPUTS_IN_ALL, OUTPUTS_PER_NODE = 1 << 18, 4
 
@@ -73,14 +73,14 @@ class ParsedNode:
 
 
 def blamed(name: str, error: OpError) -> OpError:
-    """The error, with the name of the node of the file that is to blame."""
+    """Returns the error with the name of the file's node that is to blame at the beginning of its message."""
     error.message = f"GraphDef node {name[:200]!r}: {error.message}"
     error.args = (error.message,)
     return error
 
 
 def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
-    """The nodes by name, in the file's order. Raises `OpError`s that say which node is wrong, and how."""
+    """Returns the nodes by their names, in the file's order. Raises an `OpError` that names the first wrong node."""
     nodes: dict[str, ParsedNode] = {}
     limit = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
     outputs = repeated = 0
@@ -108,7 +108,7 @@ def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -
 
 
 def parse_link(text: str) -> Link:
-    """ "x", "x:1" or "^x" as a `Link`. Raises `GraphError` for anything else."""
+    """Parses an input of a NodeDef: "x", "x:1" or "^x". Raises `GraphError` for anything else."""
     match = _INPUT.match(text)
     if match is None or (match.group(1) and match.group(3)):
         raise GraphError(f"the input {text[:200]!r} is none: needed 'name', 'name:1' or '^name'")
@@ -142,9 +142,10 @@ def _parse(node: NodeDef, opdef: OpDef) -> ParsedNode:
 
 
 def _grouped(opdef: OpDef, data: Sequence[Link], attrs: dict[str, Any]) -> tuple[tuple[Link, ...], ...]:
-    """The inputs by argument. Raises `GraphError` unless there are as many as the signature says.
+    """Returns the inputs of each argument. Raises `GraphError` unless there are as many as the signature says.
 
-    Numbers of inputs leave `attrs` unless they are fields of the attrs class: they follow from the inputs.
+    Numbers of inputs are removed from `attrs`, because they follow from the inputs, unless they are fields of the attrs
+    class.
     """
     groups, start = [], 0
     for a in opdef.input_args:
@@ -211,10 +212,10 @@ def _text(node: NodeDef, name: str) -> str | None:
 
 
 def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[ParsedNode]:
-    """The nodes, each after its inputs, else in the file's order; the edges that close loops do not count.
+    """Returns the nodes, each after its inputs, else in the file's order; the edges that close loops do not count.
 
-    `outside` says which links the caller supplies. Raises `GraphError` for an input that does not exist or a cycle
-    that does not go through NextIteration -> Merge.
+    `outside(link)` says whether the caller supplies the value of a link. Raises `GraphError` for an input that does not
+    exist or a cycle that does not go through NextIteration -> Merge.
     """
     names = list(nodes)
     place = {name: i for i, name in enumerate(names)}
@@ -239,7 +240,7 @@ def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -
 
 
 def _cycle(stuck: Mapping[str, list[str]]) -> OpError:
-    """The error for a cycle among nodes that all wait for one of themselves."""
+    """Returns the error for a cycle; each of the nodes `stuck` waits for another one of them."""
     path: dict[str, None] = {}
     name = next(iter(stuck))
     while name not in path:
@@ -251,7 +252,7 @@ def _cycle(stuck: Mapping[str, list[str]]) -> OpError:
 
 
 def _behind(node: ParsedNode, nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[str]:
-    """The names of the nodes that must come before."""
+    """Returns the names of the nodes that must come before `node`. Raises `GraphError` for an input that is missing."""
     predecessors: dict[str, None] = {}
     for link in (*node.links, *(Link(c, -1) for c in node.control)):
         if outside(link):

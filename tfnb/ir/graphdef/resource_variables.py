@@ -20,7 +20,7 @@ __all__ = ["LOOPS", "Handle", "Handles", "as_reference"]
 LOOPS = ("While", "StatelessWhile")
 _DTYPE_AS_T = {"dtype": "T"}
 _SAME: dict[str, str] = {}
-# op -> (op on references, which attributes it takes under which names)
+# op on a handle -> (op on a reference, the names of the attributes that it takes -> their names there)
 _OPS: dict[str, tuple[str, dict[str, str]]] = {
     "VarHandleOp": ("VariableV2", {k: k for k in ("dtype", "shape", "container", "shared_name")}),
     "ReadVariableOp": ("Identity", _DTYPE_AS_T),
@@ -37,12 +37,16 @@ _OPS: dict[str, tuple[str, dict[str, str]]] = {
         {k: k for k in ("T", "Index", "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")},
     ),
 }
-_PASSED_BY = ("Identity", "Enter", "Switch")  # when their T is `resource`
+_PASSED_BY = ("Identity", "Enter", "Switch")  # ops that pass a handle on if their T is `resource`
 
 
 @dataclass(frozen=True)
 class Handle:
-    """The variable of a handle: the tensor that is its reference, its dtype's number, and the nodes to wait for."""
+    """The variable of a handle.
+
+    `source` is the name of the tensor that is a reference to the variable, `dtype` the number of the variable's dtype,
+    and `behind` are the names of the nodes that must run before the variable is used.
+    """
 
     source: str
     dtype: int
@@ -50,7 +54,7 @@ class Handle:
 
 
 def as_reference(node: NodeDef) -> NodeDef:
-    """A NodeDef of an op on resource variables as one of the op on references; any other one unchanged."""
+    """Converts a NodeDef of an op on resource variables to the op on references; returns any other one unchanged."""
     if node.op in _OPS:
         op, names = _OPS[node.op]
     elif node.op.startswith(("ResourceScatter", "ResourceApply", "ResourceSparseApply")):
@@ -83,7 +87,7 @@ class Handles:
         self._branches: dict[tuple[str, int], None] = {}
 
     def resolve(self, text: str) -> Handle | None:
-        """The variable whose handle the tensor is; None if it is not a handle."""
+        """Returns the variable whose handle a tensor is; None if the tensor is not a handle."""
         if self._none:
             return None
         nodes: dict[str, None] = {}
@@ -119,7 +123,7 @@ class Handles:
         return None
 
     def inputs(self, node: NodeDef) -> list[str]:
-        """The node's inputs, in which variables replace their handles."""
+        """Returns the inputs of a node, in which variables replace their handles."""
         data: list[str] = []
         control = {t: None for t in node.input if t.startswith("^")}
         for text in node.input:
@@ -146,7 +150,10 @@ class Handles:
         return [reference_node]
 
     def _passing(self, node: NodeDef) -> list[NodeDef]:
-        """The nodes for one that only passes a handle on. A bool passes instead, when the handle would have passed."""
+        """Returns the nodes that replace a node that only passes a handle on.
+
+        A bool is passed on in place of the handle, so that nodes can wait for it.
+        """
         first = _node(f"{node.name}/known", "IsVariableInitialized", self.inputs(node)[:1], node.device)
         control = self.inputs(node)
         data = sum(not t.startswith("^") for t in node.input)
@@ -158,7 +165,10 @@ class Handles:
         return [first, passing]
 
     def branches(self) -> list[NodeDef]:
-        """Nodes that run on the branches into which handles are passed. To be called after all nodes are rewritten."""
+        """Returns nodes that run on the branches into which handles are passed, one for each such branch.
+
+        This is called after all nodes have been rewritten.
+        """
         nodes = []
         for name, port in self._branches:
             text = self._text(name, "output_true" if port else "output_false", 0 if self._in_body else port)
@@ -172,7 +182,7 @@ class Handles:
 
 
 def _place(text: str) -> tuple[str, int]:
-    """The node and output number of "x" and "x:1", and of "x:output:1" in a body."""
+    """Returns the name of the node and the number of the output for "x", "x:1", and "x:output:1" of a body."""
     name, _, rest = text.partition(":")
     output, colon, number = rest.rpartition(":")
     if not number.isdigit() or len(number) > 9:

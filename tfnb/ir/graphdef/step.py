@@ -30,7 +30,7 @@ __all__ = ["decode_step_graph", "encode_step_graph"]
 
 
 def encode_step_graph(graph: Graph) -> GraphDef:
-    """The GraphDef of a step's graph. Fetches, feeds and targets are not in it.
+    """Returns the GraphDef of a step's graph, which does not contain fetches, feeds and targets.
 
     Raises `UnimplementedError` with the name of a node that holds an object of this process.
     """
@@ -56,7 +56,7 @@ def _encode(node: Node, into: NodeDef) -> None:
 
 
 def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
-    """The nodes of a GraphDef made by `encode_step_graph`; `find` gives the definition of an op's type.
+    """Returns the graph of a GraphDef that `encode_step_graph` made; `find` returns the op of a name.
 
     Raises `InvalidArgumentError` for a message that is not the encoding of a step's graph.
     """
@@ -96,7 +96,7 @@ def _decode(given: NodeDef, find: Callable[[str], OpDef]) -> Node:
 
 
 def _split(opdef: OpDef, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """(type variables and numbers, attributes)."""
+    """Splits decoded attributes into type variables with numbers, and an object of the op's attrs class."""
     kinds = {*opdef.types, *numbers_of(opdef), *type_lists_of(opdef)}
     types = {name: v for name, v in values.items() if name in kinds}
     fields = {f.name for f in dataclasses.fields(opdef.attrs)}

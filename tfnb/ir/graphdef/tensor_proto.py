@@ -32,7 +32,7 @@ __all__ = [
     "repeated_bytes",
 ]
 
-MAX_BYTES = 1 << 31  # of one constant: what one protobuf message can hold
+MAX_BYTES = 1 << 31  # the most bytes of one constant, which are those of one protobuf message
 # Bytes that one constant may gain because its last element is repeated behind other elements. A constant of a single
 # repeated element is a view of stride 0 and gains nothing, whatever its shape.
 MAX_REPEATED = 1 << 25
@@ -59,7 +59,10 @@ _FIELDS = {
 
 
 def decode_dtype(enum: int) -> DType:
-    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for an unknown number."""
+    """Returns the dtype of a DataType number; for a reference, the dtype to which it refers.
+
+    Raises `DTypeError` for an unknown number.
+    """
     base = enum - 100 if enum > 100 else enum
     try:
         return as_dtype(base)
@@ -68,7 +71,7 @@ def decode_dtype(enum: int) -> DType:
 
 
 def _held(dtype: DType) -> DType:
-    """The dtype of the array that holds a tensor: quantised numbers are stored as plain integers."""
+    """Returns the dtype of the array that holds a tensor; quantised numbers are stored as plain integers."""
     return as_dtype(dtype.np) if dtype.is_quantized else dtype
 
 
@@ -84,7 +87,7 @@ def encode_shape(shape: Shape) -> TensorShapeProto:
 
 
 def decode_shape(message: TensorShapeProto) -> Shape:
-    """The static shape. Raises `ShapeError` for a dimension below -1, or more than `MAX_RANK` dimensions."""
+    """Returns a static shape. Raises `ShapeError` for a dimension below -1, or more than `MAX_RANK` dimensions."""
     if message.unknown_rank:
         return Shape(None)
     if len(message.dim) > MAX_RANK:
@@ -96,9 +99,11 @@ def decode_shape(message: TensorShapeProto) -> Shape:
 
 
 def encode_array(array: np.ndarray, into: TensorProto | None = None, declared: DType | None = None) -> TensorProto:
-    """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes.
+    """Returns the TensorProto of an array.
 
-    It is written into the message `into` if that is given, so that large values are copied only once. `declared` is the
+    Texts, and a single or repeated element, are in the field of their dtype; other elements are written as bytes.
+
+    The message `into` is filled if it is given, so that large values are copied only once. `declared` is the
     quantised dtype of the array's integers, which NumPy does not know.
     """
     dtype = as_dtype(array.dtype)
@@ -123,10 +128,10 @@ def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
 
 
 def decode_array(message: TensorProto) -> np.ndarray:
-    """The read-only array of a TensorProto; no copy where one element is repeated.
+    """Returns the read-only array of a TensorProto; a view of stride 0 if it has a single, repeated element.
 
-    Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES` and `MAX_REPEATED`,
-    `InvalidArgumentError` for elements that do not fit the shape.
+    Raises `DTypeError` or `ShapeError` for a dtype or shape that is not served, `ResourceExhaustedError` beyond
+    `MAX_BYTES` and `MAX_REPEATED`, and `InvalidArgumentError` for elements that do not fit the shape.
     """
     dtype = _held(decode_dtype(message.dtype))
     if dtype.name not in _FIELDS:
@@ -151,7 +156,7 @@ def decode_array(message: TensorProto) -> np.ndarray:
 
 
 def repeated_bytes(message: TensorProto, array: np.ndarray) -> int:
-    """How many bytes of `array`, which was decoded from `message`, are copies of the last element that it lists."""
+    """Returns how many bytes of `array`, decoded from `message`, are copies of the last element in the message."""
     if message.tensor_content or not array.size or not any(array.strides):
         return 0
     dtype = _held(decode_dtype(message.dtype))

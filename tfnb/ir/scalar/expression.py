@@ -228,7 +228,7 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
 
 
 def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
-    """A constant: `value` converted to `dtype`. A value of a string is bytes."""
+    """Returns the constant `value`, converted to `dtype`; the value of a string is bytes."""
     return make("const", (), dtype, dtype.np.type(value).item() if not dtype.is_string else value)
 
 
@@ -278,7 +278,7 @@ def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
 
 
 def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
-    """The simpler form of an integer expression, if there is one, so that index arithmetic stays small."""
+    """Returns the simpler form of an integer expression, or None; this keeps index arithmetic small."""
     if a.dtype not in (int32, int64) or b.op != "const":
         return None
     v = b.value
@@ -294,7 +294,7 @@ def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
 
 
 def cast(x: Expr, dtype: DType) -> Expr:
-    """The value converted as in C: a float to an integer is truncated, and a bool says whether the value is not 0."""
+    """Converts a value as C does: floats are truncated to integers, and a bool says whether the value is not 0."""
     if x.dtype is dtype:
         return x
     if x.op == "const" and x.dtype in (int32, int64) and dtype in (int32, int64):
@@ -313,7 +313,7 @@ def bitcast(x: Expr, dtype: DType) -> Expr:
 
 
 def where(condition: Expr, a: Operand, b: Operand) -> Expr:
-    """`a` where the condition, a bool, is true, and `b` elsewhere; one of the two may be a number."""
+    """Selects `a` where the condition, a bool, is true, and `b` elsewhere; `a` or `b` may be a number."""
     if not isinstance(a, Expr):
         if not isinstance(b, Expr):
             raise InternalError(f"scalar where of the numbers {a!r} and {b!r}; one operand must be an expression")
@@ -352,7 +352,7 @@ def walk(*roots: Expr) -> list[Expr]:
 
 
 def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """`e` with other operands; index arithmetic is simplified again."""
+    """Returns `e` with other operands; index arithmetic is simplified again."""
     if args == e.args:
         return e
     primitive = PRIMITIVES.get(e.op)
@@ -364,7 +364,7 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
 
 
 def substitute(root: Expr, table: dict[Expr, Expr]) -> Expr:
-    """`root`, in which every key of `table` is replaced by its value."""
+    """Returns `root`, in which every key of `table` is replaced by its value."""
     replacements: dict[Expr, Expr] = dict(table)
     for e in walk(root):
         if e not in replacements:

@@ -27,7 +27,7 @@ def _int_div(a: Array, b: Array) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
-    """True division of floats and complex numbers; of integers the quotient of C, rounded towards zero."""
+    """Divides floats and complex numbers, and integers as C does, with the quotient rounded towards zero."""
     return a / b if a.dtype.kind in "fc" else _int_div(a, b)
 
 
@@ -54,7 +54,7 @@ def truncmod(a: Array, b: Array) -> Array:
 
 
 def power(a: Array, b: Array) -> Array:
-    """`a` to the power of `b`; of integers with a negative exponent the exact value rounded towards zero."""
+    """Returns `a` to the power of `b`; for integers and a negative exponent, the exact value rounded towards zero."""
     if a.dtype.kind in "iu":
         return np.where(
             b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)), np.power(a, np.maximum(b, 0))
@@ -63,7 +63,10 @@ def power(a: Array, b: Array) -> Array:
 
 
 def special(name: str) -> Callable[[Array], Array]:
-    """A function of scipy.special, which is imported by the first call: its import takes longer than that of tfnb."""
+    """Returns a function of scipy.special.
+
+    The first call of the function imports scipy.special, because that takes longer than importing tfnb.
+    """
     return lambda x: getattr(import_module("scipy.special"), name)(x)
 
 

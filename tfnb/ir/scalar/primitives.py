@@ -81,7 +81,7 @@ erfinv = Unary("erfinv", on_host.special("erfinv"), floats=MATH, doubles=SPECIAL
 lgamma = Unary("lgamma", on_host.lgamma, floats="lgamma({0})", cost=SLOW)
 digamma = Unary("digamma", on_host.digamma, floats=SPECIAL, doubles=SPECIAL, vectors=MATH, cost=SLOW)
 
-# comparisons, and what bools are joined by
+# comparisons, and operations on bools
 
 lt = Binary("lt", np.less, result=bool_, infix="<", python="{0} < {1}")
 le = Binary("le", np.less_equal, result=bool_, infix="<=", python="{0} <= {1}")

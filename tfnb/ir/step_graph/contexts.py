@@ -60,7 +60,7 @@ def _closes_loop(graph: Graph, e: Edge) -> bool:
 
 
 def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
-    """The context of the values on this edge."""
+    """Returns the context of the values on an edge, given the contexts `found` of nodes by their ids."""
     node: Node = graph.nodes[e.id]
     if node.opdef.kind is Kind.SWITCH:
         return found[e.id] | {("switch", node.inputs[1], e.port)}

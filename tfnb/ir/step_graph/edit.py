@@ -114,7 +114,7 @@ class GraphEdit:
 
     @property
     def graph(self) -> GraphEdit:
-        """The edit itself, as tensors and nodes have a graph."""
+        """The edit itself; tensors and nodes have this property, too."""
         return self
 
     def tensor(self, e: Edge) -> Tensor:
@@ -122,11 +122,11 @@ class GraphEdit:
         return Tensor(self, self.nodes[e.id], e.port)
 
     def at(self, node: EditNode | None) -> None:
-        """Nodes that are made from now on get the name, device and origin of `node`; None for none of these."""
+        """Sets the node whose name, device and origin later nodes get; with None they get none of these."""
         self._behalf = node
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """A call of an op on this edit's tensors adds a node."""
+        """Adds the node of a call of an op on this edit's tensors."""
         bound = bind(opdef, values, attrs, self.to_tensor)
         node = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, name)
         return pack_outputs(opdef, node, node.outputs)
@@ -167,7 +167,7 @@ class GraphEdit:
         return self.constant(to_numpy(value, dtype), dtype)
 
     def constant(self, array: np.ndarray, dtype: DType | None = None) -> Tensor:
-        """A Const node; `dtype` if it is not the array's own, as for quantised numbers."""
+        """Adds a Const node; `dtype` is given if it is not the array's own, as for quantised numbers."""
         array = np.asarray(array)
         types = {"dtype": as_dtype(array.dtype) if dtype is None else dtype}
         return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]

@@ -56,8 +56,9 @@ class Node:
 class Frames(NamedTuple):
     """The frames of each node.
 
-    `inside[i]` are the frames in which node i fires, `outside[i]` those of its outputs, other ones for Enter and Exit.
-    A node that waits for nothing is in the root, but constants can be read in any frame.
+    `inside[i]` is the path of the frame in which node i fires, `outside[i]` the path of its outputs' frame; the two
+    differ for Enter and Exit. A node that waits for nothing is in the root frame, but constants can be read in any
+    frame.
     """
 
     inside: Mapping[int, Path]

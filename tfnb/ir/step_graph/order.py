@@ -19,7 +19,7 @@ Path = tuple[str, ...]
 
 
 def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[int]]:
-    """The keys in an order in which each follows its sources, and the keys that are on a cycle or after one.
+    """Returns the keys in an order in which each follows its sources, and the keys that are on a cycle or behind one.
 
     The order is stable: of the keys that are ready the smallest comes first.
     """
@@ -77,7 +77,7 @@ def find_paths(
 
 
 def last_uses(steps: Sequence[tuple[Iterable[Name], Iterable[Name]]], live: Collection[Name]) -> list[tuple[Name, ...]]:
-    """For each step, given as (names it reads, names it writes), those whose values nobody needs after it.
+    """Returns for each step, given as (names it reads, names it writes), the names whose values nobody needs after it.
 
     `live` are the names whose values are needed after the last step.
     """

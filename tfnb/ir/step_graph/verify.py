@@ -1,7 +1,7 @@
 """The rules of a well-formed step-side graph, each a small named check.
 
-Run after every stage of compiling a step in tests and under `TFNB_VERIFY=1`. Invariant: a graph that passes can be
-placed, clustered and executed without a structural surprise.
+Tests, and sessions under `TFNB_VERIFY=1`, run the checks after every stage of compiling a step. Invariant: a graph that
+passes can be placed, clustered and executed; no later stage has to check its structure.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _arity(node: Node) -> int:
 
 
 def check_types(graph: Graph) -> None:
-    """Input dtypes are those of the signature, and references are references."""
+    """The dtypes of inputs are those of the signature, and inputs that must be references are references."""
     for node in graph.nodes.values():
         if any(a.number or a.type_list for a in node.opdef.input_args):
             continue
