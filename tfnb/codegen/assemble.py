@@ -118,7 +118,7 @@ class Assembler:
                 self._generated(group, kernel)
 
     def _needed(self, group: Group) -> frozenset[object]:
-        """The values of a group that other groups read, or that are outputs of the program."""
+        """Returns the values of a group that other groups read, or that are outputs of the program."""
         candidates = (v for m in group.members for v in m.values)
         return frozenset(
             v
@@ -174,7 +174,7 @@ class Assembler:
         )
 
     def _entry(self, group: Group, kernel: Generated) -> tuple[int, str]:
-        """The module and the name of a generated kernel.
+        """Returns the module and the name of a generated kernel.
 
         Without fusion each kernel has a module to itself. Programs that contain the same kernel then have the same
         module, which is built once."""
@@ -420,6 +420,6 @@ def _node_ids(group: Group) -> tuple[int, ...]:
 
 
 def _slug(group: Group) -> str:
-    """A name for profiles, from the last part of the name of the kernel's first node."""
+    """Returns a name for profiles, from the last part of the name of the kernel's first node."""
     name = re.sub(r"\W+", "_", group.label.rsplit("/", 1)[-1]).strip("_").lower()
     return re.sub(r"_?\d+$", "", name) or "kernel"

@@ -65,7 +65,7 @@ def _fits(old: _Placed, block: Block, size: int) -> bool:
 
 
 def _hole(live: list[_Placed], size: int) -> int:
-    """The start of the smallest gap of at least `size` bytes; without such a gap, the end of the last live block."""
+    """Returns the start of the smallest gap of at least `size` bytes; else the end of the last live block."""
     best: tuple[int, int] | None = None
     end = 0
     for p in sorted(live, key=lambda p: p.offset):

@@ -59,7 +59,7 @@ class _Search:
     places: dict[Edge, int]
 
     def source(self, edge: Edge, bound: Bound) -> tuple[Edge, Bound]:
-        """The edge from which the numbers of `edge` come unchanged, and their bound there."""
+        """Returns the edge from which the numbers of `edge` come unchanged, and their bound there."""
         for _ in range(_DEPTH):
             node = self.nodes.get(edge.id)
             if node is None or edge in self.places or edge in self.found.values:
@@ -79,7 +79,7 @@ class _Search:
         return edge, bound
 
     def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
-        """An element of `edge` as a formula over the elements of the edges in `leaves` at the same position."""
+        """Returns an element of `edge` as a formula over the elements of the edges in `leaves` at the same position."""
         info, value, node = self.found.infos.get(edge), self.found.values.get(edge), self.nodes.get(edge.id)
         if info is None or len(info.shape) not in (0, len(idx)):
             raise _Unknown

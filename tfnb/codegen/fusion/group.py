@@ -173,7 +173,7 @@ def _sorted(members: list[Member]) -> list[int]:
 
 
 def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -> int:
-    """The number of parts into which the reduction of one row is split so that all compute units have work."""
+    """Returns the number of parts into which the reduction of one row is split so that all compute units have work."""
     rows = inner = 1
     for d, n in enumerate(domain):
         rows, inner = (rows, inner * n) if d in axes else (rows * n, inner)
@@ -251,7 +251,7 @@ class _Grouping:
         return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
 
     def _reaches(self, g: Group, m: Member) -> bool:
-        """Whether a path leads from `g` through another group to `m`."""
+        """Returns whether a path leads from `g` through another group to `m`."""
         goals = {self.home[p].number for p in m.preds} - {g.number}
         stack, visited = list(g.succs), set(g.succs)
         while stack:
@@ -296,13 +296,13 @@ def _is_product(g: Group) -> bool:
 
 
 def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
-    """The results of a call's group whose kernel works on the tiles of a product."""
+    """Returns the results of a call's group whose kernel works on the tiles of a product."""
     product = g.members[0].values[0]
     return {product: (local(product.number, product.info.dtype), 0, True), **g.results}
 
 
 def _unfit(product: Member, m: Member) -> str | None:
-    """The reason why `m` cannot continue with the tiles of a product.
+    """Returns the reason why `m` cannot continue with the tiles of a product.
 
     Only updates of variables may: each kind of work is a kernel to compile, and updates are of few kinds, one for each
     optimizer.
@@ -380,7 +380,10 @@ def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
 def _resolve(
     g: Group, bodies: tuple[Expr, ...], ix: Indexing, mine: tuple[Expr, ...], row: tuple[Expr, ...], full: bool
 ) -> tuple[tuple[Expr, ...], int] | str:
-    """The bodies with the group's own values in place of loads, and the level of reductions for which they wait."""
+    """Replaces loads of the group's own values in `bodies`; also returns the level of reductions for which they wait.
+
+    If that is not possible, the result is the reason.
+    """
     table: dict[Expr, Expr] = {}
     level = 0
     for load in dict.fromkeys(x for b in bodies for x in loads_of(b)):

@@ -31,7 +31,7 @@ class Affine:
         self.const = const
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
-        """The sum of this form and `factor` times the other."""
+        """Returns the sum of this form and `factor` times the other."""
         terms = dict(self.terms)
         for atom, c in other.terms.items():
             terms[atom] = terms.get(atom, 0) + factor * c
@@ -42,7 +42,7 @@ class Affine:
         return Affine().plus(self, factor) if factor else Affine()
 
     def single(self) -> Expr | None:
-        """The atom, if the form is exactly one atom."""
+        """Returns the atom, if the form is exactly one atom."""
         if self.const == 0 and len(self.terms) == 1:
             ((atom, c),) = self.terms.items()
             return atom if c == 1 else None
@@ -58,7 +58,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def index_vars(rank: int, dtype: DType = int32) -> tuple[Expr, ...]:
-    """The loop variables i0, i1, ... of a domain."""
+    """Returns the loop variables i0, i1, ... of a domain."""
     return tuple(s.index(f"i{d}", dtype) for d in range(rank))
 
 
@@ -81,14 +81,14 @@ class Indexing:
         self._pure: dict[Expr, bool] = {}
 
     def linear(self, idx: Sequence[Expr], shape: Sequence[int]) -> Expr:
-        """The row-major position of the element `idx` of an array of `shape`."""
+        """Returns the row-major position of the element `idx` of an array of `shape`."""
         total = Affine()
         for i, stride in zip(idx, row_major(shape), strict=True):
             total = total.plus(self.affine(i), stride)
         return self.build(self._paired(total))
 
     def unravel(self, linear: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
-        """The index tuple of the element at a row-major position."""
+        """Returns the index tuple of the element at a row-major position."""
         idx = []
         for d, stride in enumerate(row_major(shape)):
             i = self._divide(self.affine(linear), stride)[0]
@@ -116,7 +116,7 @@ class Indexing:
         return s.cast(e, dtype)
 
     def pure(self, e: Expr) -> bool:
-        """Whether the expression is made of loop variables and constants only."""
+        """Returns whether the expression is made of loop variables and constants only."""
         is_pure = self._pure.get(e)
         if is_pure is None:
             if e.op in ("const", "index"):
@@ -129,7 +129,7 @@ class Indexing:
     # normal form
 
     def affine(self, e: Expr) -> Affine:
-        """The affine form of an int32 or int64 expression."""
+        """Returns the affine form of an int32 or int64 expression."""
         form = self._affine.get(e)
         if form is None:
             form = self._affine[e] = self._paired(self._find_affine(e))
@@ -212,7 +212,10 @@ class Indexing:
         return a
 
     def build(self, a: Affine, dtype: DType | None = None) -> Expr:
-        """The expression of an affine form; loop variables come first. `dtype` is for a form without variables."""
+        """Returns the expression of an affine form; loop variables come first.
+
+        `dtype` is the dtype of the expression if the form is a constant.
+        """
         atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
         atoms += [t for t in a.terms if t.op != "index"]
         total: Expr | None = None
@@ -226,7 +229,7 @@ class Indexing:
     # bounds
 
     def bounds(self, e: Expr) -> Bounds:
-        """The least and the greatest value over the domain; None if the value depends on data, or may wrap."""
+        """Returns the least and the greatest value over the domain; None if the value depends on data, or may wrap."""
         if e not in self._bounds:
             self._bounds[e] = _within(self._find_bounds(e), e.dtype)
         return self._bounds[e]

@@ -38,18 +38,18 @@ MAX_NODES = 400  # in one expression: larger ones compile slowly and do not fit 
 MAX_DEPTH = 100
 MAX_LOADS = 16
 MAX_OPERANDS = 32  # of one kernel: every device has room for 128 pointers
-# The costs of what is not a primitive; the others cost 1.
+# The costs of operations that are not primitives; those without an entry cost 1.
 _COSTS = {"const": 0, "index": 0, "local": 0, "arg": 0, "philox": SLOW}
 
 
 @remembered("costs of expressions", 8192)
 def cost(e: Expr) -> int:
-    """The approximate cost of an expression, in cheap operations."""
+    """Returns the approximate cost of an expression, in cheap operations."""
     return sum(p.cost if (p := PRIMITIVES.get(x.op)) else _COSTS.get(x.op, 1) for x in walk(e))
 
 
 def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[WhyNot]]:
-    """The definitions that get memory, with the others substituted into them, and the reasons for giving memory.
+    """Returns the definitions that get memory, with the others substituted into them, and the reasons for the memory.
 
     Without `fuse` all of them get memory, because a compiler may round a whole expression differently from its parts.
     """
@@ -60,7 +60,7 @@ def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[
 
 
 def bodies_of(d: Definition) -> tuple[Expr, ...]:
-    """The expressions of a definition; none for calls of library kernels and copies."""
+    """Returns the expressions of a definition; none for calls of library kernels and copies."""
     if isinstance(d, PointwiseDef):
         return d.bodies
     return (d.body,) if isinstance(d, ReduceDef) else ()
@@ -143,7 +143,7 @@ class _Inliner:
         return substitute(body, table)
 
     def _why_not(self, d: PointwiseDef, ix: Indexing) -> str | None:
-        """The reason why the definition gets memory; None if it is inlined."""
+        """Returns the reason why the definition gets memory; None if it is inlined."""
         value, body = d.values[0], d.bodies[0]
         if d.pinned or len(d.values) > 1 or value.kind == "variable" or value in self.needed:
             return "its value is needed in memory"
@@ -174,7 +174,7 @@ class _Inliner:
         return None
 
     def _too_late(self, d: PointwiseDef, consumer: Definition, ix: Indexing) -> str | None:
-        """The reason if a variable that is read may already be written when the consumer runs; else None."""
+        """Returns the reason if a variable that is read may already be written when the consumer runs; else None."""
         idx = index_vars(len(d.domain))
         for load in loads_of(d.bodies[0]):
             v = load.value.value
@@ -196,7 +196,7 @@ class _Inliner:
 
 
 def _part(body: Expr) -> Expr | None:
-    """The largest part that reads at most `MAX_OPERANDS` operands, if it reads more than one."""
+    """Returns the largest part that reads at most `MAX_OPERANDS` operands, if it reads more than one."""
     reads: dict[Expr, frozenset[Value]] = {}
     best: Expr | None = None
     for e in walk(body):
@@ -215,14 +215,14 @@ def _canonical(load: Expr, consumer: Definition) -> bool:
 
 
 def _hoistable(load: Expr, consumer: Definition) -> bool:
-    """Whether the loaded element is the same for all iterations of the innermost loop."""
+    """Returns whether the loaded element is the same for all iterations of the innermost loop."""
     rank = len(consumer.domain)  # type: ignore[union-attr]
     last = f"i{rank - 1}"
     return not any(x.op == "load" or x.op == "index" and x.value == last for a in load.args for x in walk(a))
 
 
 def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr:
-    """The body of a value's definition at the index tuple `args` of one of its views."""
+    """Returns the body of a value's definition at the index tuple `args` of one of its views."""
     shape = view.value.info.shape
     if view.shape != shape:
         args = ix.unravel(ix.linear(args, view.shape), shape)
@@ -230,7 +230,7 @@ def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr
 
 
 def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, ...], tuple[int, ...]]:
-    """The domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
+    """Returns the domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
     dims = [k for k, n in enumerate(d.domain) if n != 1]
     new_vars = index_vars(len(dims))
     old_vars = index_vars(len(d.domain))

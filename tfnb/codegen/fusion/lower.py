@@ -49,7 +49,7 @@ Element = Callable[[Sequence[Index]], Expr]
 def lower(
     cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool = False, optimize: bool = True
 ) -> Lowered:
-    """The definitions of a specialised cluster.
+    """Returns the definitions of a specialised cluster.
 
     `snapshots` makes every read of a variable that the cluster also writes go through a copy. This is needed only
     when unordered reads and writes of several variables wait for each other. Without `optimize` the kernels of a node
@@ -152,7 +152,7 @@ class _Lowering:
         return View(value, value.info.shape)
 
     def _seen(self, slot: int, position: int) -> int:
-        """The version of a variable that the node at `position` must see."""
+        """Returns the version of a variable that the node at `position` must see."""
         version = 0
         for value in self.versions[slot]:
             writer = self.writers.get((slot, value.version))
@@ -161,7 +161,7 @@ class _Lowering:
         return version
 
     def _unwritten(self, position: int, node: Node, i: int, view: View) -> View:
-        """The view, or a view of a snapshot if the variable has been written in between."""
+        """Returns the view, or a view of a snapshot if the variable has been written in between."""
         value = view.value
         if value.kind != "variable" or i in node.opdef.writes:
             return view
@@ -389,7 +389,7 @@ def _stored(e: Expr, dtype: DType) -> Expr:
 
 
 def _broadcast(idx: Sequence[Expr], shape: tuple[int, ...], domain: tuple[int, ...]) -> list[Expr]:
-    """The index tuple into an array of `shape` that is broadcast to `domain`."""
+    """Returns the index tuple into an array of `shape` that is broadcast to `domain`."""
     inner = idx[len(domain) - len(shape) :]
     return [s.const(0, int32) if n == 1 else i for i, n in zip(inner, shape, strict=True)]
 

@@ -32,7 +32,7 @@ class Loop:
         return f"n{self.name[1:]}"
 
     def var(self, dtype: DType) -> Expr:
-        """The loop variable as an expression."""
+        """Returns the loop variable as an expression."""
         return s.index(self.name, dtype)
 
 
@@ -52,14 +52,17 @@ class Nest:
     dense: bool = True
 
     def strides(self) -> dict[str, str]:
-        """The names of the strides of `at` by loop: s0 for i0, or the name of the next loop's extent if that is it."""
+        """Returns the names of the strides of `at` by loop: s0 for i0.
+
+        A stride that is the extent of the next loop has the name of that extent.
+        """
         names = {n.name: f"s{n.name[1:]}" for n in self.loops}
         if self.dense and len(self.loops) > 1:
             names[self.loops[-2].name] = self.loops[-1].size
         return names
 
     def kept_strides(self) -> dict[str, str]:
-        """The names of the strides of `kept_at` by loop."""
+        """Returns the names of the strides of `kept_at` by loop."""
         loops = [n for n in self.loops if not n.reduced]
         names = {n.name: f"kept_s{n.name[1:]}" for n in loops}
         if len(loops) > 1:
@@ -75,7 +78,7 @@ class Nest:
 def make_nest(
     domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr], limit: int, at: Expr | None = None
 ) -> Nest:
-    """The nest over `domain`, whose dimensions `axes` are reduced.
+    """Returns the nest over `domain`, whose dimensions `axes` are reduced.
 
     `at` is the position of the current element, if it is not that of row-major order. `limit` is the number of elements
     of the largest array: from 2**31 - 64 on indices are long.
@@ -111,7 +114,7 @@ def _linear_loads(root: Expr, ix: Indexing) -> Expr:
 
 
 def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
-    """The affine forms of all maximal index expressions."""
+    """Returns the affine forms of all maximal index expressions."""
     forms: dict[Expr, Affine] = {}
     stack, visited = list(roots), set(roots)
     while stack:

@@ -33,7 +33,7 @@ class Region:
 
 
 def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int) -> list[Region]:
-    """The pieces of the domain if they are cheaper, else the whole domain as one region."""
+    """Returns the pieces of the domain if they are cheaper, else the whole domain as one region."""
     uncut = [Region(domain, list(stores), limit)]
     size = 1
     for n in domain:

@@ -32,7 +32,7 @@ class Segment:
 
 
 def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) -> list[Segment]:
-    """The segments that make the expressions simpler, or one for the whole dimension."""
+    """Returns the segments that make the expressions simpler, or one for the whole dimension."""
     ix = nest.indexing
     cuts = sorted(cuts_along([e for _, e in stores], inner, ix))
     if not cuts or len(cuts) >= MAX_SEGMENTS:
@@ -46,7 +46,7 @@ def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) ->
 
 
 def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
-    """The values of the variable of `inner` at which conditions on it change."""
+    """Returns the values of the variable of `inner` at which conditions on it change."""
     cuts: set[int] = set()
     extremes: list[int] = []  # max and min may change on either side of the value at which their operands are equal
     for e in walk(*exprs):
@@ -74,7 +74,7 @@ def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
 
 
 def _multiples(e: Expr, inner: Loop, ix: Indexing) -> set[int]:
-    """The values at which the quotient of the variable by a constant changes, if there are few."""
+    """Returns the values at which the quotient of the variable by a constant changes, if there are few."""
     if not ix.pure(e) or e.args[1].op != "const":
         return set()
     form, divisor = ix.affine(e.args[0]), int(e.args[1].value)

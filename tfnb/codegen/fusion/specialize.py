@@ -89,7 +89,7 @@ def specialize(
 
 
 def _shaping(cluster: Cluster) -> frozenset[int]:
-    """The ids of the nodes whose values fix shapes."""
+    """Returns the ids of the nodes whose values fix shapes."""
     nodes = cluster.by_id()
     stack = [n.inputs[k].id for n in cluster.nodes for k in n.opdef.shape_inputs if k < len(n.inputs)]
     shaping: set[int] = set()
@@ -149,7 +149,7 @@ def _variable(found: Specialized, node: Node, info: TensorInfo | None) -> None:
 
 
 def _input_spec(found: Specialized, e: Edge) -> TensorSpec:
-    """The dtype and shape of an input, which are known except for a variable without a value."""
+    """Returns the dtype and shape of an input, which are known except for a variable without a value."""
     variable = found.variable_of.get(e)
     if variable is not None and variable not in found.variables:
         return found.specs[variable]
@@ -185,7 +185,7 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
 
 
 def infer_context(found: Specialized, node: Node) -> Infer:
-    """The argument of a shape function when all shapes are known."""
+    """Returns the argument of a shape function when all shapes are known."""
     return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
 
 

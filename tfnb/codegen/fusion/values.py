@@ -182,27 +182,27 @@ class Lowered:
 
 
 def compute_dtype(dtype: DType) -> DType:
-    """The dtype in which elements of a dtype are computed: 16-bit floats are for storage only."""
+    """Returns the dtype in which elements of a dtype are computed: 16-bit floats are for storage only."""
     return float32 if dtype.is_floating and dtype.size == 2 else dtype
 
 
 def element(view: View, idx: Sequence[Expr]) -> Expr:
-    """The element of a view at an index tuple."""
+    """Returns the element of a view at an index tuple."""
     return make("load", tuple(idx), view.value.info.dtype, view)
 
 
 def local(name: object, dtype: DType) -> Expr:
-    """A value that the kernel holds in a local, such as the result of a reduction of the same row."""
+    """Returns a value that the kernel holds in a local, such as the result of a reduction of the same row."""
     return make("local", (), dtype, name)
 
 
 def param(value: float, dtype: DType) -> Expr:
-    """A number that kernels get as an argument, so that their text does not change with it."""
+    """Returns a number that kernels get as an argument, so that their text does not change with it."""
     return make("param", (), dtype, value)
 
 
 def literal(value: Number, dtype: DType) -> Expr:
-    """A constant; 16-bit floats are rounded first."""
+    """Returns a constant; 16-bit floats are rounded first."""
     if dtype is uint8 or not dtype.is_bool:
         return (
             s.const(value, dtype)
@@ -225,7 +225,7 @@ def uniform_value(array: np.ndarray) -> np.generic | None:
 
 @remembered("loads of expressions", 8192)
 def loads_of(e: Expr) -> tuple[Expr, ...]:
-    """The loads in an expression, each once; those in an index come first."""
+    """Returns the loads in an expression, each once; those in an index come first."""
     return tuple(x for x in s.walk(e) if x.op == "load")
 
 

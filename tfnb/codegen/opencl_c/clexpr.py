@@ -64,7 +64,7 @@ class Printer:
         self.names[level] = {}
 
     def level(self, e: Expr) -> int:
-        """The innermost loop level at which one of the variables and locals in `e` is set."""
+        """Returns the innermost loop level at which one of the variables and locals in `e` is set."""
         levels = self._level
         if e not in levels:
             for x in walk(e):
@@ -79,15 +79,15 @@ class Printer:
         self._level.clear()
 
     def vector(self, e: Expr) -> bool:
-        """Whether the expression is a vector over the innermost loop."""
+        """Returns whether the expression is a vector over the innermost loop."""
         return self.lanes > 1 and self.level(e) == INNER
 
     def typename(self, dtype: DType, vector: bool) -> str:
-        """The C type of an element in a register, or of a vector of this kernel's width."""
+        """Returns the C type of an element in a register, or of a vector of this kernel's width."""
         return register_type(dtype) + (str(self.lanes) if vector else "")
 
     def term(self, e: Expr, user: int | None = None) -> str:
-        """C text of `e`, usable at level `user` (its own by default)."""
+        """Returns C text of `e`, usable at level `user` (its own by default)."""
         if e.op == "const":
             return constant(e.value, e.dtype)
         if e.op == "local":
@@ -111,7 +111,7 @@ class Printer:
         return name
 
     def broadcast(self, e: Expr, user: int = INNER) -> str:
-        """The term as a vector."""
+        """Returns the term as a vector."""
         text = self.term(e, user)
         if self.vector(e) or self.lanes == 1:
             return text
@@ -141,7 +141,10 @@ class Printer:
         return self.writer.text(primitive, e, args, vector)
 
     def _operand(self, k: int, primitive: Primitive, e: Expr, level: int, vector: bool) -> str:
-        """C text of an operand. A scalar among vectors becomes a vector, unless C's operator accepts a scalar."""
+        """Returns C text of an operand.
+
+        A scalar among vectors becomes a vector, unless C's operator accepts a scalar.
+        """
         a = e.args[k]
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
             text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
@@ -212,7 +215,7 @@ class Printer:
         return self.kernel.gather(pointer, self.position(linear, level, pointer), dtype, self.lanes, linear.dtype)
 
     def position(self, linear: Expr, level: int, of: str, raw: bool = False) -> str:
-        """C text of a linear position in the array `of`.
+        """Returns C text of a linear position in the array `of`.
 
         `raw`: the position of the first lane, in which the innermost variable is a scalar.
         """
@@ -231,7 +234,7 @@ class Printer:
         return text
 
     def stride(self, of: str, atom: Expr, c: int, known: Mapping[str, str]) -> str:
-        """C text of the step in the array `of` along a loop, or along an index that is computed."""
+        """Returns C text of the step in the array `of` along a loop, or along an index that is computed."""
         if atom.op != "index":
             return self.kernel.size(c, f"{of}_s", (of, atom))
         loop = str(atom.value)
@@ -243,7 +246,7 @@ def _wrapped(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text without one enclosing pair of parentheses."""
+    """Returns the text without one enclosing pair of parentheses."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

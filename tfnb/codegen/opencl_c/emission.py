@@ -53,7 +53,7 @@ class Generated:
 
 
 def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
-    """The geometry for `tasks` equal parts of `work` cheap operations in all."""
+    """Returns the geometry for `tasks` equal parts of `work` cheap operations in all."""
     if facts.kind == "gpu":
         local = 64
         return Geometry(max(1, min(1024, -(-tasks // local))), local)
@@ -69,7 +69,7 @@ def assemble(
     aligned: frozenset[Value] = frozenset(),
     has_local: bool = False,
 ) -> Generated:
-    """The finished kernel."""
+    """Returns the finished kernel."""
     text = "\n".join([kernel.signature(NAME), "{", *render(body, 1), "}"])
     params = list(kernel.params.values())
     return Generated(

@@ -33,7 +33,10 @@ class PrimitiveWriter:
         self.kernel, self.indexing, self.lanes = kernel, indexing, lanes
 
     def text(self, primitive: Primitive, e: Expr, args: list[str], vector: bool) -> str:
-        """C text of `e`, a primitive over operands whose texts are `args`. Raises `UnimplementedError` without one."""
+        """Returns C text of `e`, a primitive over operands whose texts are `args`.
+
+        Raises `UnimplementedError` for a primitive that has no form for the dtype.
+        """
         dtype = e.args[0].dtype
         if primitive.unsigned and not vector and self._may_overflow(e):
             return wrapped(primitive.unsigned, ["0", *args][-2:], dtype)
@@ -56,12 +59,12 @@ class PrimitiveWriter:
         return self._narrowed(e.dtype, text, vector)
 
     def as_mask(self, text: str, dtype: DType, vector: bool) -> str:
-        """The result of comparing elements of `dtype` as a bool: in vectors a mask of ints."""
+        """Returns the result of comparing elements of `dtype` as a bool: in vectors a mask of ints."""
         is_int_mask = dtype.is_bool or dtype.size == 4 or dtype.is_floating and dtype.size == 2
         return text if not vector or is_int_mask else f"convert_int{self.lanes}{text}"
 
     def rounded(self, text: str, dtype: DType, vector: bool) -> str:
-        """A float rounded to the 16-bit type `dtype`."""
+        """Returns a float rounded to the 16-bit type `dtype`."""
         self.kernel.need(f"fused/{dtype.name}.clh", "", self.lanes if vector else 1)
         return f"round_{dtype.name}({text})"
 
@@ -76,7 +79,7 @@ class PrimitiveWriter:
         return self.indexing.bounds(e) is None
 
     def _form(self, primitive: Primitive, dtype: DType, vector: bool) -> CForm:
-        """The form for elements of `dtype`."""
+        """Returns the form for elements of `dtype`."""
         form = primitive.floats if dtype.is_floating else primitive.integers
         if form is None:
             raise UnimplementedError(f"no OpenCL form of {primitive.name} for {dtype.name}")
@@ -85,7 +88,7 @@ class PrimitiveWriter:
         return primitive.vectors or form if vector and dtype.size < 8 else form
 
     def _by_constant(self, primitive: Primitive, e: Expr) -> str | None:
-        """The special form for this constant as the second operand of floats, if there is one."""
+        """Returns the special form for this constant as the second operand of floats, if there is one."""
         second = e.args[-1]
         if not primitive.by_constant or second.op != "const" or second.value != second.value:
             return None

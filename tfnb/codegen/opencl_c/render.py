@@ -13,7 +13,7 @@ INDENT = "    "
 
 
 def render(block: Block, depth: int = 0) -> list[str]:
-    """The lines of a block, `depth` levels to the right."""
+    """Returns the lines of a block, indented by `depth` levels."""
     lines: list[str] = []
     _block(block, INDENT * depth, lines)
     return lines
@@ -51,7 +51,7 @@ def _head(node: For | If | Range) -> str:
 
 
 def _line(node: Assign | Store | Call | Return) -> str:
-    """A statement without a body."""
+    """Returns the text of a statement without a body."""
     if isinstance(node, Store):
         return _store(node)
     if isinstance(node, Assign):

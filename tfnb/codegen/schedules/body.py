@@ -21,7 +21,7 @@ Stored = tuple[Value, Expr]  # an array, and the expression of its elements
 
 
 def kernel_for(nest: Nest, stores: Iterable[Stored]) -> KernelText:
-    """A new kernel over a nest, which will write the arrays of `stores`."""
+    """Returns a new kernel over a nest, which will write the arrays of `stores`."""
     return KernelText(nest.dtype is int64, frozenset(v.memory for v, _ in stores))
 
 
@@ -53,7 +53,7 @@ class Body:
             self.inner.append(self.kernel.write(pointer, at, value_text, value.info.dtype, self.lanes, "live"))
 
     def aligned(self, stores: list[Stored]) -> frozenset[Value]:
-        """The values that are read only at the element that is written."""
+        """Returns the values that are read only at the element that is written."""
         aligned_by_value: dict[Value, bool] = {}
         for load in (x for _, e in stores for x in walk(e) if x.op == "load"):
             aligned_by_value[load.value] = aligned_by_value.get(load.value, True) and load.args[0] is self.nest.at
@@ -61,7 +61,7 @@ class Body:
 
 
 def dtypes_of(exprs: list[Expr]) -> set[DType]:
-    """The dtypes of the values that are loaded or computed for each element, without those of index arithmetic."""
+    """Returns the dtypes of the values that are loaded or computed for each element, except in index arithmetic."""
     dtypes = set()
     for e in walk(*exprs):
         if e.op not in ("index", "const", "local") and not (e.dtype.is_integer and e.args and _index_only(e)):
@@ -78,7 +78,7 @@ def _index_only(e: Expr) -> bool:
 
 
 def extent(loops: Iterable[Loop]) -> int:
-    """The number of iterations of nested loops."""
+    """Returns the number of iterations of nested loops."""
     n = 1
     for loop in loops:
         n *= loop.extent
@@ -86,7 +86,7 @@ def extent(loops: Iterable[Loop]) -> int:
 
 
 def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:
-    """The outer loops and the innermost one; a nest without loops has one of a single iteration."""
+    """Returns the outer loops and the innermost one; a nest without loops has one of a single iteration."""
     return (loops[:-1], loops[-1]) if loops else ((), Loop("i0", 1, False))
 
 

@@ -64,7 +64,7 @@ def _shape(plan: Plan, items: int) -> _Shape:
 
 
 def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
-    """The kernel of a column group, or two when its rows are split."""
+    """Returns the kernel of a column group, or two when its rows are split."""
     plan = needed_plan(group, needed)
     element_cost = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
     size = extent(plan.nest.loops)
@@ -179,12 +179,12 @@ class _Main(Body):
             self.store(stores)
 
     def row_loop(self, inner: Block, begin: str, end: str) -> For:
-        """The rows from `begin` to `end`."""
+        """Returns the loop over the rows from `begin` to `end`."""
         head = row_variables(self.kernel, self.plan.reduced_loops, "q")
         return For(self.kernel.index_type, "q", begin, end, "1", [*head, *self.middle, *inner])
 
     def column_loop(self, inner: Block) -> For:
-        """The columns of the task."""
+        """Returns the loop over the columns of the task."""
         return vector_loop(self.kernel.index_type, self.last.name, "begin", "end", self.lanes, inner)
 
     def narrow_columns(self, after: Block) -> For:
@@ -232,13 +232,13 @@ class _Main(Body):
         return [*block, For(kind, "block", "q_begin", "q_end", step, statements)]
 
     def scratch(self, what: str) -> list[str]:
-        """The address at which the scratch memory of the task begins, by accumulator."""
+        """Returns for each accumulator the address at which its scratch memory for the task begins, as C text."""
         padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
         bases = [self.kernel.scratch(what, j, a.ctype, elements) for j, a in enumerate(self.accs)]
         return [f"{base} + task * {padded}" for base in bases]
 
     def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
-        """The kernel whose tasks do `statements`."""
+        """Returns the kernel whose tasks run `statements`; `top` runs once before them."""
         loop = Range(self.kernel.index_type, "task", self.kernel.size(self.shape.tasks, "n_tasks"), 1, statements)
         return assemble(self.kernel, [*top, loop], geo)
 
@@ -315,7 +315,7 @@ def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
 
 
 def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
-    """The kernel in which each task adds up one part of the rows."""
+    """Returns the kernel in which each task adds up one part of the rows."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     main = _Main(plan, kernel, shape)
     head = _head(kernel, plan, shape)
@@ -330,7 +330,10 @@ def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
 
 
 def _join(plan: Plan, shape: _Shape) -> Generated:
-    """The kernel that adds the parts and works on the sums, with a task for each batch element and block of columns."""
+    """Returns the kernel that adds the parts and works on the sums.
+
+    It has a task for each batch element and block of columns.
+    """
     kernel = kernel_for(plan.nest, plan.kept)
     final, accs, i = _Final(plan, kernel), _accumulators(plan, kernel), plan.kept_loops[-1].name
     padded, splits = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")

@@ -51,7 +51,7 @@ class Combine:
         return (self.name, f"{self.name}_at") if self.arg else (self.name,)
 
     def neutral(self, state: int, vector: bool = False) -> str:
-        """C text of the value with which an accumulator starts."""
+        """Returns C text of the value with which an accumulator starts."""
         if state == 1:
             return FIRST_NONE[self.result]
         if self.name in ("any", "all"):
@@ -112,7 +112,7 @@ class Combine:
         return f"convert_{mask_type(to)}{lanes}({text})"
 
     def shown(self, index: str, lanes: int = 1) -> Assign:
-        """The assignment that replaces the index of an accumulator that has met no better value by 0."""
+        """Returns the assignment that replaces the index of an accumulator that has met no better value by 0."""
         none, zero = FIRST_NONE[self.result], "0"
         if lanes > 1:
             kind = f"({register_type(self.result)}{lanes})"
@@ -134,5 +134,5 @@ class Combine:
         return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
 
     def outcome(self, states: tuple[str, ...]) -> str:
-        """C text of the result, given the scalar or vector states."""
+        """Returns C text of the result, given the scalar or vector states."""
         return states[0] if not self.arg else states[1]

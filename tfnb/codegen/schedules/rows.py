@@ -68,7 +68,7 @@ class Plan:
 
 
 def make_plan(group: Group) -> Plan:
-    """The group's expressions over its merged nest, as reductions and stores."""
+    """Returns the group's expressions over its merged nest, as reductions and stores."""
     flat = [e for member_exprs in group.exprs for e in member_exprs]
     nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
     exprs = iter(nest.exprs)
@@ -92,7 +92,7 @@ def make_plan(group: Group) -> Plan:
 
 
 def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
-    """The plan that stores only the values in `needed`."""
+    """Returns the plan that stores only the values in `needed`."""
     plan = make_plan(group)
     full_stores = tuple((lv, st) for lv, st in plan.full if st[0] in needed)
     kept_stores = tuple(st for st in plan.kept if st[0] in needed)
@@ -100,7 +100,7 @@ def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
 
 
 def emit_rows(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
-    """The kernel of a row group, or two when rows are split: partial results, then the rest."""
+    """Returns the kernel of a row group, or two when rows are split: partial results, then the rest."""
     plan = needed_plan(group, needed)
     splits = row_splits(group.domain, group.axes or (), facts)
     rows = extent(plan.kept_loops)
@@ -210,7 +210,7 @@ class _Rows(Body):
         blocked: bool,
         bounds: tuple[str, str] | None,
     ) -> For:
-        """The loops over the reduced dimensions; `bounds` are those of the outermost one if rows are split."""
+        """Returns the loops over the reduced dimensions; `bounds` are those of the outermost one if rows are split."""
         kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
         n = kernel.extent(self.last)
         begin, end = bounds if bounds and not self.outer else ("0", n)
@@ -313,7 +313,7 @@ class _Part:
 
 
 def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, list[_Part]]:
-    """The scratch memory by which the two kernels of split rows pass partial results."""
+    """Returns the scratch memory by which the two kernels of split rows pass partial results."""
     parts: dict[Reduction, list[_Part]] = {}
     for k, r in enumerate(plan.reductions):
         kinds = [register_type(d) for d in r.combine.states]
@@ -322,7 +322,7 @@ def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, 
 
 
 def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
-    """The kernel in which each task reduces one part of one row."""
+    """Returns the kernel in which each task reduces one part of one row."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     body = _Rows(plan, kernel)
     rows = extent(plan.kept_loops)
@@ -347,7 +347,7 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
 
 
 def _combined(plan: Plan, splits: int, rows: int) -> Generated:
-    """The kernel that combines the parts of each row and does the work on the results."""
+    """Returns the kernel that combines the parts of each row and does the work on the results."""
     kernel = kernel_for(plan.nest, plan.kept)
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
