@@ -45,7 +45,7 @@ class Clustered:
 
 
 def root_variable(graph: Graph, e: Edge) -> int:
-    """The Variable node whose memory a reference edge names."""
+    """Returns the Variable node whose memory a reference edge names."""
     node = graph.nodes[e.id]
     while node.opdef.kind is not Kind.VARIABLE:
         e = node.inputs[node.opdef.writes[0] if node.opdef.writes else 0]
@@ -54,7 +54,7 @@ def root_variable(graph: Graph, e: Edge) -> int:
 
 
 def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
-    """The ids of the nodes for which a node waits without reading them.
+    """Returns the ids of the nodes for which a node waits without reading them.
 
     A constant is part of its readers, so each reader waits for what the constant waits for."""
     ids = dict.fromkeys(node.control)
@@ -80,15 +80,19 @@ class Grouping:
 
 
 def grouping(graph: Graph) -> Grouping:
-    """The grouping of a whole step. One partition alone does not show through which other devices its nodes depend on
-    each other."""
+    """Returns the grouping of a whole step.
+
+    One partition alone does not show through which other devices its nodes depend on each other.
+    """
     levels = _Levels(graph)
     return Grouping(_delayed(graph, levels), levels.context, levels.counters, fed_parts(graph))
 
 
 def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
-    """Groups the device nodes of a pruned, expanded graph, or of a partition; `known` is then the whole step's
-    grouping."""
+    """Groups the device nodes of a pruned, expanded graph, or of a partition of it, into clusters.
+
+    For a partition, `known` is the grouping of the whole step.
+    """
     known = known or grouping(graph)
     groups: dict[Any, list[int]] = {}
     for i in graph.order:
@@ -157,7 +161,7 @@ class _Levels:
         return self._exit_level(node, level)
 
     def _exit_level(self, node: Node, level: int) -> int:
-        """The level of an Exit, which depends on every Enter of its loop."""
+        """Returns the level of an Exit, which depends on every Enter of its loop."""
         if node.opdef.kind is Kind.ENTER:
             name = node.attrs.frame_name
             self._frames[name] = max(level, self._frames.get(name, 0))
@@ -204,7 +208,7 @@ class _Levels:
 
 
 def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
-    """The levels, in which a node that depends on variables alone has the level of its first reader.
+    """Returns the levels, in which a node that depends on variables alone has the level of its first reader.
 
     Without this, the weights of a model whose input comes from a queue would be read in an earlier cluster of their
     own, and all of them would be copied. The read of a variable is never moved behind a write that does not wait for
@@ -234,8 +238,10 @@ def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
 
 
 def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int]) -> bool:
-    """Returns whether a node depends on variables and constants alone, so that it may run at any time. `others` are the
-    earlier nodes for which that is true."""
+    """Returns whether a node depends on variables and constants alone, so that it may run at any time.
+
+    `others` are the earlier nodes for which that is true.
+    """
     node = graph.nodes[i]
     if levels.level[i] or node.opdef.writes or node.opdef.stateful or any(s.ref for s in node.specs):
         return False
@@ -305,8 +311,10 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
 
 
 def _resolve(graph: Graph, e: Edge, inside: set[int]) -> tuple[Edge, int | None]:
-    """Replaces a reference that a node outside the cluster outputs by the variable itself, read after that node has
-    run."""
+    """Replaces a reference that a node outside the cluster outputs by the variable itself.
+
+    Also returns the id of that node, after which the variable must be read, or None for any other edge.
+    """
     if graph.spec(e).ref and e.id not in inside and graph.nodes[e.id].opdef.kind is not Kind.VARIABLE:
         return Edge(root_variable(graph, e), 0), e.id
     return e, None
@@ -322,8 +330,10 @@ def _name(graph: Graph, ids: Iterable[int]) -> str:
 
 
 def _shape_values(nodes: Mapping[int, Node], inside: set[int]) -> tuple[Edge, ...]:
-    """The inputs of the cluster whose values determine shapes, found by walking back from the shape inputs of its
-    nodes."""
+    """Returns the inputs of the cluster whose values determine shapes.
+
+    They are found by walking back from the shape inputs of its nodes.
+    """
     edges: dict[Edge, None] = {}
     stack = [n.inputs[k] for n in nodes.values() if n.id in inside for k in n.opdef.shape_inputs if k < len(n.inputs)]
     seen: set[Edge] = set()

@@ -25,7 +25,7 @@ _PLACES = (Kind.CONST, Kind.VARIABLE)
 
 
 def inline(graph: Graph) -> Graph:
-    """The graph in which bodies replace all calls. Raises `GraphError` if it would have too many nodes."""
+    """Returns the graph in which bodies replace all calls. Raises `GraphError` if it would have too many nodes."""
     if not any(n.opdef.body is not None for n in graph.nodes.values()):
         return graph
     edit = GraphEdit(graph)
@@ -82,8 +82,9 @@ class _Inlining:
         return [n for n in nodes if n.opdef.body is not None]
 
     def _arguments(self, call: EditNode) -> tuple[list[Tensor], tuple[int, ...]]:
-        """The inputs of the call, and nodes that are alive exactly when the call is and that run after its control
-        inputs.
+        """Returns the inputs of the call, and nodes that are alive exactly when the call is.
+
+        These nodes run after the control inputs of the call.
 
         There are no such nodes where the call has no control inputs and cannot be dead.
         """
@@ -102,14 +103,19 @@ class _Inlining:
         return args, () if is_plain else tuple(gate)
 
     def _fed(self, node: EditNode) -> bool:
-        """Returns whether the node reads a value, which can be dead. A reference cannot be dead, and RefEnter passes it
-        on."""
+        """Returns whether the node reads a value, which can be dead.
+
+        A reference cannot be dead, and RefEnter passes it on.
+        """
         sources = (self.edit.nodes[e.id].opdef for e in node.refs)
         return any(opdef.kind not in _PLACES and opdef is not REF_ENTER for opdef in sources)
 
     @staticmethod
     def _effects(function: Function, made: list[EditNode]) -> tuple[int, ...]:
-        """The copies of the nodes for whose effects the body runs, except those inside its own branches and loops."""
+        """Returns the copies of the nodes for whose effects the body runs.
+
+        Nodes inside the body's own branches and loops are not among them.
+        """
         effects = function.effects
         if not effects:
             return ()
@@ -145,6 +151,6 @@ def _decides(nodes: Iterable[EditNode]) -> bool:
 
 
 def _plain(function: Function) -> list[Operation]:
-    """The body's operations in the order in which they are copied."""
+    """Returns the body's operations in the order in which they are copied."""
     args = {t.op for t in function.args}
     return [op for op in in_order(function.body.get_operations()) if op not in args]

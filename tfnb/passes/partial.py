@@ -145,7 +145,7 @@ _PART_DONE = OpDef(
 
 
 def in_parts(graph: Graph, exchange: Exchange) -> Graph:
-    """The graph whose feeds and fetches pass through `exchange`.
+    """Returns the graph whose feeds and fetches pass through `exchange`.
 
     Feeds are numbered in their order; fetches are numbered in their order, followed by targets."""
     edit = GraphEdit(graph)
@@ -170,7 +170,7 @@ def in_parts(graph: Graph, exchange: Exchange) -> Graph:
 
 
 def fed_parts(graph: Graph) -> dict[int, frozenset[int]]:
-    """The partial feeds that each node needs, by node id; empty for a graph without partial feeds.
+    """Returns the partial feeds that each node needs, by node id; empty for a graph without partial feeds.
 
     Nodes that need different feeds must not form one cluster."""
     if not any(n.opdef is _PART_FEED for n in graph.nodes.values()):

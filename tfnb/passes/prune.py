@@ -38,7 +38,7 @@ class Request:
 
 
 def prune(request: Request) -> Graph:
-    """The graph of the requested step. Raises `InvalidArgumentError` if it needs a placeholder that is not fed."""
+    """Returns the graph of a requested step. Raises `InvalidArgumentError` if a placeholder must be fed and is not."""
     first_new = _first_free_id(request)
     feeds = {Edge(t.op.id, t.index): first_new + i for i, t in enumerate(request.feeds)}
     nodes: dict[int, Node] = {}

@@ -16,7 +16,7 @@ __all__ = ["open_ref_enters"]
 
 
 def open_ref_enters(graph: Graph) -> Graph:
-    """The graph without constant RefEnter nodes."""
+    """Returns the graph without constant RefEnter nodes."""
     enters = [i for i in graph.order if graph.nodes[i].opdef is REF_ENTER and graph.nodes[i].attrs.is_constant]
     if not enters:
         return graph
@@ -38,7 +38,7 @@ def open_ref_enters(graph: Graph) -> Graph:
 
 
 def _variable(edit: GraphEdit, e: Edge) -> tuple[Edge, list[int]]:
-    """The variable that a reference names, and the nodes that change the variable before they pass the reference on."""
+    """Returns the variable that a reference names, and the nodes that change it before they pass the reference on."""
     writers = []
     node = edit.nodes[e.id]
     while node.opdef.writes:

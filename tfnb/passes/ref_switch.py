@@ -16,7 +16,7 @@ __all__ = ["open_ref_switches"]
 
 
 def open_ref_switches(graph: Graph) -> Graph:
-    """The graph without references that pass through RefSwitch nodes."""
+    """Returns the graph without references that pass through RefSwitch nodes."""
     switches = [i for i, n in graph.nodes.items() if n.opdef is REF_SWITCH]
     if not switches:
         return graph
@@ -56,7 +56,7 @@ def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
 
 
 def _read(edit: GraphEdit, source: Edge, pivot: EditNode) -> EditNode:
-    """A node that reads the variable when the branch is taken."""
+    """Returns a node that reads the variable when the branch is taken."""
     identity: EditNode = IDENTITY(edit.tensor(source), graph=edit).op
     identity.control = (*identity.control, pivot.id)
     return identity
