@@ -82,13 +82,13 @@ class CostModel:
         self._measured: dict[Any, tuple[int, float]] = {}  # number of measurements, and their sum in microseconds
 
     def node_us(self, graph: Graph, node: Node) -> float:
-        """The cost of a node in microseconds: measured if there are measurements, else estimated."""
+        """Returns the cost of a node in microseconds: measured if there are measurements, else estimated."""
         with self._lock:
             measurement = self._measured.get(_key(graph, node))
         return measurement[1] / measurement[0] if measurement is not None else self.estimate_us(graph, node)
 
     def estimate_us(self, graph: Graph, node: Node) -> float:
-        """The estimated cost of a node in microseconds, from its static shapes."""
+        """Returns the estimated cost of a node in microseconds, from its static shapes."""
         op = node.opdef
         if op.kind not in (Kind.COMPUTE, Kind.ASYNC) or op.alias is not None:
             return 0.0
@@ -99,7 +99,7 @@ class CostModel:
         return work + (_LAUNCH_US if op.on_device else _HOST_US)
 
     def transfer_us(self, spec: TensorSpec) -> float:
-        """The cost of a transfer of a tensor to another device, in microseconds."""
+        """Returns the cost of a transfer of a tensor to another device, in microseconds."""
         return _LATENCY_US + nbytes(spec) / _TRANSFER_BYTES_PER_US
 
     def learn(self, graph: Graph, ran: Iterable[tuple[tuple[int, ...], float]]) -> None:

@@ -32,7 +32,7 @@ class Union(Generic[H]):
         self._parent: dict[H, H] = {}
 
     def find(self, x: H) -> H:
-        """The representative of the set that contains `x`."""
+        """Returns the representative of the set that contains `x`."""
         parent = self._parent
         root = x
         while (next_parent := parent.get(root, root)) != root:
@@ -114,7 +114,7 @@ class StateGroups:
 
 
 def state_groups(operations: Iterable[Operation]) -> StateGroups:
-    """The groups of the operations of a user's graph."""
+    """Returns the groups of the operations of a user's graph."""
     union = Union[str]()
     joined_names: set[str] = set()
     first_sharer: dict[tuple[str, str], str] = {}

@@ -36,7 +36,7 @@ class Loops:
 
 
 def find_loops(graph: Graph) -> Loops:
-    """The loops of a graph."""
+    """Returns the loops of a graph."""
     cond: dict[Path, int] = {}
     enter: dict[Path, int] = {}
     for i in graph.order:
@@ -49,7 +49,7 @@ def find_loops(graph: Graph) -> Loops:
 
 
 def unsplittable(graph: Graph) -> list[list[int]]:
-    """The nodes of loops that must stay on one device because the loop does not have exactly one LoopCond."""
+    """Returns the nodes of loops that must stay on one device because the loop does not have exactly one LoopCond."""
     frames = graph.frames
     conds: dict[Path, int] = {}
     for i, path in frames.inside.items():

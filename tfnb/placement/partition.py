@@ -144,7 +144,7 @@ class _Splitter:
         part.nodes[node.id] = replace(node, inputs=inputs, control=self._control(node, part))
 
     def _local(self, e: Edge, part: _Part) -> Edge:
-        """The edge of the partition that carries a value."""
+        """Returns the edge of the partition that carries a value."""
         source = self.graph.nodes[e.id]
         if source.opdef.kind in _EVERYWHERE:
             self._copy(e.id, part)

@@ -59,7 +59,7 @@ def first_device(graph: Graph, groups: Sequence[Group], devices: Sequence[str]) 
 
 
 def random_device(seed: int) -> Policy:
-    """A policy for tests that takes a random feasible device, the same in every process with the same seed."""
+    """Returns a policy for tests that takes a random feasible device, the same in every process with the same seed."""
 
     def choose(graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
         choices = []
@@ -98,13 +98,13 @@ class Placement:
     choices: tuple[Choice, ...] = ()
 
     def pins(self) -> dict[str, str]:
-        """The device of each operation that creates state, by name, which later steps keep."""
+        """Returns the device of each operation that creates state, by name, which later steps keep."""
         return {
             n.name: c.device for g, c in zip(self.groups, self.choices, strict=True) for n in g.nodes if makes_state(n)
         }
 
     def report(self) -> str:
-        """A text that lists every group with its device and the reason, the largest group first."""
+        """Returns a text that lists every group with its device and the reason, the largest group first."""
         devices = sorted({n.device for n in self.graph.nodes.values()})
         if not self.groups:
             return f"{len(self.graph.nodes)} nodes on {', '.join(devices)}: there is no other device, and no wish"

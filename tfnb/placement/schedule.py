@@ -29,7 +29,7 @@ def delay_recvs(
     context: Mapping[int, Any],
     costs: CostModel,
 ) -> list[Partition]:
-    """The partitions with Recvs as late as possible.
+    """Returns the partitions with Recvs as late as possible.
 
     `played` is the simulation of the whole step. `level` and `context` map its nodes to their level (see
     `tfnb/passes/cluster.py`) and to the frames and branches that contain them. A Recv inside a loop is not changed,

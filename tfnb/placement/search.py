@@ -116,7 +116,7 @@ class _Searched:
         return simulation.total, simulation.bytes_sent
 
     def around(self, k: int, steps: int) -> set[int]:
-        """A group, and the groups on the same device that are at most `steps` edges away from it."""
+        """Returns a group, and the groups on the same device that are at most `steps` edges away from it."""
         reachable, frontier = {k}, {k}
         for _ in range(steps):
             frontier = {m for j in frontier for m in self._beside[j] if self.where[m] == self.where[k]} - reachable

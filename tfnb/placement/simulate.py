@@ -34,7 +34,7 @@ class Simulation:
         self._there: dict[tuple[Edge, str], float] = {}  # when each tensor has arrived on each device
 
     def would_begin(self, node: Node, device: str) -> float:
-        """The time at which a node could begin on a device."""
+        """Returns the time at which a node could begin on a device."""
         ready = [self._arrival(e, device) for e in node.inputs if e.id in self.end]
         ready += [self.end[c] for c in node.control if c in self.end]
         return max([self.free.get(device, 0.0), *ready])
