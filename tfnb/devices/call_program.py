@@ -17,7 +17,7 @@ _APART = 256  # the alignment of scratch buffers, in bytes
 
 
 def update_program(site: KernelSite[Any], calls: Sequence[KernelCall], reads: bool) -> Program:
-    """The program of `calls`, whose only output is the cell. `reads` says that they also read the cell."""
+    """Returns the program of `calls`, whose only output is the cell. `reads` says that they also read the cell."""
     modules: dict[Module, int] = {}
     scratch: dict[str, Slot] = {}
     arena_nbytes = 0

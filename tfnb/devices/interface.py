@@ -83,19 +83,19 @@ class Device(Protocol):
         ...
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:
-        """A new tensor with arbitrary content. Raises `ResourceExhaustedError`."""
+        """Returns a new tensor with arbitrary content. Raises `ResourceExhaustedError`."""
         ...
 
     def from_numpy(self, array: np.ndarray) -> DeviceTensor:
-        """A copy of `array` on the device. Raises `ResourceExhaustedError`."""
+        """Returns a copy of `array` on the device. Raises `ResourceExhaustedError`."""
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
-        """The tensor's value on the host: a view where the host can access the memory, else a copy."""
+        """Returns the tensor's value on the host: a view where the host can access the memory, else a copy."""
         ...
 
     def fence(self) -> Ticket | None:
-        """The ticket of all work that was enqueued until now; None if it is done."""
+        """Returns the ticket of all work that was enqueued until now; None if it is done."""
         ...
 
     def synchronize(self) -> None:

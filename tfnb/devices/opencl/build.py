@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def kernels_root() -> Path:
-    """The folder of the OpenCL sources: inside the package in a wheel, next to it in a checkout."""
+    """Returns the folder of the OpenCL sources: inside the package in a wheel, next to it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "kernels_cl", package.parent / "kernels_cl"):
         if folder.is_dir():
@@ -96,7 +96,7 @@ class ProgramLibrary:
         self._folder = pocl.used_folder() if unit.is_pocl else None
 
     def get(self, module: Module, inline: bool = False) -> Built:
-        """The program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
+        """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
         cache = self._library if module.file else self._generated
         built = cache.get((module, inline))
         if built is None:

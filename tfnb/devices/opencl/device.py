@@ -158,7 +158,7 @@ class OpenCLDevice:
             self._last = None
 
     def ticket(self, event: RunEvent, keep: object) -> _Ticket:
-        """The ticket of the work that was just enqueued and that ends with `event`."""
+        """Returns the ticket of the work that was just enqueued and that ends with `event`."""
         ticket = _Ticket(self.name, event, keep, self._last)
         self._last = ticket
         self.in_flight = None
@@ -187,7 +187,7 @@ class OpenCLDevice:
         return arena
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
-        """A copy of an array that never changes. All programs that use the array share the copy."""
+        """Returns a copy of an array that never changes. All programs that use the array share the copy."""
         reference, tensor = self._constants.get(id(array), (None, None))
         if tensor is None or reference is None or reference() is not array:
             tensor = self.from_numpy(array)
@@ -201,7 +201,7 @@ class OpenCLDevice:
             del self._constants[key]
 
     def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
-        """The queue of traced runs, on the device or in the caller's thread."""
+        """Returns the queue of traced runs, on the device or in the caller's thread."""
         if inline not in self._profiling:
             properties = cl.command_queue_properties.PROFILING_ENABLE
             device = self.unit.device_of(inline)
@@ -261,7 +261,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
-    """The library of a unit. All sessions of a process with the same settings share it."""
+    """Returns the library of a unit. All sessions of a process with the same settings share it."""
     with _libraries_lock:
         key = unit, settings
         if key not in _libraries:
@@ -270,7 +270,7 @@ def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
 
 
 def list_devices(settings: Settings) -> list[dict[str, Any]]:
-    """The descriptions of the devices that sessions of this process have. Raises `DeviceNotFoundError`."""
+    """Returns the descriptions of the devices that sessions of this process have. Raises `DeviceNotFoundError`."""
     counts = {"cpu": 0, "gpu": 0}
     descriptions = []
     for unit in units(settings):
@@ -287,7 +287,7 @@ def make_devices(
     gpu_memory_fraction: float = 0.0,
     visible_gpus: Sequence[int] | None = None,
 ) -> list[OpenCLDevice]:
-    """The devices of a session, CPUs first.
+    """Returns the devices of a session, CPUs first.
 
     `device_count` is the number of devices of each kind ("CPU", "GPU"). More CPUs than exist share the existing ones;
     with fewer GPUs the rest is not used. `visible_gpus` are the numbers of the GPUs to use, in this order; the list has

@@ -195,7 +195,7 @@ class KernelFolder:
                 shutil.rmtree(self._folder / place, ignore_errors=True)
 
     def libraries(self, key: str) -> list[str]:
-        """The real paths of the compiled kernels of a program."""
+        """Returns the real paths of the compiled kernels of a program."""
         with self._lock:
             place = self._programs.get(key)
             if place is None:
@@ -222,7 +222,7 @@ class KernelFolder:
         return True
 
     def _new_programs(self) -> list[str]:
-        """The program folders of PoCL that are new since the last call."""
+        """Returns the program folders of PoCL that are new since the last call."""
         folders = []
         for entry in os.scandir(self._folder):
             if len(entry.name) != 2:

@@ -55,21 +55,21 @@ class DeviceMemory(Protocol):
     align: int
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """A new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
+        """Returns a new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
         ...
 
     def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """A copy of the array."""
+        """Returns a copy of the array."""
         ...
 
     def admit(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """A tensor for reading the array: the array itself if kernels can access it, else a copy."""
+        """Returns a tensor for reading the array: the array itself if kernels can access it, else a copy."""
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray: ...
 
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
-        """The kernel argument for `nbytes` bytes of a tensor from `offset` on."""
+        """Returns the kernel argument for `nbytes` bytes of a tensor from `offset` on."""
         ...
 
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:

@@ -66,14 +66,14 @@ class Unit:
         return self.shares_memory and (self.is_pocl or all(_svm(d) & fine_grain_system for d in devices))
 
     def device_of(self, inline: bool) -> cl.Device:
-        """The device that runs kernels in the caller's thread if `inline` is set, else the main device."""
+        """Returns the device that runs kernels in the caller's thread if `inline` is set, else the main device."""
         if not inline:
             return self.device
         assert self.inline is not None, "only a program of a device with a companion is inline"
         return self.inline
 
     def fingerprint(self) -> str:
-        """A text with all properties of platform and device on which a compiled program depends."""
+        """Returns a text with all properties of platform and device on which a compiled program depends."""
         p, d = self.platform, self.device
         return "\n".join((p.name, p.version, d.name, d.version, d.driver_version))
 
@@ -98,7 +98,7 @@ def _svm(device: cl.Device) -> int:
 
 
 def units(settings: Settings) -> tuple[Unit, ...]:
-    """The devices that `settings.devices` selects, CPUs first. Raises `DeviceNotFoundError`."""
+    """Returns the devices that `settings.devices` selects, CPUs first. Raises `DeviceNotFoundError`."""
     with _lock:
         all_units = _discover(str(settings.cache_path))
         if _discovered_by[0] != os.getpid():

@@ -87,7 +87,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def kernel_folder(cache: Path) -> KernelFolder:
-    """The folder of compiled kernels of this process. PoCL reads its name once, so the first call determines it."""
+    """Returns the folder of compiled kernels of this process.
+
+    PoCL reads its name once, so the first call determines it.
+    """
     with _folder_lock:
         if not _folders:
             _folders.append(KernelFolder(cache, "pocl-avx512" if is_renamed() else "pocl"))
@@ -95,7 +98,7 @@ def kernel_folder(cache: Path) -> KernelFolder:
 
 
 def used_folder() -> KernelFolder | None:
-    """The folder of compiled kernels, if PoCL has been started."""
+    """Returns the folder of compiled kernels, if PoCL has been started."""
     return _folders[0] if _folders else None
 
 
@@ -153,7 +156,7 @@ def teach_avx512(device: cl.Device) -> bool:
 
 
 def _find_pair(memory: int, start: int, first: bytes, second: bytes) -> int | None:
-    """The address of the first pointer to `second` that follows a pointer to `first`."""
+    """Returns the address of the first pointer to `second` that follows a pointer to `first`."""
     data = _read(memory, start, _DEVICE_STRUCT_BYTES)
     words = struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
     for i, (a, b) in enumerate(zip(words, words[1:], strict=False)):

@@ -36,7 +36,7 @@ _MEMORY_ERRORS = (
 
 
 def error_of(error: cl.Error, device: str) -> OpError:
-    """The error of tfnb for an error of OpenCL."""
+    """Returns the error of tfnb for an error of OpenCL."""
     text = f"{device}: {error}"
     return ResourceExhaustedError(text) if error.code in _MEMORY_ERRORS else InternalError(text)
 

@@ -48,7 +48,7 @@ class ProgramDevice(Protocol):
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
-        """A copy of the tensor's value on the host, or a view where the host can reach the memory."""
+        """Returns a copy of the tensor's value on the host, or a view where the host can reach the memory."""
         ...
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
@@ -67,9 +67,9 @@ class ProgramDevice(Protocol):
         ...
 
     def ticket(self, event: RunEvent, keep: object) -> Ticket:
-        """The ticket of the work that ends with `event`; it keeps `keep` alive until then."""
+        """Returns the ticket of the work that ends with `event`; it keeps `keep` alive until then."""
         ...
 
     def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
-        """The queue of traced runs, on the device or in the caller's thread."""
+        """Returns the queue of traced runs, on the device or in the caller's thread."""
         ...

@@ -35,7 +35,7 @@ class SmallReads:
 
     @classmethod
     def of(cls, program: Program) -> SmallReads | None:
-        """The reads of a program; None if the program does anything else."""
+        """Returns the reads of a program; None if the program does anything else."""
         places = [_place(program, r, o) for r, o in zip(program.reads, program.outputs, strict=False)]
         return cls([p for p in places if p is not None]) if places and None not in places else None
 
@@ -43,7 +43,7 @@ class SmallReads:
         self._places = places
 
     def copies(self, inputs: Sequence[DeviceTensor | np.ndarray], cells: Sequence[Cell]) -> list[np.ndarray] | None:
-        """The outputs, or None if only a launch can compute them. The caller holds the device's lock."""
+        """Returns the outputs, or None if only a launch can compute them. The caller holds the device's lock."""
         outputs: list[np.ndarray] = []
         for variable, rows, table, shape in self._places:
             array = _known(cells[variable].tensor)
@@ -82,5 +82,5 @@ def _are_there(numbers: np.ndarray, count: int) -> bool:
 
 
 def _known(tensor: DeviceTensor | None) -> np.ndarray | None:
-    """The value of a tensor if it has been computed and the host can access it, else None."""
+    """Returns the value of a tensor if it has been computed and the host can access it, else None."""
     return tensor.array if tensor is not None and tensor.array is not None and tensor.is_computed else None
