@@ -57,7 +57,7 @@ class Claim:
             os.write(handle, "\n".join(("tfnb scratch 1", *_machine(), "")).encode())
 
     def is_there(self) -> bool:
-        """Whether the owner file is still in the folder."""
+        """Returns whether the owner file is still in the folder."""
         return os.path.exists(self._path)
 
     def leave(self) -> None:
@@ -93,7 +93,7 @@ class Scratch:
             raise
 
     def file(self, name: str) -> str:
-        """The path of a file or folder of that name inside."""
+        """Returns the path of a file or folder of that name inside."""
         return os.path.join(self.folder, name)
 
     def remove(self) -> None:
@@ -160,7 +160,7 @@ def _lock_owners(path: str, held: contextlib.ExitStack) -> bool:
 
 
 def _is_of_here(content: bytes) -> bool:
-    """Whether the owner file was written on this machine, since locks of other machines may not be visible here."""
+    """Returns whether the owner file was written on this machine; locks of other machines may be invisible here."""
     host, boot_id = _machine()
     match content.decode("utf-8", "replace").split("\n"):
         case ["tfnb scratch 1", its_host, its_boot_id, ""]:
