@@ -51,7 +51,7 @@ __all__ = [
 
 
 def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
-    """The dtype and static shape of every output. Raises the errors of the op's shape function."""
+    """Returns the dtype and static shape of every output. Raises the errors of the op's shape function."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
         if a.type_list:
@@ -77,7 +77,7 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
 
 
 def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
-    """The result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
+    """Returns the result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
     if not opdef.output_args:
         return op
     is_single = len(opdef.output_args) == 1
@@ -162,7 +162,7 @@ class GraphBuilder(GraphElements, Collections):
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
     def _contained(self, attrs: Attrs) -> Attrs:
-        """The attributes with the container of `tf.container`, unless they name a container themselves."""
+        """Returns the attributes with the container of `tf.container`, unless they name a container themselves."""
         containers = self.scopes.containers
         if not containers or not containers[-1] or getattr(attrs, "container", None) != "":
             return attrs
@@ -286,7 +286,7 @@ class GraphBuilder(GraphElements, Collections):
 
     @contextmanager
     def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
-        """A context manager: operations made inside are placed on the device of `op`, whatever device blocks are outside.
+        """A context manager: operations made inside are put on the device of `op`, whatever device blocks enclose it.
 
         With `ignore_existing` the colocation of outer blocks is cleared, and `op` may be None.
         """

@@ -48,7 +48,7 @@ class Collections:
         return [x for x in items if hasattr(x, "name") and pattern.match(x.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of all collections."""
+        """Returns the names of all collections."""
         return [k for k in self.collections if isinstance(k, str)]
 
     def clear_collection(self, name: str) -> None:
@@ -60,7 +60,7 @@ class Collections:
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a step may feed the tensor."""
+        """Returns whether a step may feed the tensor."""
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Operation) -> None:
@@ -68,5 +68,5 @@ class Collections:
         self._unfetchable.add(op)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a step may fetch the tensor or operation."""
+        """Returns whether a step may fetch the tensor or operation."""
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._unfetchable

@@ -55,7 +55,7 @@ def foldable(opdef: OpDef) -> bool:
 
 
 def constant_value(tensor: Tensor, depth: int = _DEPTH) -> np.ndarray | None:
-    """The value of a tensor if constants alone determine it and it is small, else None.
+    """Returns the value of a tensor if constants alone determine it and it is small, else None.
 
     The value of `tf.shape(x)` is known if the static shape of `x` is fully known.
     """
@@ -171,7 +171,7 @@ def _small(value: np.ndarray | None) -> np.ndarray | None:
 
 
 def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: Mapping[str, Any]) -> Infer:
-    """The argument of a node's shape function."""
+    """Returns the argument of a node's shape function."""
     search = _Search()
     return Infer(
         opdef.name,

@@ -28,7 +28,7 @@ class DeviceSpec:
 
     @staticmethod
     def from_string(text: str) -> DeviceSpec:
-        """The spec of a text. Raises `InvalidArgumentError` if the text is not a device name."""
+        """Returns the spec of a text. Raises `InvalidArgumentError` if the text is not a device name."""
         fields: dict[str, Any] = {}
         for part in filter(None, text.split("/")):
             match = _PART.fullmatch(part)
@@ -44,7 +44,7 @@ class DeviceSpec:
         return DeviceSpec(**fields)
 
     def matches(self, full: DeviceSpec) -> bool:
-        """Whether the complete name `full` agrees with this spec."""
+        """Returns whether the complete name `full` agrees with this spec."""
         pairs = (
             (self.job, full.job),
             (self.replica, full.replica),
@@ -62,7 +62,7 @@ class DeviceSpec:
         return DeviceSpec(**pairs)
 
     def to_string(self) -> str:
-        """The device in TensorFlow's form, `/job:worker/task:1/device:CPU:0`, with the parts that are given."""
+        """Returns the device in TensorFlow's form, `/job:worker/task:1/device:CPU:0`, with the parts that are given."""
         text = "" if self.job is None else f"/job:{self.job}"
         text += "" if self.replica is None else f"/replica:{self.replica}"
         text += "" if self.task is None else f"/task:{self.task}"

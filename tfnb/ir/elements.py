@@ -44,11 +44,11 @@ class GraphElements:
             return list(self._operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of this name. Raises `NotFoundError` if there is none."""
+        """Returns the operation of this name. Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor "operation:output". Raises `NotFoundError` if there is none."""
+        """Returns the tensor "operation:output". Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_operation=False)
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
@@ -84,6 +84,6 @@ class GraphElements:
         return op.outputs[int(port)]
 
     def consumers(self, tensor: Tensor) -> list[Operation]:
-        """The operations that read `tensor`."""
+        """Returns the operations that read `tensor`."""
         with self._lock:
             return list(self._consumers.get((tensor.op.id, tensor.index), ()))

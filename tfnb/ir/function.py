@@ -85,7 +85,7 @@ class FunctionBuilder(GraphBuilder):
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:
-        """The tensor inside the body: `t` itself, or the argument that captures it.
+        """Returns the tensor inside the body: `t` itself, or the argument that captures it.
 
         Raises `GraphError` for a reference, and for a tensor that is not of the graph around the body."""
         if t.graph is self:

@@ -58,11 +58,11 @@ class IndexedSlices:
         return call_operator("indexed_shape", self)
 
     def get_shape(self) -> Shape:
-        """The static shape of the dense tensor."""
+        """Returns the static shape of the dense tensor."""
         return self.shape
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
-        """The dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
+        """Returns the dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
         if dtype is not None and dtype is not self.dtype:
             raise DTypeError(f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}")
         return call_operator("densify", self)

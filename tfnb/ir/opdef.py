@@ -108,7 +108,7 @@ class Arg:
 
 
 def parse_signature(text: str) -> tuple[Arg, ...]:
-    """The arguments of a signature such as `"a: T, b: T"`, `"values: N*T, axis: int32"`,
+    """Returns the arguments of a signature such as `"a: T, b: T"`, `"values: N*T, axis: int32"`,
     `"ref: Ref(T)"`, `"refs: N*Ref(T)"`, `"data: [U]"`. An empty text has none."""
     args = []
     for part in filter(None, (p.strip() for p in text.split(","))):

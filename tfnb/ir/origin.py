@@ -17,7 +17,7 @@ _LIBRARY = (_PACKAGE, os.path.dirname(os.__file__) + os.sep + "contextlib.py")
 
 
 def user_origin() -> Origin | None:
-    """The innermost caller outside tfnb, or None when there is none."""
+    """Returns the innermost caller outside tfnb, or None when there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code

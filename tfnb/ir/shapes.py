@@ -31,17 +31,17 @@ __all__ = [
 
 
 def unchanged(c: Infer) -> Shape:
-    """The shape of the first input."""
+    """Returns the shape of the first input."""
     return c.shapes[0]
 
 
 def scalar_shape(c: Infer) -> Shape:
-    """The shape of a scalar."""
+    """Returns the shape of a scalar."""
     return scalar
 
 
 def unknown(c: Infer) -> Shape:
-    """The unknown shape."""
+    """Returns the unknown shape."""
     return unknown_shape
 
 
@@ -94,7 +94,7 @@ def broadcast_all(shapes: Sequence[Shape]) -> Shape:
 
 
 def broadcast(c: Infer) -> Shape:
-    """The shape to which all inputs broadcast. Raises `ShapeError` with the name of the op."""
+    """Returns the shape to which all inputs broadcast. Raises `ShapeError` with the name of the op."""
     try:
         return broadcast_all(c.shapes)
     except ShapeError as e:

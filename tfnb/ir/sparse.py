@@ -127,7 +127,7 @@ class SparseTensor:
         return constant if self._shape is None else self._shape.merge_with(constant)
 
     def get_shape(self) -> Shape:
-        """The static shape of the dense tensor."""
+        """Returns the static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:
@@ -139,12 +139,12 @@ class SparseTensor:
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     def consumers(self) -> list[Any]:
-        """The operations that read one of its three tensors, each once."""
+        """Returns the operations that read one of its three tensors, each once."""
         operations = [op for t in parts_of(self) for op in t.consumers()]
         return list(dict.fromkeys(operations))
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> SparseTensorValue:
-        """The value, computed by `session` or the default session."""
+        """Returns the value, computed by `session` or the default session."""
         return call_operator("eval", self, feed_dict, session)
 
     def __mul__(self, other: TensorLike) -> SparseTensor:
@@ -168,12 +168,12 @@ def _as_int64(graph: GraphBuilder, value: TensorLike, what: str) -> Tensor:
 
 
 def parts_of(composite: SparseTensor | IndexedSlices) -> tuple[Any, ...]:
-    """The tensors of a composite, in the order of the fields of its `value_type`; a dense shape may be None."""
+    """Returns the tensors of a composite, in the order of the fields of its `value_type`; a dense shape may be None."""
     if isinstance(composite, SparseTensor):
         return composite.indices, composite.values, composite.dense_shape
     return composite.values, composite.indices, composite.dense_shape
 
 
 def value_type(composite: SparseTensor | IndexedSlices) -> type[tuple[Any, ...]]:
-    """The class of a composite's value, a named tuple."""
+    """Returns the class of a composite's value, a named tuple."""
     return SparseTensorValue if isinstance(composite, SparseTensor) else IndexedSlicesValue

@@ -42,7 +42,7 @@ class Runner(Protocol):
     """An object that computes tensors and runs operations, such as a session."""
 
     def run(self, fetches: object, /) -> Any:
-        """The values of `fetches`."""
+        """Returns the values of `fetches`."""
 
 
 class Tensor:
@@ -90,7 +90,7 @@ class Tensor:
         return self.index
 
     def get_shape(self) -> Shape:
-        """The static shape; dimensions that only a run can tell are None."""
+        """Returns the static shape; dimensions that only a run can tell are None."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:
@@ -99,11 +99,11 @@ class Tensor:
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
     def consumers(self) -> list[Any]:
-        """The operations that read the tensor."""
+        """Returns the operations that read the tensor."""
         return self.graph.consumers(self)
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
-        """The value, computed by `session` or the default session."""
+        """Returns the value, computed by `session` or the default session."""
         return _OPERATORS["eval"](self, feed_dict, session)
 
     def __eq__(self, other: object) -> bool:
@@ -213,5 +213,5 @@ for _name in ("neg", "abs", "invert"):
 
 
 def is_tensor_like(value: object) -> bool:
-    """Whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
+    """Returns whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
     return isinstance(value, Tensor) or hasattr(value, "__tensor__")

@@ -60,7 +60,7 @@ _NUMBER = Form("i")
 
 @remembered("fields of attributes", 2048)
 def _fields(attrs: type) -> Mapping[str, Form]:
-    """The attributes of an attrs class that are written to a GraphDef, by their names there, with their forms.
+    """Returns the attributes of an attrs class that are written to a GraphDef, by their names there, with their forms.
 
     Attributes that TensorFlow's op does not have begin with "_". Python objects (functions, graphs) are not written,
     because they belong to this process.
@@ -96,7 +96,7 @@ def is_sendable(attrs: Attrs) -> bool:
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:
-    """The names of the attributes that are lengths of arguments: "N" of "N*T"."""
+    """Returns the names of the attributes that are lengths of arguments: "N" of "N*T"."""
     args = (*opdef.input_args, *opdef.output_args)
     return tuple(dict.fromkeys(a.number for a in args if a.number is not None))
 
@@ -165,7 +165,7 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
 
 @remembered("default attributes", 2048)
 def default_attrs(opdef: OpDef) -> dict[str, Any]:
-    """The AttrValues of those attributes of an operation that have a default."""
+    """Returns the AttrValues of those attributes of an operation that have a default."""
     values = {}
     forms = _fields(opdef.attrs)
     for f in dataclasses.fields(opdef.attrs):

@@ -39,7 +39,7 @@ class Functions(Protocol):
         """Returns the op of this name, from the library or from the catalogue."""
 
     def plain(self, nodes: Repeated[NodeDef], handles: Handles, /) -> list[NodeDef]:
-        """The nodes in the form in which they are read."""
+        """Returns the nodes in the form in which they are read."""
 
 
 def import_graph_def(
@@ -242,7 +242,7 @@ class _Import:
         replace_input(merge, index, value)
 
     def element(self, name: str) -> Any:
-        """The operation ("x") or tensor ("x:0") of the file."""
+        """Returns the operation ("x") or tensor ("x:0") of the file."""
         text = name.decode() if isinstance(name, bytes) else name
         if not isinstance(text, str):
             raise DTypeError(f"return_elements: needed names, got {name!r}")

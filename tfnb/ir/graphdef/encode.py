@@ -47,7 +47,7 @@ class WrittenFunction(Protocol):
 
 
 def input_name(tensor: Tensor) -> str:
-    """The name of a tensor in NodeDefs, in which the first output has no number."""
+    """Returns the name of a tensor in NodeDefs, in which the first output has no number."""
     return tensor.op.name if tensor.index == 0 else f"{tensor.op.name}:{tensor.index}"
 
 
@@ -72,7 +72,7 @@ def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None)
 
 
 def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-    """The GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
+    """Returns the GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
     message: GraphDef = proto("graph").GraphDef()
     message.versions.producer = PRODUCER
     operations = graph.get_operations()

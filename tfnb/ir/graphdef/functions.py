@@ -71,7 +71,7 @@ class Forms(Protocol):
     """The functions that the library composes of other functions."""
 
     def gradient(self, function: Function) -> Callable[..., Any]:
-        """The gradient function of calls of `function`."""
+        """Returns the gradient function of calls of `function`."""
 
     def symbolic(self, function: Function) -> Function:
         """Returns the function (arguments, gradients of results) -> gradients of arguments."""

@@ -66,13 +66,13 @@ class LoopConstants:
 
     @staticmethod
     def pivot(op: Written) -> Written | None:
-        """The pivot for which a constant inside a loop must wait, if it waits for nothing else; else None."""
+        """Returns the pivot for which a constant inside a loop must wait, if it waits for nothing else; else None."""
         if op.opdef.kind is not Kind.CONST or op.control_inputs or _loop(op) is None:
             return None
         return op.extra.get(PIVOT)
 
     def copies(self, op: Written) -> dict[str, Copy]:
-        """The copies of the constants from outside that an operation in a loop reads, by the names of the constants.
+        """Returns the copies of constants from outside that an operation in a loop reads, by the constants' names.
 
         The pivot of a copy that was returned before is None.
         """
@@ -100,7 +100,7 @@ class LoopConstants:
 
 
 def _loop(op: Written) -> Any:
-    """The innermost loop around an operation, or None."""
+    """Returns the innermost loop around an operation, or None."""
     context = op.extra.get(CONTEXT)
     while context is not None and not context.is_loop:
         context = context.outer

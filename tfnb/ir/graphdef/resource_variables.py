@@ -135,7 +135,7 @@ class Handles:
         return [*data, *control]
 
     def plain(self, node: NodeDef) -> list[NodeDef]:
-        """The nodes that replace one node."""
+        """Returns the nodes that replace one node."""
         if self._none:
             return [as_reference(node)]
         if node.op in _PASSED_BY and node.attr["T"].type == resource.enum and self.resolve(node.name) is not None:

@@ -76,7 +76,7 @@ def _held(dtype: DType) -> DType:
 
 
 def encode_shape(shape: Shape) -> TensorShapeProto:
-    """The TensorShapeProto of a static shape."""
+    """Returns the TensorShapeProto of a static shape."""
     message: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
     if shape.dims is None:
         message.unknown_rank = True
@@ -202,7 +202,7 @@ def _listed(message: TensorProto, dtype: DType, count: int) -> np.ndarray:
 def make_tensor_proto(
     values: object, dtype: DTypeLike | None = None, shape: object | None = None, verify_shape: bool = False
 ) -> TensorProto:
-    """The TensorProto of a Python or NumPy value, converted as for `tf.constant`.
+    """Returns the TensorProto of a Python or NumPy value, converted as for `tf.constant`.
 
     If `shape` is given, the elements are laid out in it, and the last one is repeated if there are too few, unless
     `verify_shape`. Raises `DTypeError` for a value not of `dtype`, `ShapeError` for more elements than the shape has.

@@ -215,7 +215,7 @@ _UNIQUE: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
 
 
 def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: object | None = None) -> Expr:
-    """The unique expression with these parts."""
+    """Returns the unique expression with these parts."""
     # equal keys must mean equal constants: repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaNs equal
     key = (op, args, dtype, repr(value) if op == "const" else value)
     expr = _UNIQUE.get(key)
@@ -233,27 +233,27 @@ def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
 
 
 def wrapped(value: int, dtype: DType) -> Expr:
-    """The constant of the signed integer type `dtype` that `value` becomes when it wraps."""
+    """Returns the constant of the signed integer type `dtype` that `value` becomes when it wraps."""
     return const((value - dtype.min) % (1 << 8 * dtype.size) + dtype.min, dtype)
 
 
 def arg(i: int, dtype: DType) -> Expr:
-    """The element of the op's input number `i`."""
+    """Returns the element of the op's input number `i`."""
     return make("arg", (), dtype, i)
 
 
 def index(name: str, dtype: DType = int32) -> Expr:
-    """The loop variable `name`."""
+    """Returns the loop variable `name`."""
     return make("index", (), dtype, name)
 
 
 def load(buffer: object, linear: Expr, dtype: DType) -> Expr:
-    """The element of `buffer` at the linear index."""
+    """Returns the element of `buffer` at the linear index."""
     return make("load", (linear,), dtype, buffer)
 
 
 def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
-    """The expression of a primitive with two operands, one of which may be a number."""
+    """Returns the expression of a primitive with two operands, one of which may be a number."""
     op = primitive.name
     if not isinstance(a, Expr):
         if not isinstance(b, Expr):
@@ -303,12 +303,12 @@ def cast(x: Expr, dtype: DType) -> Expr:
 
 
 def position(x: Expr, size: int) -> Expr:
-    """The integer `x` as an index into `size` elements: an int32, or an int64 if the indices need one."""
+    """Returns the integer `x` as an index into `size` elements: an int32, or an int64 if the indices need one."""
     return cast(x, int32 if size <= 2**31 - 1 else int64)
 
 
 def bitcast(x: Expr, dtype: DType) -> Expr:
-    """The same bits as another type of the same size."""
+    """Returns the same bits as another type of the same size."""
     return x if x.dtype is dtype else make("bitcast", (x,), dtype)
 
 
@@ -324,7 +324,7 @@ def where(condition: Expr, a: Operand, b: Operand) -> Expr:
 
 
 def rng(node: int, word: int) -> Expr:
-    """A word of the runtime state of a random node, uint32: key0, key1, the number of the call, or 0."""
+    """Returns a word of the runtime state of a random node, uint32: key0, key1, the number of the call, or 0."""
     return make("rng", (), uint32, (node, word))
 
 

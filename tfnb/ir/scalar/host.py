@@ -59,7 +59,7 @@ def _cached_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tup
 
 
 def scalar_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
-    """The expressions of an elementwise op over `arg` leaves.
+    """Returns the expressions of an elementwise op over `arg` leaves.
 
     16-bit floats are for storage only: for them the expressions work on float32.
     """
@@ -79,7 +79,7 @@ def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) ->
 
 
 def host_kernel(opdef: OpDef) -> Callable[..., Any] | None:
-    """The host kernel of an op: its own, or the evaluation of its scalar expression; None without either."""
+    """Returns the host kernel of an op: its own, or the evaluation of its scalar expression; None without either."""
     if opdef.host is not None:
         return opdef.host
     if opdef.scalar is not None:

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def _int_div(a: Array, b: Array) -> Array:
-    """The quotient of C, rounded towards zero; 0 for the divisor 0."""
+    """Returns the quotient of C, rounded towards zero; 0 for the divisor 0."""
     divisor = np.where(b == 0, 1, b).astype(b.dtype)
     q = np.floor_divide(a, divisor)
     if a.dtype.kind == "i":
@@ -32,14 +32,14 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def floordiv(a: Array, b: Array) -> Array:
-    """The quotient, rounded down."""
+    """Returns the quotient, rounded down."""
     if a.dtype.kind == "f":
         return np.floor(a / b)
     return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
 
 
 def floormod(a: Array, b: Array) -> Array:
-    """The remainder of `floordiv`, which has the sign of the divisor."""
+    """Returns the remainder of `floordiv`, which has the sign of the divisor."""
     if a.dtype.kind == "f":
         r = np.fmod(a, b)
         return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
@@ -47,7 +47,7 @@ def floormod(a: Array, b: Array) -> Array:
 
 
 def truncmod(a: Array, b: Array) -> Array:
-    """The remainder of C, which has the sign of the dividend."""
+    """Returns the remainder of C, which has the sign of the dividend."""
     if a.dtype.kind == "f":
         return np.fmod(a, b)
     return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b)))
@@ -71,13 +71,13 @@ def special(name: str) -> Callable[[Array], Array]:
 
 
 def lgamma(x: Array) -> Array:
-    """The logarithm of the absolute value of the gamma function."""
+    """Returns the logarithm of the absolute value of the gamma function."""
     values = special("gammaln")(x)
     return np.where(np.isneginf(x), np.abs(values), values)  # infinite on both sides, as in C
 
 
 def digamma(x: Array) -> Array:
-    """The derivative of `lgamma`; NaN at 0, which is a pole like the negative integers."""
+    """Returns the derivative of `lgamma`; NaN at 0, which is a pole like the negative integers."""
     return np.where(x == 0, x.dtype.type(np.nan), special("digamma")(x))  # a pole like the others
 
 

@@ -115,5 +115,5 @@ conjugate = Unary("conj", np.conjugate)
 
 
 def conj(x: Expr) -> Expr:
-    """The complex conjugate; a real element as it is."""
+    """Returns the complex conjugate; a real element is returned as it is."""
     return conjugate(x) if x.dtype.is_complex else x

@@ -37,7 +37,7 @@ class Cluster:
     device: str = ""
 
     def by_id(self) -> Mapping[int, Node]:
-        """The nodes by their ids."""
+        """Returns the nodes by their ids."""
         return {n.id: n for n in self.nodes}
 
     @property

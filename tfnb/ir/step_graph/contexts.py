@@ -19,7 +19,7 @@ _ROOT: Context = frozenset()
 
 
 def contexts(graph: Graph) -> Mapping[int, Context]:
-    """The context of each node by its id: a set of ("frame", name) and ("switch", predicate edge, port)."""
+    """Returns the context of each node by its id: a set of ("frame", name) and ("switch", predicate edge, port)."""
     if not any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, _ROOT)
     outer: dict[str, Context] = {}
@@ -31,7 +31,7 @@ def contexts(graph: Graph) -> Mapping[int, Context]:
 
 
 def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
-    """The contexts after one pass over the nodes. `outer` has the context around each frame, and is updated.
+    """Returns the contexts after one pass over the nodes. `outer` has the context around each frame, and is updated.
 
     A loop is dead if one of its Enters is dead."""
     contexts_by_id: dict[int, Context] = {}

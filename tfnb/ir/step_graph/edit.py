@@ -84,7 +84,7 @@ class EditNode:
         self.refs = (*self.refs[:index], Edge(tensor.op.id, tensor.index), *self.refs[index + 1 :])
 
     def freeze(self) -> Node:
-        """The node as it is now, for the new graph."""
+        """Returns the node as it is now, for the new graph."""
         return Node(
             self.id,
             self.name,
@@ -118,7 +118,7 @@ class GraphEdit:
         return self
 
     def tensor(self, e: Edge) -> Tensor:
-        """The tensor of an edge."""
+        """Returns the tensor of an edge."""
         return Tensor(self, self.nodes[e.id], e.port)
 
     def at(self, node: EditNode | None) -> None:
@@ -156,7 +156,7 @@ class GraphEdit:
         return self.nodes[i]
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """A tensor of this edit, or a new Const of a Python or NumPy value.
+        """Returns a tensor of this edit, or a new Const of a Python or NumPy value.
 
         Raises `InternalError` for a tensor of another graph.
         """
@@ -216,7 +216,7 @@ class GraphEdit:
         return kept_ids
 
     def freeze(self) -> Graph:
-        """The edited graph, without the nodes that no fetch or target needs."""
+        """Returns the edited graph, without the nodes that no fetch or target needs."""
         needed: set[int] = set()
         stack = [e.id for e in self.fetches] + list(self.targets) + [e.id for e in self.feeds]
         while stack:

@@ -115,12 +115,12 @@ class Graph:
         return {n.id: {e.id for e in n.inputs}.union(n.control) - next_iterations for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
-        """The dtype and static shape of an edge."""
+        """Returns the dtype and static shape of an edge."""
         return self.nodes[e.id].specs[e.port]
 
 
 def node_of(op: Operation) -> Node:
-    """The step-side node of a user's operation."""
+    """Returns the step-side node of a user's operation."""
     return Node(
         op.id,
         op.name,
@@ -142,7 +142,7 @@ def graph_from_operations(
     targets: Iterable[Operation] = (),
     feeds: Iterable[Tensor] = (),
 ) -> Graph:
-    """The step-side graph of some operations; fetches and feeds are tensors, targets operations."""
+    """Returns the step-side graph of some operations; fetches and feeds are tensors, targets operations."""
     return Graph(
         {op.id: node_of(op) for op in ops},
         tuple(Edge(t.op.id, t.index) for t in fetches),

@@ -59,7 +59,7 @@ def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[
 def find_paths(
     order: Iterable[int], sources: Mapping[int, Collection[int]], enters: Mapping[int, str], exits: Collection[int]
 ) -> tuple[dict[int, Path], dict[int, Path]]:
-    """The frame path in which each node fires, and that of its outputs; the two differ for Enters and Exits.
+    """Returns the frame path in which each node fires, and that of its outputs; the two differ for Enters and Exits.
 
     `enters` are the Enter nodes with the names of their frames. A node that reads values of several frames is in the
     innermost; one that waits for nothing is in the root.
