@@ -31,8 +31,8 @@ from tfnb.ir.step_graph.cluster import Cluster
 __all__ = ["Assembler"]
 
 CHAIN_PARTS, CHAIN_ARGS = 8, 100  # the most parts and the most arguments of one chain
-ALONE = "alone"  # the name of a kernel that has its module to itself
-CHAINS = -1  # the module of chains, until its place is known
+ALONE = "alone"  # the name of a kernel that is alone in its module
+CHAINS = -1  # stands for the number of the module of chains until that is known
 
 Place = Value | Scratch | int  # an int is the id of a random node
 
@@ -382,7 +382,7 @@ class Assembler:
                     f"the variable changes its shape from {initial.shape} to {info.shape} in a step that also reads it",
                     self.nodes[node],
                 )
-            # No step writes a variable without elements, but assigning one must give it its value.
+            # No step writes a variable that has no elements, but an assignment must still make it initialised.
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)
 

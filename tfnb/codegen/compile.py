@@ -55,7 +55,7 @@ def compile_cluster(
         variable_uses = tuple(replace(u, reads=True) if u.node in specialized.unset else u for u in program.variables)
         return replace(program, variables=variable_uses, reads=reads_of(cluster, specialized), checks=checks)
     finally:
-        # These results belong to expressions that refer to values of this compilation, and serve no other one.
+        # These results belong to expressions over values of this compilation, which no other compilation uses.
         for function in (loads_of, size_of, cost):
             forget_results(function)
 

@@ -48,7 +48,10 @@ class Cyclic(InternalError):
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A definition over squeezed loop variables; `preds` are indices of definitions that come before."""
+    """A definition over the dimensions of its domain that have more than one element.
+
+    `preds` are the indices of the members that must run before.
+    """
 
     index: int
     definition: Definition
@@ -71,8 +74,10 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """`kind`: pointwise, row (the last dimension is reduced), column, call, copy, or product: a call whose result
-    the other members take over tile by tile.
+    """Members that are computed by one kernel, or by two if a reduction is split.
+
+    `kind` is pointwise, row (the last dimension is reduced), column, call, copy, or product (a call whose result the
+    other members take over tile by tile).
 
     `exprs[k]` are the bodies of `members[k]` over the group's loop variables. Values that the group itself computes are
     substituted, and results of its reductions are `local(value number)`. `full[k]` says that the member ranges over the
@@ -296,7 +301,7 @@ def _is_product(g: Group) -> bool:
 
 
 def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
-    """Returns the results of a call's group whose kernel works on the tiles of a product."""
+    """Returns the results of a call's group when its kernel works on the tiles of a product."""
     product = g.members[0].values[0]
     return {product: (local(product.number, product.info.dtype), 0, True), **g.results}
 

@@ -22,7 +22,7 @@ Index = Expr | int  # an element of an index tuple
 
 
 class Affine:
-    """`const + sum(coefficient * atom)`; atoms are loop variables or expressions that are not affine."""
+    """The form `const + sum(coefficient * atom)`; atoms are loop variables or expressions that are not affine."""
 
     __slots__ = ("const", "terms")
 

@@ -32,7 +32,7 @@ from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, substitute, walk
 
 __all__ = ["cost", "inline", "squeeze"]
 
-CHEAP = 6  # the cost up to which computing a value again is cheaper than storing and loading it
+CHEAP = 6  # the largest cost for which computing a value again is cheaper than storing and loading it
 MAX_NODES = 400  # in one expression: larger ones compile slowly and do not fit the registers
 # Deeper expressions exceed the depth of calls that Python and compilers allow where they are printed and parsed.
 MAX_DEPTH = 100
@@ -174,7 +174,7 @@ class _Inliner:
         return None
 
     def _too_late(self, d: PointwiseDef, consumer: Definition, ix: Indexing) -> str | None:
-        """Returns the reason if a variable that is read may already be written when the consumer runs; else None."""
+        """Returns the reason if a variable that `d` reads may already be written when the consumer runs; else None."""
         idx = index_vars(len(d.domain))
         for load in loads_of(d.bodies[0]):
             v = load.value.value

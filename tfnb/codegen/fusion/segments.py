@@ -17,13 +17,13 @@ from tfnb.ir.scalar import Expr, walk
 __all__ = ["MAX_SEGMENTS", "Segment", "cuts_along", "split_segments"]
 
 MAX_SEGMENTS = 5  # more segments would make the kernel long
-# how far past -k and k the outcomes of `variable + k OP 0` and `-variable + k OP 0` change
+# How far past -k the outcome of `variable + k OP 0` changes, and how far past k that of `-variable + k OP 0`.
 _SWITCH = {"lt": (0, 1), "ge": (0, 1), "le": (1, 0), "gt": (1, 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`stores` simplified for the innermost variable in begin .. end - 1."""
+    """A part of the innermost loop: `stores`, simplified for the values begin .. end - 1 of its variable."""
 
     begin: int
     end: int

@@ -230,7 +230,7 @@ def _note_reads(found: Specialized, node: Node) -> None:
 
 
 def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]) -> None:
-    """Follows references through the node, and gives variables the shape of the value that is assigned."""
+    """Follows references through the node, and gives variables the shape of the value that is assigned to them."""
     opdef = node.opdef
     for i in opdef.writes:
         variable = found.variable_of.get(node.inputs[i])

@@ -82,7 +82,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointwiseDef:
-    """Each element of `values[k]` is `bodies[k]`; all have the shape of the domain."""
+    """An elementwise definition: each element of `values[k]` is `bodies[k]`; all have the shape of the domain."""
 
     position: int
     nodes: tuple[int, ...]
@@ -106,9 +106,10 @@ def accumulator(combine: str, dtype: DType, length: int) -> DType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReduceDef:
-    """`values[0]` is `finish` of `combine` of `body` over `axes` of `domain`.
+    """A reduction: `body` is combined over `axes` of `domain`, and `values[0]` is `finish` of the result.
 
-    `finish` is an expression of `arg(0)`, whose dtype is the accumulator's.
+    `combine` is the name of a reduction of `ReduceSpec`. `finish` is an expression of `arg(0)`, whose dtype is that of
+    the accumulator.
     """
 
     position: int
@@ -152,7 +153,7 @@ class CallDef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyDef:
-    """Cluster output `output` is a copy of `source`."""
+    """The copy of `source` into the cluster output number `output`."""
 
     position: int
     nodes: tuple[int, ...]

@@ -23,7 +23,7 @@ INNER = 9  # the level of the innermost, vectorised loop
 # Integer constants in these operations are mostly sizes, which get names with this role.
 _SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fromkeys(("add", "sub"), "n_offset")
 _SIZED["mul"] = "n_factor"
-# The names of locals whose names are not those of their operations.
+# The names of locals by the operation that computes them; other locals have the name of the operation itself.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
 
@@ -40,7 +40,7 @@ class Printer:
         self.writer = PrimitiveWriter(kernel, nest.indexing, lanes)
         self.strides = {nest.kept_at: nest.kept_strides(), nest.at: nest.strides()}
         self.scopes: dict[int, Block] = {}
-        # The names by level and expression; those of four random words by their operands.
+        # The names by level and expression; the key of an array of four random words is (operands, whether vectors).
         self.names: dict[int, dict[object, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}

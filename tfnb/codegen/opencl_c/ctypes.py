@@ -43,7 +43,7 @@ def vector_lanes(dtypes: Iterable[DType]) -> int:
 
 
 def register_size(dtype: DType) -> int:
-    """Bytes of an element in a register."""
+    """Returns the bytes of an element in a register."""
     return 4 if dtype.is_bool or (dtype.is_floating and dtype.size == 2) else dtype.size
 
 
@@ -58,7 +58,7 @@ def mask_like(mask: str, dtype: DType, lanes: int) -> str:
 
 
 def constant(value: bool | int | float, dtype: DType) -> str:
-    """Returns a constant in C."""
+    """Returns C text of a constant."""
     if dtype.is_bool:
         return "1" if value else "0"
     if dtype.is_floating:

@@ -17,12 +17,12 @@ from tfnb.codegen.program import DeviceFacts
 __all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
 
 NAME = "KERNEL_NAME"
-SMALL = 48 * 1024  # cheap operations: one core does so many before a second one would have started
+SMALL = 48 * 1024  # the cheap operations that one core does before a second core would have started
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """`groups` work-groups of `local` work-items."""
+    """The size of a launch: `groups` work-groups of `local` work-items."""
 
     groups: int
     local: int

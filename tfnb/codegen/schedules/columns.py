@@ -23,7 +23,7 @@ from tfnb.codegen.schedules.rows import Plan, Reduction, needed_plan
 __all__ = ["emit_columns"]
 
 BLOCK = 256  # the number of rows that are added up before their sum is added to the total
-NARROW = 4  # up to so many vectors of columns are added up in registers
+NARROW = 4  # the most vectors of columns that are added up in registers
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tfnb.types import DType, int32, int64
 
 __all__ = ["Combine"]
 
-# the index of an accumulator that has met no better value than the neutral one
+# The index in an accumulator until a value that is better than the neutral one has been combined into it.
 FIRST_NONE = {int32: "INT_MAX", int64: "LONG_MAX"}
 
 

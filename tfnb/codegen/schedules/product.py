@@ -21,8 +21,8 @@ from tfnb.ir.kernelcall import Product
 
 __all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
-PANEL = 12  # the rows of a tile, as the number of groups is computed
-LONG = 1 << 25  # so many multiplications take more than a quarter of a millisecond
+PANEL = 12  # the rows of a tile that are assumed when the number of groups is computed
+LONG = 1 << 25  # multiplications; a product with as many or more takes more than a quarter of a millisecond
 
 
 def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated:
