@@ -29,7 +29,7 @@ _FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
 
 @dataclass(frozen=True, eq=False)
 class Clustered:
-    """`clusters` and the ids of `singles` (host, async and control-flow nodes) of a graph.
+    """A graph with its `clusters`, and the ids of its `singles` (host, async and control-flow nodes).
 
     `member` maps the id of a device node to the index of its cluster. `waits` holds, for each cluster, the ids of the
     nodes outside from which its members have control edges or whose reference they use. `counters` are the singles
@@ -252,7 +252,7 @@ def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int
 
 
 def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:
-    """A fetched Variable joins the last cluster that touches it, or one of its own."""
+    """Adds each fetched Variable to the last group whose nodes use it, or else to a group of its own."""
     variables = dict.fromkeys(e.id for e in graph.fetches if graph.nodes[e.id].opdef.kind is Kind.VARIABLE)
     for v in variables:
         users = [k for k, ids in groups.items() if any(v in _roots(graph, graph.nodes[i]) for i in ids)]

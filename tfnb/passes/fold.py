@@ -18,8 +18,8 @@ from tfnb.ir.step_graph.graph import Edge, Graph, Node
 
 __all__ = ["fold"]
 
-_SMALL = 16 << 10  # bytes; a constant up to this size is always kept
-_LIMIT = 16 << 20
+_SMALL = 16 << 10  # bytes; a result up to this size is always folded
+_LIMIT = 16 << 20  # bytes; a larger result is never folded
 
 
 def fold(graph: Graph) -> Graph:

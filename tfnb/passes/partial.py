@@ -89,7 +89,7 @@ class Exchange:
 
 @dataclass(frozen=True, eq=False)
 class PartAttrs:
-    """`key` is the number of the feed or fetch, `exchange` the object through which its value passes."""
+    """Attributes: `key` is the number of the feed or fetch, `exchange` the object through which its value passes."""
 
     key: int = 0
     shape: Shape = unknown_shape
