@@ -161,7 +161,7 @@ class Greedy:
             )
         cost = self.costs.node_us(simulation.graph, node)
         ends = {d: simulation.would_begin(node, d) + cost for d in candidates}
-        # Where the ends are equal, as for a variable, which costs nothing, the device with the least memory in use.
+        # If ends are equal, as for a variable, which costs nothing, the device with the least memory in use is taken.
         best = min(candidates, key=lambda d: (ends[d], memory.used.get(d, 0) if size else 0, candidates.index(d)))
         memory.used[best] = memory.used.get(best, 0) + size
         other_ends = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in candidates if d != best)
