@@ -88,7 +88,7 @@ class ProgramLibrary:
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
         self._cache = DiskCache(settings.cache_path / "programs")
         self._lock = threading.RLock()
-        # The programs of kernels_cl, and the generated ones, of which every new shape needs some.
+        # The programs of kernels_cl, and the generated programs, of which every new shape needs some.
         self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
         self._generated: Cache[tuple[Module, bool], Built] = Cache("generated programs", _MAX_GENERATED)
         self._texts: dict[str, str] = {}
@@ -252,7 +252,7 @@ class ProgramLibrary:
         source = self._source(module)
         program = cl._cl._Program(self._unit.context, source)
         try:
-            # Not `pyopencl.Program.build`, which warns of every remark in the compiler's log and caches by pickle.
+            # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle.
             program._build(options=" ".join(options).encode(), devices=[device])
         except cl.Error as e:
             log = program.get_build_info(device, cl.program_build_info.LOG) or str(e)

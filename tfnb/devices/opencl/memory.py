@@ -159,7 +159,7 @@ class SharedMemory:
         address = memory.svm_ptr
         if nbytes >= _HUGE:
             _advise_huge(address, nbytes)
-        # Through ctypes, because views would skip a plain array as their base (see `Block`).
+        # The memory is wrapped by ctypes, because views would skip a plain array as their base (see `Block`).
         return (ctypes.c_ubyte * nbytes).from_address(address), memory
 
 

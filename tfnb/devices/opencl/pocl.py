@@ -32,7 +32,7 @@ __all__ = [
     "used_folder",
 ]
 
-# The driver that runs kernels in the caller's thread, by its names before and since PoCL 4.
+# The names, before and since PoCL 4, of the driver that runs kernels in the caller's thread.
 INLINE_NAMES = ("basic", "cpu-minimal")
 
 _AVX512 = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))

@@ -77,7 +77,7 @@ class OpenCLProgram:
         recorder: Recorder | None = None,
     ) -> Sequence[DeviceTensor | np.ndarray]:
         device = self._device
-        # Before the lock is taken, because a download from another device may take the lock of that device.
+        # The lock is not taken yet, because a download from another device may take the lock of that device.
         values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
         with device.lock:
             try:
