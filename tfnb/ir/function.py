@@ -33,7 +33,7 @@ MAX_NODES = 1_000_000  # the most nodes of a function in which bodies have repla
 
 @dataclass(frozen=True, slots=True)
 class ArgAttrs:
-    """`index` is the number of the argument, `shape` its static shape."""
+    """The attributes of an argument of a function: its number `index`, and its static `shape`."""
 
     index: int = 0
     shape: Shape = unknown_shape
@@ -136,7 +136,7 @@ class Function:
         self.passed: dict[
             int, int
         ] = {}  # number of a result -> number of the argument, a handle of a variable, that is returned unchanged
-        # the function for certain shapes of arguments, if this one has less known shapes
+        # makes the function for certain shapes of arguments, if fewer dimensions are known of the arguments of this one
         self.refined: Callable[[tuple[Shape, ...]], Function] | None = None
         self._gradient = gradient
         self._shapes = shapes

@@ -41,8 +41,8 @@ __all__ = [
 
 # The metadata of a field of an attrs class that is never written to a GraphDef: an object of this process.
 LOCAL: Mapping[str, bool] = {"local": True}
-# The metadata of a field that TensorFlow's op does not have. If it is set, a GraphDef has it under a name with "_" in
-# front, as TensorFlow allows.
+# The metadata of a field that TensorFlow's op does not have. If the field is set, a GraphDef has it under a name that
+# begins with "_", as TensorFlow allows.
 OURS: Mapping[str, bool] = {"ours": True}
 
 

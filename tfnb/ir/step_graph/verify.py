@@ -16,7 +16,7 @@ __all__ = ["verify"]
 
 
 def check_edges_exist(graph: Graph) -> None:
-    """Every edge starts at an output that exists."""
+    """Checks that every edge starts at an output that exists."""
     for node in graph.nodes.values():
         for e in node.inputs:
             if e.id not in graph.nodes or e.port >= len(graph.nodes[e.id].specs):
@@ -30,7 +30,7 @@ def check_edges_exist(graph: Graph) -> None:
 
 
 def check_arity(graph: Graph) -> None:
-    """Every node has as many inputs as its signature says."""
+    """Checks that every node has as many inputs as its signature says."""
     for node in graph.nodes.values():
         arity = _arity(node)
         if len(node.inputs) != arity:
@@ -48,7 +48,7 @@ def _arity(node: Node) -> int:
 
 
 def check_types(graph: Graph) -> None:
-    """The dtypes of inputs are those of the signature, and inputs that must be references are references."""
+    """Checks the dtypes of inputs, and that inputs that must be references are references."""
     for node in graph.nodes.values():
         if any(a.number or a.type_list for a in node.opdef.input_args):
             continue
@@ -62,7 +62,7 @@ def check_types(graph: Graph) -> None:
 
 
 def check_acyclic(graph: Graph) -> None:
-    """Cycles go only through NextIteration -> Merge."""
+    """Checks that each cycle goes through an edge from a NextIteration to a Merge."""
     _ = graph.order
     for node in graph.nodes.values():
         if node.opdef.kind is Kind.NEXT_ITERATION:
@@ -75,6 +75,6 @@ CHECKS: tuple[Callable[[Graph], None], ...] = (check_edges_exist, check_arity, c
 
 
 def verify(graph: Graph) -> None:
-    """Runs all checks. Raises `GraphError` naming the node."""
+    """Runs all checks. Raises `GraphError` with the node that is wrong."""
     for check in CHECKS:
         check(graph)
