@@ -39,7 +39,7 @@ Place = Value | Scratch | int  # an int is the id of a random node
 
 @dataclass(frozen=True, slots=True)
 class _Temp:
-    """Scratch memory of one group: of its generated kernels (int key) or of a library op (text key)."""
+    """Scratch memory of one group, which its generated kernels or its library calls identify by `key`."""
 
     group: int
     key: int | str
@@ -410,7 +410,7 @@ def _is_again(before: _Step, step: _Step) -> bool:
 
 
 def _equal_sizes(step: _Step) -> list[int]:
-    """For each size argument of a step, the position of the first size that is equal to it."""
+    """Returns for each size argument of a step the position of the first size argument that is equal to it."""
     sizes = [a for a in step.args if isinstance(a, I32)]
     return [sizes.index(a) for a in sizes]
 

@@ -81,7 +81,7 @@ Step = Launch | Copy
 
 @dataclass(frozen=True, slots=True)
 class VariableUse:
-    """How a program uses a variable.
+    """The use of a variable by a program.
 
     `node` is the id of the Variable node; `reads` says that the program reads the value from before the run, `writes`
     that it writes the variable; `info` has the dtype and shape after the run.

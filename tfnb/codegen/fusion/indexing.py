@@ -178,7 +178,7 @@ class Indexing:
         return Affine({decided: 1})
 
     def _divide(self, a: Affine, c: int) -> tuple[Affine, Affine]:
-        """Quotient (rounded down) and remainder by a positive constant."""
+        """Returns the quotient, rounded down, and the remainder of a division by the positive constant `c`."""
         if c == 1:
             return a, Affine()
         quotients = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
@@ -282,7 +282,7 @@ class Indexing:
         return None
 
     def _decided(self, e: Expr) -> Expr:
-        """`e`, or a simpler expression with the same value if the bounds of the operands decide it."""
+        """Returns `e`, or a simpler expression of the same value if the bounds of the operands decide the value."""
         if e.op == "where" and e.args[0].op == "const":
             return e.args[1] if e.args[0].value else e.args[2]
         if e.op == "where" and e.args[1] is e.args[2]:
@@ -299,7 +299,7 @@ class Indexing:
 
 
 def _within(bounds: Bounds, dtype: DType) -> Bounds:
-    """`bounds`, or None if they exceed those of the type."""
+    """Returns `bounds`, or None if they exceed the range of the type."""
     return bounds if bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max else None
 
 

@@ -71,7 +71,7 @@ class Nest:
 
     @property
     def indexing(self) -> Indexing:
-        """Index arithmetic with the extents of these loops."""
+        """A simplifier of index expressions that knows the extents of these loops."""
         return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
 
 

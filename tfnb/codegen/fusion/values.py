@@ -130,7 +130,11 @@ class ReduceDef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallDef:
-    """Launches of library kernels: `ins` are the op's inputs, `values` its outputs (variables it writes too)."""
+    """Launches of library kernels by an op.
+
+    `ins` are the op's inputs, `outs` its outputs, and `values` all values that it computes, which are its outputs and
+    the variables that it writes.
+    """
 
     position: int
     nodes: tuple[int, ...]

@@ -24,7 +24,7 @@ _WORD = re.compile(r"[a-z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Memory that a kernel needs while it runs; `key` identifies it within the kernel, or the pair of kernels."""
+    """Memory that a kernel needs while it runs; `key` identifies it within the kernels of one group."""
 
     key: str
     nbytes: int

@@ -78,7 +78,7 @@ def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Accumulator:
-    """State number `state` of a reduction; `name` is the name of the local that holds a vector of it."""
+    """The accumulator of state number `state` of a reduction; `name` is the local that holds a vector of it."""
 
     reduction: Reduction
     state: int

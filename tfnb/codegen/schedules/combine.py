@@ -65,7 +65,7 @@ class Combine:
         return constant(limit, self.dtype)
 
     def masked(self, x: str, lanes: int) -> str:
-        """`x` with neutral values in the lanes past the end."""
+        """Returns C text of `x` with neutral values in the lanes past the end."""
         kind = register_type(self.dtype) + str(lanes)
         keep = mask_like(f"lanes{lanes}() < (int{lanes})(live)", self.dtype, lanes)
         keep = keep if keep.startswith("convert") else f"({keep})"

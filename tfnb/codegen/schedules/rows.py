@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def stores(self) -> tuple[Stored, ...]:
-        """All that the group stores."""
+        """All stores of the group, those over the whole domain first."""
         return (*(st for _, st in self.full), *self.kept)
 
 
@@ -249,7 +249,7 @@ class _Rows(Body):
 
 
 def _shared(plan: Plan) -> dict[int, list[Expr]]:
-    """Costly expressions that a later phase needs again, by the phase that computes them first."""
+    """Returns costly expressions that a later phase needs again, by the phase that computes them first."""
     inner = plan.reduced_loops[-1].name
     levels = sorted({r.level for r in plan.reductions} | {lv for lv, _ in plan.full})
     roots = {
