@@ -110,7 +110,7 @@ def simulate(graph: Graph, device_of: Mapping[int, str], costs: CostModel) -> Si
 
 
 class _Memory:
-    """Bytes of variables on each device, and the limits; a limit of 0 means that there is none."""
+    """The bytes of variables on each device, and the limits; a limit of 0 means that there is none."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
         self.limits = limits
