@@ -106,8 +106,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """Memory of a device in bytes: `in_use` by live tensors, the `peak` of that, `cached` for reuse, and `limit` (0:
-    none)."""
+    """The memory of a device in bytes.
+
+    `in_use` is held by live tensors, `peak` is the largest value of `in_use` so far, `cached` is kept for reuse, and
+    `limit` is the most that may be in use (0: there is no limit).
+    """
 
     in_use: int
     peak: int
