@@ -39,7 +39,7 @@ class GraphElements:
             self._consumers.setdefault((t.op.id, t.index), []).append(op)
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were added."""
+        """Returns all operations, in the order in which they were added."""
         with self._lock:
             return list(self._operations)
 

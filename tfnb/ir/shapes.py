@@ -46,7 +46,7 @@ def unknown(c: Infer) -> Shape:
 
 
 def no_outputs(c: Infer) -> tuple[Shape, ...]:
-    """No shapes, for ops without outputs."""
+    """Returns no shapes; this is for ops without outputs."""
     return ()
 
 

@@ -179,8 +179,9 @@ def default_attrs(opdef: OpDef) -> dict[str, Any]:
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]:
-    """Keyword arguments for `bind` from the map `attr` of a NodeDef. Unknown names that begin with "_" are ignored.
+    """Returns keyword arguments for `bind` from the map `attr` of a NodeDef.
 
+    Unknown names that begin with "_" are ignored.
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
     fields, numbers, lists = _fields(opdef.attrs), numbers_of(opdef), type_lists_of(opdef)

@@ -26,7 +26,7 @@ class WrittenGraph(Protocol):
     """A graph, as far as it is written to a GraphDef."""
 
     def get_operations(self) -> Sequence[Written]:
-        """All operations, in the order in which they were added."""
+        """Returns all operations, in the order in which they were added."""
 
 
 class WrittenFunction(Protocol):

@@ -329,12 +329,12 @@ def rng(node: int, word: int) -> Expr:
 
 
 def philox(key0: Expr, key1: Expr, ctr0: Expr, ctr1: Expr, word: int) -> Expr:
-    """Word `word` (0 to 3) of Philox-4x32-10 at the counter (ctr0, ctr1, 0, 0); all are uint32."""
+    """Returns word `word` (0 to 3) of Philox-4x32-10 at the counter (ctr0, ctr1, 0, 0); all are uint32."""
     return make("philox", (key0, key1, ctr0, ctr1), uint32, word)
 
 
 def walk(*roots: Expr) -> list[Expr]:
-    """All expressions reachable from `roots`, operands before users, each once."""
+    """Returns all expressions that are reachable from `roots`, each once, and operands before their users."""
     order: list[Expr] = []
     seen: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]

@@ -82,7 +82,7 @@ def digamma(x: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)); no intermediate value of a real x overflows."""
+    """Computes 1 / (1 + exp(-x)); for real x no intermediate value overflows."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))

@@ -22,7 +22,7 @@ __all__ = ["Edge", "Frames", "Graph", "Node", "Path", "graph_from_operations"]
 
 
 class Edge(NamedTuple):
-    """Output `port` of node `id`."""
+    """The data edges that start at output `port` of the node `id`."""
 
     id: int
     port: int
@@ -78,7 +78,7 @@ class Graph:
 
     @cached_property
     def consumers(self) -> Mapping[Edge, tuple[int, ...]]:
-        """Edge -> ids of the nodes that read it."""
+        """The ids of the nodes that read each edge, by the edge."""
         readers: dict[Edge, list[int]] = {}
         for node in self.nodes.values():
             for e in node.inputs:
@@ -110,7 +110,7 @@ class Graph:
         return Frames(*find_paths(self.order, self._sources(), enters, exits))
 
     def _sources(self) -> Mapping[int, Collection[int]]:
-        """For each node, the nodes for which it waits within an iteration: its inputs, except NextIterations."""
+        """Returns for each node the nodes for which it waits within an iteration: its inputs, except NextIterations."""
         next_iterations = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
         return {n.id: {e.id for e in n.inputs}.union(n.control) - next_iterations for n in self.nodes.values()}
 

@@ -46,7 +46,7 @@ def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[
 
 
 def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[int]:
-    """One cycle, each node before its reader, among nodes that all have a source in `stuck`."""
+    """Returns one cycle, each node before its reader, among nodes that all have a source in `stuck`."""
     path: dict[int, None] = {}
     i = min(stuck)
     while i not in path:  # every stuck node waits for a stuck one, so walking backwards must meet a node again
