@@ -30,16 +30,16 @@ from tfnb.ir.step_graph.cluster import Cluster
 
 __all__ = ["Assembler"]
 
-CHAIN_PARTS, CHAIN_ARGS = 8, 100  # of one kernel
-ALONE = "alone"  # the name of a kernel that has its module to itself
-CHAINS = -1  # the module of chains, until its place is known
+CHAIN_PARTS, CHAIN_ARGS = 8, 100  # the most parts and the most arguments of one chain
+ALONE = "alone"  # the name of a kernel that is alone in its module
+CHAINS = -1  # stands for the number of the module of chains until that is known
 
 Place = Value | Scratch | int  # an int is the id of a random node
 
 
 @dataclass(frozen=True, slots=True)
 class _Temp:
-    """Scratch memory of one group: of its generated kernels (int key) or of a library op (text key)."""
+    """Scratch memory of one group, which its generated kernels or its library calls identify by `key`."""
 
     group: int
     key: int | str
@@ -47,7 +47,7 @@ class _Temp:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A value of which a kernel reads so many bytes at most."""
+    """A value, and the largest number of its bytes that a kernel reads."""
 
     value: Value
     nbytes: int
@@ -118,11 +118,11 @@ class Assembler:
                 self._generated(group, kernel)
 
     def _needed(self, group: Group) -> frozenset[object]:
-        """The values of a group that other groups read, or that are outputs of the program."""
-        values = (v for m in group.members for v in m.values)
+        """Returns the values of a group that other groups read, or that are outputs of the program."""
+        candidates = (v for m in group.members for v in m.values)
         return frozenset(
             v
-            for v in values
+            for v in candidates
             if v.kind == "variable" or v in self.outputs or self.readers.get(v, set()) - {group.number}
         )
 
@@ -155,7 +155,7 @@ class Assembler:
         args += [I32(n) for n in kernel.sizes] + [F32(x) for x in kernel.numbers]
         values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
         written = {t.memory for t, w in values if w}
-        made = [v for m in group.members for v in m.values if v.memory in written]
+        results = [v for m in group.members for v in m.values if v.memory in written]
         self.steps.append(
             _Step(
                 module,
@@ -165,8 +165,8 @@ class Assembler:
                 (kernel.geometry.local, 1, 1),
                 _node_ids(group),
                 group.label,
-                tuple(t for t, _ in values if t not in made),
-                tuple(made),
+                tuple(t for t, _ in values if t not in results),
+                tuple(results),
                 kernel.aligned,
                 group=group.number,
                 parameters=() if kernel.has_local else kernel.parameters,
@@ -174,7 +174,7 @@ class Assembler:
         )
 
     def _entry(self, group: Group, kernel: Generated) -> tuple[int, str]:
-        """The module and the name of a generated kernel.
+        """Returns the module and the name of a generated kernel.
 
         Without fusion each kernel has a module to itself. Programs that contain the same kernel then have the same
         module, which is built once."""
@@ -233,7 +233,11 @@ class Assembler:
     # the program
 
     def program(self, inputs: tuple[TensorInfo, ...], reasons: tuple[WhyNot, ...]) -> Program:
-        """All steps with their memory."""
+        """Returns the program: all steps, each with the memory that its pointers point to.
+
+        Raises `FailedPreconditionError` for a variable without a value, and `UnimplementedError` for a variable that
+        changes its shape in a step that also reads it.
+        """
         small = [False, *(g.kind in ("pointwise", "row", "column") and not is_large(g) for g in self.groups), False]
         for k, g in enumerate(self.groups):
             self._emit(g, self.fuse and (small[k] or small[k + 2]))
@@ -272,17 +276,17 @@ class Assembler:
         they would be compiled once for each place.
         """
         runs: list[list[_Step]] = []
-        place = []
+        run_of_step = []
         for step in self.steps:
-            last = runs[-1] if runs else []
-            fits = sum(len(s.args) for s in last) + len(step.args) <= CHAIN_ARGS and len(last) < CHAIN_PARTS
-            again = any(_is_again(s, step) or s.group == step.group for s in last)
-            if not (last and fits and _is_link(last[-1]) and _is_link(step)) or again:
+            previous = runs[-1] if runs else []
+            is_short = sum(len(s.args) for s in previous) + len(step.args) <= CHAIN_ARGS and len(previous) < CHAIN_PARTS
+            is_repeated = any(_is_again(s, step) or s.group == step.group for s in previous)
+            if not (previous and is_short and _is_link(previous[-1]) and _is_link(step)) or is_repeated:
                 runs.append([])
             runs[-1].append(step)
-            place.append(len(runs) - 1)
+            run_of_step.append(len(runs) - 1)
         self.steps = [run[0] if len(run) == 1 else self._chained(run) for run in runs]
-        self.temps = {t: [place[k] for k in used] for t, used in self.temps.items()}
+        self.temps = {t: [run_of_step[k] for k in steps] for t, steps in self.temps.items()}
 
     def _chained(self, run: list[_Step]) -> _Step:
         key = tuple(s.entry for s in run)
@@ -318,7 +322,7 @@ class Assembler:
         for v, k in first.items():
             if v.kind == "computed" and v not in self.outputs:
                 size = v.info.dtype.size
-                reuse = tuple(
+                dead = tuple(
                     r
                     for r in sorted(self.steps[k].aligned, key=lambda r: r.number)
                     if r in first
@@ -327,9 +331,9 @@ class Assembler:
                     and r.info.dtype.size == size
                     and r.kind == "computed"
                 )
-                blocks.append(Block(v, v.info.nbytes, k, last[v], reuse))
-        for t, used in self.temps.items():
-            blocks.append(Block(t, self.temp_bytes[t], min(used), max(used)))
+                blocks.append(Block(v, v.info.nbytes, k, last[v], dead))
+        for t, steps in self.temps.items():
+            blocks.append(Block(t, self.temp_bytes[t], min(steps), max(steps)))
         return blocks
 
     def _placed(self, step: _Step, offsets: Mapping[Hashable, int]) -> Step:
@@ -372,13 +376,13 @@ class Assembler:
             info = self.found.variables.get(node)
             if info is None:
                 raise FailedPreconditionError("the variable has no value", self.nodes[node])
-            before = self.found.initial.get(node, info)
-            if k in reads and k in writes and before != info:
+            initial = self.found.initial.get(node, info)
+            if k in reads and k in writes and initial != info:
                 raise UnimplementedError(
-                    f"the variable changes its shape from {before.shape} to {info.shape} in a step that also reads it",
+                    f"the variable changes its shape from {initial.shape} to {info.shape} in a step that also reads it",
                     self.nodes[node],
                 )
-            # No step writes a variable without elements, but assigning one must give it its value.
+            # No step writes a variable that has no elements, but an assignment must still make it initialised.
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)
 
@@ -398,15 +402,15 @@ def _is_link(step: _Step) -> bool:
 
 
 def _is_again(before: _Step, step: _Step) -> bool:
-    """Whether a step does the same as another one, as the updates of variables do.
+    """Returns whether two steps run the same kernel, and the same of their size arguments are equal to each other.
 
-    Both run the same kernel, and the same arguments of both are equal to each other.
+    The updates of several variables by an optimizer are such steps.
     """
     return before.entry == step.entry and _equal_sizes(before) == _equal_sizes(step)
 
 
 def _equal_sizes(step: _Step) -> list[int]:
-    """For each size argument of a step, the position of the first size that is equal to it."""
+    """Returns for each size argument of a step the position of the first size argument that is equal to it."""
     sizes = [a for a in step.args if isinstance(a, I32)]
     return [sizes.index(a) for a in sizes]
 
@@ -416,6 +420,6 @@ def _node_ids(group: Group) -> tuple[int, ...]:
 
 
 def _slug(group: Group) -> str:
-    """A name for profiles, from the last part of the name of the kernel's first node."""
+    """Returns a name for profiles, from the last part of the name of the kernel's first node."""
     name = re.sub(r"\W+", "_", group.label.rsplit("/", 1)[-1]).strip("_").lower()
     return re.sub(r"_?\d+$", "", name) or "kernel"

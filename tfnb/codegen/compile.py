@@ -38,24 +38,24 @@ def compile_cluster(
     facts: DeviceFacts,
     settings: Settings,
 ) -> Program:
-    """The program of `cluster` for inputs of these dtypes and shapes.
+    """Compiles `cluster` for inputs of these dtypes and shapes.
 
-    `shape_values` gives the values of `cluster.shape_values`, `variables` dtype and shape of each variable,
-    None where it is not initialised. Raises `ShapeError`, `InvalidArgumentError`, `UnimplementedError` or
-    `FailedPreconditionError` naming the node to blame.
+    `shape_values` gives the value of each edge in `cluster.shape_values`, and `variables` the dtype and shape of each
+    variable, or None for a variable that is not initialised. Raises `ShapeError`, `InvalidArgumentError`,
+    `UnimplementedError` or `FailedPreconditionError` with the node to blame.
     """
     try:
-        found = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
-        checks = checks_of(cluster, found)
-        lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
-        assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
+        specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
+        checks = checks_of(cluster, specialized)
+        lowered, groups, reasons = _scheduled(cluster, specialized, facts, settings)
+        assembler = Assembler(cluster, specialized, lowered, facts, settings.optimize)
         for g in groups:
             assembler.add(g)
         program = assembler.program(tuple(inputs), tuple(reasons))
-        used = tuple(replace(u, reads=True) if u.node in found.unset else u for u in program.variables)
-        return replace(program, variables=used, reads=reads_of(cluster, found), checks=checks)
+        variable_uses = tuple(replace(u, reads=True) if u.node in specialized.unset else u for u in program.variables)
+        return replace(program, variables=variable_uses, reads=reads_of(cluster, specialized), checks=checks)
     finally:
-        # These results belong to expressions that refer to values of this compilation, and serve no other one.
+        # These results belong to expressions over values of this compilation, which no other compilation uses.
         for function in (loads_of, size_of, cost):
             forget_results(function)
 
@@ -63,18 +63,21 @@ def compile_cluster(
 def _scheduled(
     cluster: Cluster, found: Specialized, facts: DeviceFacts, settings: Settings
 ) -> tuple[Lowered, list[Group], list[WhyNot]]:
-    """The cluster lowered and grouped. Variables are copied if their reads and writes wait for each other."""
+    """Returns the lowered cluster, its groups, and the reasons for missed fusions.
+
+    If the reads and writes of variables wait for each other, the cluster is lowered again with copies of variables.
+    """
     for snapshots in (False, True):
         lowered = lower(cluster, found, facts, snapshots, settings.optimize)
         reasons: list[WhyNot] = []
         if settings.optimize:
             lowered, reasons = fuse_epilogues(lowered)
-        roots, kept = inline(lowered, settings.optimize)
+        roots, inline_reasons = inline(lowered, settings.optimize)
         try:
-            groups, apart = group(roots, lowered, facts, settings.optimize)
+            groups, group_reasons = group(roots, lowered, facts, settings.optimize)
         except Cyclic:
             if snapshots:
                 raise
             continue
-        return lowered, groups, [*reasons, *kept, *apart]
+        return lowered, groups, [*reasons, *inline_reasons, *group_reasons]
     raise AssertionError("unreachable")

@@ -1,4 +1,4 @@
-"""The memory plan: it gives every computed value a place while a program runs.
+"""The memory plan: the place of every computed value while a program runs.
 
 Outputs of the cluster lie in output slots; everything else shares one arena by its lifetime, best fit first.
 Invariant: two values whose lifetimes meet do not overlap, every block begins at a multiple of 128 bytes and can be
@@ -20,7 +20,8 @@ PADDING = 256
 class Block:
     """A piece of memory used from step `first` to step `last`, both included.
 
-    `reuse`: a block with the same size that dies at step `first` and may be written over there, once.
+    `reuse` are the keys of blocks of the same size that are last used at step `first`; this block may take the place of
+    one of them.
     """
 
     key: Hashable
@@ -39,17 +40,17 @@ class _Placed:
 
 
 def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
-    """Offsets of the blocks and the size of the arena in bytes."""
+    """Returns the offset of each block by its key, and the size of the arena, both in bytes."""
     offsets: dict[Hashable, int] = {}
     placed: dict[Hashable, _Placed] = {}
     total = 0
     for block in sorted(blocks, key=lambda b: b.first):
         size = -(-(block.nbytes + PADDING) // ALIGN) * ALIGN
-        taken = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
-        if taken is not None:
-            taken.first, taken.last = block.first, block.last
-            placed[block.key] = taken
-            offsets[block.key] = taken.offset
+        reused = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
+        if reused is not None:
+            reused.first, reused.last = block.first, block.last
+            placed[block.key] = reused
+            offsets[block.key] = reused.offset
             continue
         offset = _hole([p for p in placed.values() if p.last >= block.first], size)
         placed[block.key] = _Placed(offset, size, block.first, block.last)
@@ -64,7 +65,7 @@ def _fits(old: _Placed, block: Block, size: int) -> bool:
 
 
 def _hole(live: list[_Placed], size: int) -> int:
-    """The start of the smallest gap of at least `size` bytes; without such a gap, the end of the last live block."""
+    """Returns the start of the smallest gap of at least `size` bytes; else the end of the last live block."""
     best: tuple[int, int] | None = None
     end = 0
     for p in sorted(live, key=lambda p: p.offset):

@@ -19,7 +19,10 @@ __all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Slot",
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What code generation knows of a device: `kind` "cpu" or "gpu", `units` compute units, `fp64` double support."""
+    """The facts about a device on which generated code depends.
+
+    `kind` is "cpu" or "gpu", `units` the number of compute units; `fp64` says whether float64 is supported.
+    """
 
     kind: str = "cpu"
     units: int = 2
@@ -28,11 +31,11 @@ class DeviceFacts:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The memory that a pointer argument points to. `kind` is one of
+    """The memory that a pointer argument points to; `nbytes` is the largest number of bytes that are used of it.
 
-    input (cluster input `index`), output (cluster output `index`), variable (`Program.variables[index]`),
-    const (`Program.consts[index]`), arena (`offset` bytes into the program's scratch), rng (the uint32[n, 4]
-    table of random states, row `index`; the pointer is to the row). `nbytes` is the largest number of bytes used.
+    `kind` is one of: input (cluster input `index`), output (cluster output `index`), variable
+    (`Program.variables[index]`), const (`Program.consts[index]`), arena (`offset` bytes into the program's scratch
+    memory), rng (row `index` of the uint32[n, 4] table of random states).
     """
 
     kind: str
@@ -78,7 +81,7 @@ Step = Launch | Copy
 
 @dataclass(frozen=True, slots=True)
 class VariableUse:
-    """How a program uses a variable.
+    """The use of a variable by a program.
 
     `node` is the id of the Variable node; `reads` says that the program reads the value from before the run, `writes`
     that it writes the variable; `info` has the dtype and shape after the run.
@@ -94,7 +97,9 @@ class VariableUse:
 class Read:
     """An output that is the value of `Program.variables[variable]`, perhaps in another shape, or some of its rows.
 
-    The numbers of the rows are given here, or come as an input. A number that no row has gives zeros."""
+    `rows` holds the numbers of these rows, or the index of the input that holds them; it is None for the whole value.
+    For a number that no row has, the output is zero.
+    """
 
     variable: int
     rows: np.ndarray | int | None = None
@@ -102,10 +107,13 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """`outputs[i]` is the dtype and shape of cluster output i. Every output slot is written by some step
-    (those without elements by none). `info` has the fusions that were not done, with reasons. `reads` describes each
+    """A specialised cluster, ready to be loaded by a device.
+
+    `outputs[i]` is the dtype and shape of cluster output i; every output that has elements is written by some step.
+    `info` has the fusions that were not done, with reasons. `reads` describes each
     output if the steps do nothing but read variables, and is empty otherwise. `checks` are the inputs whose numbers
-    must lie within bounds; those that the host holds are compared before the program runs."""
+    must lie within bounds; numbers that the host holds are compared with their bounds before the program runs.
+    """
 
     name: str
     modules: tuple[Module, ...]

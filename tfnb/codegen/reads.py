@@ -17,7 +17,7 @@ __all__ = ["reads_of"]
 
 
 def reads_of(cluster: Cluster, found: Specialized) -> tuple[Read, ...]:
-    """What each output of the cluster reads; empty if the cluster does anything else than read."""
+    """Returns the read that each output is; empty if the cluster does more than read variables."""
     if not cluster.only_reads:
         return ()
     nodes = cluster.by_id()

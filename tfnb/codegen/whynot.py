@@ -13,7 +13,10 @@ __all__ = ["WhyNot"]
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """`what` was not done (inline, join, epilogue, in place) with the node or kernel `where`, because of `why`."""
+    """The optimisation `what` (inlining, joining, epilogue) was not done with the nodes or kernels `where`.
+
+    `why` is the reason in words.
+    """
 
     what: str
     where: str

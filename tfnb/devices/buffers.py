@@ -20,7 +20,8 @@ __all__ = ["Cell", "DeviceTensor", "Holder", "MemoryStats", "Ticket"]
 class Ticket(Protocol):
     """A handle of enqueued work: one run and all earlier work on the same device.
 
-    `wait` returns when the work is done, `poll` asks the device whether it is. `done` is the last known answer.
+    `wait` returns when the work is done. `poll` asks the device whether the work is done and does not wait; `done` is
+    the last known answer.
     """
 
     done: bool
@@ -31,7 +32,7 @@ class Ticket(Protocol):
 
 
 class Holder(Protocol):
-    """What a `DeviceTensor` uses of its device."""
+    """The part of a device that a `DeviceTensor` uses."""
 
     name: str
 
@@ -71,7 +72,7 @@ class DeviceTensor:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the value has been computed. Asks the device and does not wait."""
+        """Whether the value has been computed; reading this asks the device and does not wait."""
         ticket = self.ticket
         return ticket is None or ticket.done or ticket.poll()
 
@@ -105,8 +106,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """Memory of a device in bytes: `in_use` by live tensors, the `peak` of that, `cached` for reuse, and `limit` (0:
-    none)."""
+    """The memory of a device in bytes.
+
+    `in_use` is held by live tensors, `peak` is the largest value of `in_use` so far, `cached` is kept for reuse, and
+    `limit` is the most that may be in use (0: there is no limit).
+    """
 
     in_use: int
     peak: int

@@ -17,10 +17,10 @@ _APART = 256  # the alignment of scratch buffers, in bytes
 
 
 def update_program(site: KernelSite[Any], calls: Sequence[KernelCall], reads: bool) -> Program:
-    """The program of `calls`, whose only output is the cell. `reads` says that they also read the cell."""
+    """Returns the program of `calls`, whose only output is the cell. `reads` says that they also read the cell."""
     modules: dict[Module, int] = {}
     scratch: dict[str, Slot] = {}
-    end = 0
+    arena_nbytes = 0
     steps: list[Step] = []
     for call in calls:
         args: list[Slot | I32 | F32 | F64] = []
@@ -29,8 +29,8 @@ def update_program(site: KernelSite[Any], calls: Sequence[KernelCall], reads: bo
                 args.append(Slot("input", a.index, 0, site.inputs[a.index].nbytes))
             elif isinstance(a, Temp):
                 if a.key not in scratch:
-                    scratch[a.key] = Slot("arena", 0, end, a.nbytes)
-                    end += -(-a.nbytes // _APART) * _APART
+                    scratch[a.key] = Slot("arena", 0, arena_nbytes, a.nbytes)
+                    arena_nbytes += -(-a.nbytes // _APART) * _APART
                 args.append(scratch[a.key])
             elif isinstance(a, (I32, F32, F64)):
                 args.append(a)
@@ -39,4 +39,4 @@ def update_program(site: KernelSite[Any], calls: Sequence[KernelCall], reads: bo
         module = modules.setdefault(Module(call.source, call.file, call.defines), len(modules))
         steps.append(Launch(module, call.entry, tuple(args), call.groups, call.local, (), site.op))
     use = VariableUse(0, site.outputs[0], reads, True)
-    return Program(f"update_{site.op}", tuple(modules), tuple(steps), site.inputs, (), (use,), (), (), end)
+    return Program(f"update_{site.op}", tuple(modules), tuple(steps), site.inputs, (), (use,), (), (), arena_nbytes)

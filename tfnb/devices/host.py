@@ -38,10 +38,10 @@ def keep_freed_memory() -> None:
 
     It has an effect only with glibc.
     """
-    tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if tune is not None:
-        tune(_M_MMAP_THRESHOLD, _WHOLE)
-        tune(_M_TRIM_THRESHOLD, _KEEP)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _WHOLE)
+        mallopt(_M_TRIM_THRESHOLD, _KEEP)
 
 
 class Block(np.ndarray):
@@ -77,7 +77,7 @@ def capacity_of(nbytes: int) -> int:
 
 
 def numpy_block(capacity: int) -> Block:
-    """A block of ordinary memory."""
+    """Returns a block of ordinary memory."""
     block: Block = np.ndarray.__new__(Block, (capacity + ALIGNMENT,), np.uint8)
     block.start = -block.ctypes.data % ALIGNMENT
     return block
@@ -145,7 +145,7 @@ class HostPool:
         return lease is not None and lease() is array and self._leases.get(id(block)) is lease
 
     def arg(self, array: np.ndarray) -> Any:
-        """The kernel argument of an array for which `owns` is true."""
+        """Returns the kernel argument of an array for which `owns` is true."""
         return array.base.arg  # type: ignore[union-attr]
 
     def stats(self) -> MemoryStats:

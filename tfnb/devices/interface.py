@@ -62,7 +62,7 @@ class LoadedProgram(Protocol):
         """Enqueues all steps and returns the outputs, in new memory, without waiting; small outputs may be arrays.
 
         `inputs` are NumPy arrays or tensors of any device, with the dtypes and shapes of `program.inputs`; `cells` are
-        those of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
+        the cells of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
         values when the outputs are ready, and keep the old ones if this raises `ResourceExhaustedError`. The caller may
         change input arrays when the outputs are ready.
         """
@@ -83,19 +83,19 @@ class Device(Protocol):
         ...
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:
-        """A new tensor with arbitrary content. Raises `ResourceExhaustedError`."""
+        """Returns a new tensor with arbitrary content. Raises `ResourceExhaustedError`."""
         ...
 
     def from_numpy(self, array: np.ndarray) -> DeviceTensor:
-        """A copy of `array` on the device. Raises `ResourceExhaustedError`."""
+        """Returns a copy of `array` on the device. Raises `ResourceExhaustedError`."""
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
-        """The tensor's value on the host: a view where the host can access the memory, else a copy."""
+        """Returns the tensor's value on the host: a view where the host can access the memory, else a copy."""
         ...
 
     def fence(self) -> Ticket | None:
-        """The ticket of all work that was enqueued until now; None if it is done."""
+        """Returns the ticket of all work that was enqueued until now; None if it is done."""
         ...
 
     def synchronize(self) -> None:

@@ -35,10 +35,11 @@ class Bound:
 
 
 def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
-    """A Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
+    """Returns a Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
 
-    Python floats are float32, ints int32 (int64 if they need it); NumPy arrays keep their dtype. Raises
-    `DTypeError` when a Python value does not fit `dtype` (a float for an integer tensor).
+    Without `dtype`, Python floats become float32, ints become int32 (int64 if they need it), and NumPy arrays keep
+    their dtype. Raises `DTypeError` when a Python value does not fit `dtype` (a float for an integer tensor), and
+    `InvalidArgumentError` for nested lists of different lengths.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
@@ -46,8 +47,8 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
             array = _objects(array, dtype)
         if array.dtype.kind in "SU":
             array = to_bytes(array)
-        found = as_dtype(array.dtype)
-        return array if dtype is None or found is dtype else _convert(array, found, dtype, value)
+        array_dtype = as_dtype(array.dtype)
+        return array if dtype is None or array_dtype is dtype else _convert(array, array_dtype, dtype, value)
     try:
         array = np.asarray(value)
     except ValueError as e:
@@ -56,30 +57,30 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
         objects = np.asarray(value, object)
         array = objects if _all_text(objects) else array
     if array.dtype.kind in "SU" or (array.dtype.kind == "O" and _all_text(array)):
-        array, found = to_bytes(array), as_dtype("string")
+        array, array_dtype = to_bytes(array), as_dtype("string")
     elif array.dtype.kind == "O":
         array = _objects(array, dtype)
-        found = as_dtype(array.dtype)
+        array_dtype = as_dtype(array.dtype)
     elif array.dtype == np.float64:
-        array, found = array.astype(np.float32) if dtype is None else array, as_dtype("float32")
+        array, array_dtype = array.astype(np.float32) if dtype is None else array, as_dtype("float32")
     elif array.dtype == np.int64:
-        fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
-        array, found = (array.astype(np.int32), as_dtype("int32")) if fits else (array, as_dtype("int64"))
+        fits_int32 = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        array, array_dtype = (array.astype(np.int32), as_dtype("int32")) if fits_int32 else (array, as_dtype("int64"))
         if array.size == 0 and dtype is None and isinstance(value, (list, tuple)):
-            array, found = array.astype(np.float32), as_dtype("float32")
+            array, array_dtype = array.astype(np.float32), as_dtype("float32")
     else:
-        found = as_dtype(array.dtype)
-    if dtype is None or (found is dtype and array.dtype == dtype.np):
+        array_dtype = as_dtype(array.dtype)
+    if dtype is None or (array_dtype is dtype and array.dtype == dtype.np):
         return array
-    return _convert(array, found, dtype, value)
+    return _convert(array, array_dtype, dtype, value)
 
 
 def to_bytes(array: np.ndarray) -> np.ndarray:
-    """An array of texts as TensorFlow's strings: an object array of bytes in UTF-8."""
-    found = np.empty(array.shape, object)
+    """Returns an array of texts as TensorFlow's strings: an object array of bytes in UTF-8."""
+    encoded = np.empty(array.shape, object)
     for i, x in np.ndenumerate(array):
-        found[i] = x.encode() if isinstance(x, str) else bytes(x) if isinstance(x, np.bytes_) else x
-    return found
+        encoded[i] = x.encode() if isinstance(x, str) else bytes(x) if isinstance(x, np.bytes_) else x
+    return encoded
 
 
 def _all_text(array: np.ndarray) -> bool:
@@ -87,7 +88,7 @@ def _all_text(array: np.ndarray) -> bool:
 
 
 def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
-    """The array for an array of Python objects: of texts, or of numbers if `dtype` says which numbers these are.
+    """Converts an array of Python objects: texts to bytes, and numbers to `dtype`.
 
     Raises `DTypeError` for other objects, and for numbers without a dtype.
     """
@@ -102,12 +103,12 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
 
 
 def _convert(array: np.ndarray, found: DType, dtype: DType, value: object) -> np.ndarray:
-    python = not isinstance(value, (np.ndarray, np.generic))
-    bad = found.is_string != dtype.is_string
-    bad |= found.is_complex and not dtype.is_complex
-    bad |= python and array.size > 0 and found.is_floating and not (dtype.is_floating or dtype.is_complex)
-    bad |= python and dtype.is_bool and not found.is_bool
-    if bad and array.size:
+    is_python = not isinstance(value, (np.ndarray, np.generic))
+    is_misfit = found.is_string != dtype.is_string
+    is_misfit |= found.is_complex and not dtype.is_complex
+    is_misfit |= is_python and array.size > 0 and found.is_floating and not (dtype.is_floating or dtype.is_complex)
+    is_misfit |= is_python and dtype.is_bool and not found.is_bool
+    if is_misfit and array.size:
         raise DTypeError(
             f"expected {dtype.name}, got {str(value)[:80]!r} of type {type(value).__name__} ({found.name}); "
             "use tf.cast to convert a tensor"
@@ -123,11 +124,11 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
     """
     attrs = dict(attrs)
     types: dict[str, Any] = {}
-    for var in opdef.types:
-        if var in attrs:
-            given = attrs.pop(var)
-            many = isinstance(given, (list, tuple))
-            types[var] = [as_dtype(t) for t in given] if many else as_dtype(given)
+    for variable in opdef.types:
+        if variable in attrs:
+            requested = attrs.pop(variable)
+            is_list = isinstance(requested, (list, tuple))
+            types[variable] = [as_dtype(t) for t in requested] if is_list else as_dtype(requested)
     for a in opdef.output_args:  # an attribute gives the number of outputs, as that of Split
         if a.number is not None and a.number in attrs:
             types[a.number] = int(attrs[a.number])
@@ -138,10 +139,10 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
         )
     flat: list[list[Any]] = []
     for a, v in zip(args, values, strict=True):
-        many = a.number is not None or a.type_list
-        if many and not isinstance(v, (list, tuple)):
+        is_list = a.number is not None or a.type_list
+        if is_list and not isinstance(v, (list, tuple)):
             raise InvalidArgumentError(f"{opdef.name}: {a.name} must be a list of tensors, got {type(v).__name__}")
-        flat.append(list(v) if many else [v])
+        flat.append(list(v) if is_list else [v])
         if a.number is not None:
             n = types.setdefault(a.number, len(v))
             if n != len(v):
@@ -165,7 +166,7 @@ def _cast_mend(got: DType, wanted: DType) -> str:
 
 
 def _cast_either(got: DType, wanted: DType, variable: str) -> str:
-    """The advice which of two inputs to cast, if both must have one type: integers to floats, else the later input."""
+    """Returns advice on which of two inputs of one type to cast: integers to floats, else the later input."""
     other = f", the type {variable} of its other inputs"
     if not _castable(got, wanted):
         return other
@@ -179,23 +180,23 @@ def _castable(got: DType, wanted: DType) -> bool:
 
 
 def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
-    wanted = _BY_NAME.get(a.type) if a.type in _BY_NAME else types.get(a.type)
+    dtype = _BY_NAME.get(a.type) if a.type in _BY_NAME else types.get(a.type)
     if a.type_list:
-        wanted = None
-    if wanted is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
-        wanted = opdef.types[a.type][0]
+        dtype = None
+    if dtype is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
+        dtype = opdef.types[a.type][0]
     try:
-        t = to_tensor(value, wanted, a.ref)
-        if wanted is None and not is_tensor_like(value) and not a.type_list:
-            allowed = opdef.types.get(a.type, ())
-            if allowed and t.dtype not in allowed and isinstance(value, (int, float, list, tuple)):
-                t = to_tensor(value, allowed[0], a.ref)  # a Python number takes the first type that is allowed
+        t = to_tensor(value, dtype, a.ref)
+        if dtype is None and not is_tensor_like(value) and not a.type_list:
+            allowed_dtypes = opdef.types.get(a.type, ())
+            if allowed_dtypes and t.dtype not in allowed_dtypes and isinstance(value, (int, float, list, tuple)):
+                t = to_tensor(value, allowed_dtypes[0], a.ref)  # a Python number takes the first type that is allowed
     except DTypeError as e:
         raise DTypeError(f"{opdef.name}, input {a.name}: {e.message}", e.op) from None
-    if wanted is not None and t.dtype is not wanted:
+    if dtype is not None and t.dtype is not dtype:
         raise DTypeError(
-            f"{opdef.name}: input {a.name} is {t.dtype.name} ({t.name}), needed {wanted.name}"
-            + (_cast_mend(t.dtype, wanted) if a.type in _BY_NAME else _cast_either(t.dtype, wanted, a.type)),
+            f"{opdef.name}: input {a.name} is {t.dtype.name} ({t.name}), needed {dtype.name}"
+            + (_cast_mend(t.dtype, dtype) if a.type in _BY_NAME else _cast_either(t.dtype, dtype, a.type)),
             t.op,
         )
     if a.ref and not t.spec.ref:
@@ -206,21 +207,21 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
 
 
 def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:
-    for var, allowed in opdef.types.items():
-        got = types.get(var)
-        if got is None:
+    for var, allowed_dtypes in opdef.types.items():
+        dtypes = types.get(var)
+        if dtypes is None:
             raise DTypeError(f"{opdef.name}: the type {var} is not given by an input; pass {var}=...")
-        for d in got if isinstance(got, (list, tuple)) else (got,):
-            if d not in allowed:
-                names = ", ".join(x.name for x in allowed)
+        for d in dtypes if isinstance(dtypes, (list, tuple)) else (dtypes,):
+            if d not in allowed_dtypes:
+                names = ", ".join(x.name for x in allowed_dtypes)
                 raise DTypeError(f"{opdef.name}: {var} cannot be {d.name}; it takes {names}")
 
 
 def _make_attrs(opdef: OpDef, attrs: dict[str, Any]) -> Any:
-    known = {f.name for f in dataclasses.fields(opdef.attrs)}
-    unknown = sorted(set(attrs) - known)
+    names = {f.name for f in dataclasses.fields(opdef.attrs)}
+    unknown = sorted(set(attrs) - names)
     if unknown:
-        raise InvalidArgumentError(f"{opdef.name} has no attribute {unknown}; it has {sorted(known)}")
+        raise InvalidArgumentError(f"{opdef.name} has no attribute {unknown}; it has {sorted(names)}")
     try:
         return opdef.attrs(**attrs)
     except TypeError as e:

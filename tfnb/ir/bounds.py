@@ -1,7 +1,7 @@
 """Bounds: the range of the numbers that an op takes as indices, labels, starts or lengths.
 
 A device cannot raise an error in the middle of a kernel, so numbers that the host holds are compared with their bounds
-before the kernel runs. Invariant: what passes is inside, and nothing has run before.
+before the kernel runs. Invariant: if a comparison fails, no kernel of the program has run.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Bound:
     what: str = "index"
 
     def message(self, op: str, wrong: tuple[int, int]) -> str:
-        """The text of the error for `wrong`, the result of `outside`."""
+        """Returns the text of the error for `wrong`, the result of `outside`, in the op of the type `op`."""
         value, high = wrong
-        needed = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
-        return f"{op}: {self.what} {value} is not {needed}"
+        range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
+        return f"{op}: {self.what} {value} is not {range_text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,10 @@ class Check:
 
 
 def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
-    """The first of `values` that is out of bounds, with the number below which it should be; None if there is none."""
+    """Returns the first of `values` that is out of bounds, and the number below which it should be.
+
+    Returns None if all values are within the bounds.
+    """
     low, high = bound.low, bound.high
     if not values.size:
         return None
@@ -56,16 +59,16 @@ def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
         unsigned = (
             _UNSIGNED.get(values.dtype) if low == 0 else None
         )  # as unsigned numbers the negative ones are the largest of all
-        least = None if low is None or unsigned is not None else values.min()
-        most = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
-        if most < high and (least is None or least >= low):
+        smallest = None if low is None or unsigned is not None else values.min()
+        largest = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
+        if largest < high and (smallest is None or smallest >= low):
             return None
     limits = np.reshape(high, -1)
     rows = values.reshape(-1, limits.size)
-    bad = rows >= limits
+    is_outside = rows >= limits
     if low is not None:
-        bad |= rows < low
-    if not bad.any():
+        is_outside |= rows < low
+    if not is_outside.any():
         return None
-    row, column = np.argwhere(bad)[0]
+    row, column = np.argwhere(is_outside)[0]
     return int(rows[row, column]), int(limits[column])

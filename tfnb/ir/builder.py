@@ -51,7 +51,7 @@ __all__ = [
 
 
 def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
-    """The dtype and static shape of every output. Raises the errors of the op's shape function."""
+    """Returns the dtype and static shape of every output. Raises the errors of the op's shape function."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
         if a.type_list:
@@ -77,11 +77,11 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
 
 
 def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
-    """The result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
+    """Returns the result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
     if not opdef.output_args:
         return op
-    single = len(opdef.output_args) == 1
-    if single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
+    is_single = len(opdef.output_args) == 1
+    if is_single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
         return outputs[0]
     return list(outputs)
 
@@ -101,13 +101,15 @@ class GraphBuilder(GraphElements, Collections):
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
-        self.client_state: dict[str, Any] = {}  # state that client packages have for each graph (variable scopes, ...)
+        self.client_state: dict[
+            str, Any
+        ] = {}  # the state that client packages keep for each graph (variable scopes, ...)
 
     # building
 
     @property
     def graph(self) -> GraphBuilder:
-        """The graph itself, as tensors and operations have one."""
+        """The graph itself; tensors and operations have this property, too."""
         return self
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
@@ -160,35 +162,38 @@ class GraphBuilder(GraphElements, Collections):
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
     def _contained(self, attrs: Attrs) -> Attrs:
-        """The attributes with the container of `tf.container`, unless they name a container themselves."""
+        """Returns the attributes with the container of `tf.container`, unless they name a container themselves."""
         containers = self.scopes.containers
         if not containers or not containers[-1] or getattr(attrs, "container", None) != "":
             return attrs
         return dataclasses.replace(attrs, container=containers[-1])
 
     def _control_inputs(self, op: Operation) -> list[Operation]:
-        found = self.scopes.control_inputs()
-        if not found:
+        control_inputs = self.scopes.control_inputs()
+        if not control_inputs:
             return []
-        behind = {t.op for t in op.inputs}
-        return [c for c in found if c not in behind]
+        data_sources = {t.op for t in op.inputs}
+        return [c for c in control_inputs if c not in data_sources]
 
     def _place(self, op: Operation) -> None:
         """Applies the device scopes, the innermost first; an outer scope only fills parts that are still open."""
-        found = DeviceSpec()
+        device = DeviceSpec()
         for spec in reversed(self.scopes.devices):
             if spec is None:
                 break
             text = spec(op) if callable(spec) else spec
             if text:
-                found = found.merged(DeviceSpec.from_string(str(text)))
-                op.device = found.to_string()
+                device = device.merged(DeviceSpec.from_string(str(text)))
+                op.device = device.to_string()
         if self.scopes.colocate:
             op.colocation = tuple(f"loc:@{c.name}" for c in self.scopes.colocate)
             op.device = self.scopes.colocate[-1].device or op.device
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """A tensor of this graph for `value`: a tensor, variable, or Python/NumPy value (a new Const)."""
+        """Returns a tensor of this graph for `value`: a tensor, a variable, or a Python or NumPy value (a new Const).
+
+        Raises `DTypeError` for None, for an operation, and for values that are not of `dtype`.
+        """
         if isinstance(value, Tensor):
             return value
         if hasattr(value, "__tensor__"):
@@ -208,7 +213,7 @@ class GraphBuilder(GraphElements, Collections):
         return self.constant(to_numpy(value, dtype), dtype=dtype)
 
     def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor:
-        """A Const node that holds `array` (copied, so that later changes do not show).
+        """Adds a Const node with a copy of `array`; later changes of `array` have no effect on it.
 
         `dtype` is given if it is not the array's own: quantised numbers are stored as plain integers.
         """
@@ -218,7 +223,7 @@ class GraphBuilder(GraphElements, Collections):
         return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-        """The graph as a GraphDef message: all operations, or those added after `version` was `from_version`.
+        """Returns a GraphDef message of all operations, or of those added after `version` was `from_version`.
 
         With `add_shapes`, the attributes "_output_shapes" hold the static shapes.
         """
@@ -236,10 +241,11 @@ class GraphBuilder(GraphElements, Collections):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Any:
-        """Operations made inside have names that begin with `name/`.
+        """A context manager: operations made inside have names that begin with `name/`.
 
-        A name that ends in '/' opens that very scope again; None or '' is the root. The value of the `with` block is
-        the scope with a '/' at its end."""
+        A name that ends in '/' opens an existing scope again; None or '' stands for the root. The value of the `with`
+        block is the name of the scope with a '/' at its end.
+        """
         if not name:
             scope = ""
         elif name.endswith("/"):
@@ -253,15 +259,15 @@ class GraphBuilder(GraphElements, Collections):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
-        """Operations made inside the block run after `control_inputs`; None clears the dependencies of outer blocks."""
+        """A context manager: operations made inside run after `control_inputs`; None clears those of outer blocks."""
         if control_inputs is None:
-            before = self.scopes.control_flow
+            control_flow = self.scopes.control_flow
             with self.scopes.pushed(self.scopes.control, None):
                 self.scopes.control_flow = None
                 try:
                     yield
                 finally:
-                    self.scopes.control_flow = before
+                    self.scopes.control_flow = control_flow
             return
         ops = []
         for c in control_inputs:
@@ -271,21 +277,23 @@ class GraphBuilder(GraphElements, Collections):
             yield
 
     def device(self, spec: object) -> AbstractContextManager[None]:
-        """Operations made inside the block get this device, unless an inner block gives another one.
+        """Returns a context manager: operations made inside get this device, unless an inner block gives another one.
 
-        `spec` may be partial, or a function of the operation. None clears the devices of outer blocks."""
+        `spec` is a device name, which may be partial, or a function from the operation to such a name. None clears the
+        devices of outer blocks.
+        """
         return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
 
     @contextmanager
     def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
-        """Operations made inside the block are placed on the device of `op`, whatever device blocks are around it.
+        """A context manager: operations made inside are put on the device of `op`, whatever device blocks enclose it.
 
         With `ignore_existing` the colocation of outer blocks is cleared, and `op` may be None.
         """
         if op is None and not ignore_existing:
             raise InvalidArgumentError("colocate_with(None) needs ignore_existing=True")
         scopes = self.scopes
-        before = scopes.colocate
+        colocate = scopes.colocate
         if ignore_existing:
             scopes.colocate = []
         try:
@@ -297,18 +305,18 @@ class GraphBuilder(GraphElements, Collections):
             with scopes.pushed(scopes.colocate, target), scopes.pushed(scopes.devices, None):
                 yield
         finally:
-            scopes.colocate = before
+            scopes.colocate = colocate
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
-        """Ops made inside the block use gradients registered under other names: `{"Square": "MySquareGrad"}`."""
+        """A context manager: ops made inside use gradients of other names, as in `{"Square": "MySquareGrad"}`."""
         return self.scopes.pushed(self.scopes.gradients, dict(op_type_map))
 
     def container(self, name: str) -> AbstractContextManager[None]:
-        """State made inside the block is put into the named container."""
+        """A context manager: state that is made inside is put into the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name that no operation has yet, inside the current scope."""
+        """Returns a name in the current scope that no operation has yet; `mark_as_used` reserves the name."""
         with self._lock:
             full = f"{self.scopes.name}/{name}" if self.scopes.name else name
             return self._names.unique(full, mark_as_used)
@@ -316,18 +324,21 @@ class GraphBuilder(GraphElements, Collections):
 
 @contextmanager
 def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
-    """Operations added inside the block are removed again if it ends with an error; other threads wait meanwhile."""
+    """A context manager: operations added inside are removed if the block ends with an error.
+
+    Other threads that add operations wait until the block has ended.
+    """
     with graph._lock:
-        before, names = graph.version, graph._names.copy()
+        version, names = graph.version, graph._names.copy()
         try:
             yield
         except BaseException:
-            for op in graph._operations[before:]:
+            for op in graph._operations[version:]:
                 del graph._by_name[op.name]
-            del graph._operations[before:]
+            del graph._operations[version:]
             graph._names = names
             for readers in graph._consumers.values():
-                readers[:] = [r for r in readers if r.id < before]
+                readers[:] = [r for r in readers if r.id < version]
             raise
 
 
@@ -340,13 +351,16 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
 
 
 def claim_frame(graph: GraphBuilder, name: str) -> str:
-    """A unique name for the frame of a loop that was read from a file: `name` itself if it is free."""
+    """Reserves a name for the frame of a loop that is read from a file, and returns it: `name` itself if it is free."""
     with graph._lock:
         return graph._names.unique(name)
 
 
 def replace_input(op: Operation, index: int, value: Tensor) -> None:
-    """Makes `value` input `index` of `op`. The edge that closes a loop does not exist yet when its Merge is made."""
+    """Makes `value` input `index` of `op`.
+
+    Loops need this, since the edge that closes a loop does not exist yet when its Merge is made.
+    """
     graph = op.graph
     with graph._lock:
         old = op.inputs[index]

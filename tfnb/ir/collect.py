@@ -28,16 +28,19 @@ class Collections:
         self.collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Sequence[str] | str, value: object) -> None:
-        """Appends `value` to several collections, to each once; one name may be given alone."""
+        """Appends `value` once to each of the collections `names`; a single name may be given as a text."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:
-        """The list of a collection itself, so that changes of it stay; created empty if there is none."""
+        """Returns the list of a collection itself, so that changes of the list stay; a missing one is created empty."""
         return self.collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """A copy; with `scope`, only the members whose name matches it as a regular expression from its start."""
+        """Returns a copy of a collection; it is empty if there is no such collection.
+
+        With `scope`, a regular expression, it has only the members whose names match the expression at their start.
+        """
         items = self.collections.get(name, [])
         if not scope:
             return list(items)
@@ -45,7 +48,7 @@ class Collections:
         return [x for x in items if hasattr(x, "name") and pattern.match(x.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of all collections."""
+        """Returns the names of all collections."""
         return [k for k in self.collections if isinstance(k, str)]
 
     def clear_collection(self, name: str) -> None:
@@ -57,7 +60,7 @@ class Collections:
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a step may feed the tensor."""
+        """Returns whether a step may feed the tensor."""
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Operation) -> None:
@@ -65,5 +68,5 @@ class Collections:
         self._unfetchable.add(op)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a step may fetch the tensor or operation."""
+        """Returns whether a step may fetch the tensor or operation."""
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._unfetchable

@@ -23,15 +23,15 @@ __all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value"
 
 MAX_RANK = 254  # the most dimensions of a shape, as in TensorFlow
 _MAX_FOLD = 4096  # elements: shapes and axes are small; larger values wait for the step's own folding
-# Elements of a value that a shape function is given. A file can name a constant of any size in a few bytes, and shape
-# functions make Python lists of what they are given.
+# The most elements of a value that a shape function gets. A file can name a constant of any size in a few bytes, and
+# shape functions make Python lists of the values that they get.
 _MAX_STATIC = 1 << 16
-_DEPTH = 24  # the most ops between a constant and the value that is computed of it
+_DEPTH = 24  # the most ops between a constant and the value that is computed from it
 
 
 @dataclass(frozen=True, eq=False)
 class ConstAttrs:
-    """`value`: the NumPy array, not to be changed."""
+    """The attributes of a Const; the NumPy array `value` must not be changed."""
 
     value: np.ndarray
 
@@ -50,12 +50,12 @@ CONST = OpDef(
 
 
 def foldable(opdef: OpDef) -> bool:
-    """Whether a node of this op may be replaced by its value when its inputs are known."""
+    """Returns whether a node of this op may be replaced by its value when its inputs are known."""
     return opdef.kind is Kind.COMPUTE and not opdef.stateful and not opdef.writes
 
 
 def constant_value(tensor: Tensor, depth: int = _DEPTH) -> np.ndarray | None:
-    """The value of a tensor if constants alone determine it and it is small, else None.
+    """Returns the value of a tensor if constants alone determine it and it is small, else None.
 
     The value of `tf.shape(x)` is known if the static shape of `x` is fully known.
     """
@@ -63,7 +63,7 @@ def constant_value(tensor: Tensor, depth: int = _DEPTH) -> np.ndarray | None:
 
 
 def constant_shape(tensor: Tensor, depth: int = _DEPTH) -> Shape:
-    """The value of an integer vector read as a shape; elements that are -1 or not known are unknown dimensions.
+    """Returns the shape that an integer vector describes; elements that are -1 or not known are unknown dimensions.
 
     Raises `ShapeError` for a vector of more than `MAX_RANK` elements.
     """
@@ -71,7 +71,7 @@ def constant_shape(tensor: Tensor, depth: int = _DEPTH) -> Shape:
 
 
 def vector_length(length: int, name: str) -> int:
-    """The length of a vector that is read as a shape. Raises `ShapeError` when it is more than `MAX_RANK`.
+    """Returns `length`, the length of a vector that is read as a shape. Raises `ShapeError` if it exceeds `MAX_RANK`.
 
     Callers check this before they make a `Shape`, whose tuple would have as many elements as the vector.
     """
@@ -90,7 +90,7 @@ class _Search:
         self._shapes: dict[Any, Shape] = {}
 
     def value(self, tensor: Tensor, depth: int) -> np.ndarray | None:
-        """As `constant_value`."""
+        """Returns the same as `constant_value`."""
         if tensor.op.opdef.kind is Kind.CONST:
             return tensor.op.attrs.value
         if tensor not in self._values:
@@ -98,18 +98,18 @@ class _Search:
         return self._values[tensor]
 
     def shape(self, tensor: Tensor, depth: int) -> Shape:
-        """As `constant_shape`."""
+        """Returns the same as `constant_shape`."""
         length = tensor.shape.num_elements() if tensor.shape.ndims == 1 else None
         if length is not None:
             vector_length(length, tensor.name)
         if tensor not in self._shapes:
             self._shapes[tensor] = self._find_shape(tensor, length, depth)
-        found = self._shapes[tensor]
-        vector_length(found.ndims or 0, tensor.name)
-        return found
+        shape = self._shapes[tensor]
+        vector_length(shape.ndims or 0, tensor.name)
+        return shape
 
     def shape_or_unknown(self, tensor: Tensor, depth: int) -> Shape:
-        """As `constant_shape`, but a vector that is too long for a shape counts as data, and gives an unknown shape."""
+        """Returns the same as `constant_shape`, but an unknown shape for a vector that is too long for a shape."""
         try:
             return self.shape(tensor, depth)
         except ShapeError:
@@ -144,7 +144,7 @@ class _Search:
         op = tensor.op
         if op.opdef.partial is not None and depth > 0:
             inputs = op.inputs
-            found = op.opdef.partial(
+            shape = op.opdef.partial(
                 Infer(
                     op.opdef.name,
                     tuple(t.shape for t in inputs),
@@ -155,8 +155,8 @@ class _Search:
                     lambda i: self.shape_or_unknown(inputs[i], depth - 1),
                 )
             )
-            if found is not None:
-                return found
+            if shape is not None:
+                return shape
         else:
             value = self.value(tensor, depth)
             if value is not None and value.ndim == 1:
@@ -166,12 +166,12 @@ class _Search:
 
 
 def _small(value: np.ndarray | None) -> np.ndarray | None:
-    """The value if it is small enough for a shape function, else None, which means unknown to the function."""
+    """Returns the value if it is small enough for a shape function, else None, which stands for an unknown value."""
     return None if value is None or value.size > _MAX_STATIC else value
 
 
 def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: Mapping[str, Any]) -> Infer:
-    """The argument of a node's shape function."""
+    """Returns the argument of a node's shape function."""
     search = _Search()
     return Infer(
         opdef.name,

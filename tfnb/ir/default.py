@@ -34,7 +34,7 @@ def set_factory(factory: Callable[[], Any]) -> None:
 
 
 def get_default_graph() -> Any:
-    """The graph that ops are added to in this thread."""
+    """Returns the graph that ops are added to in this thread."""
     if _stack.graphs:
         return _stack.graphs[-1]
     with _lock:
@@ -66,7 +66,7 @@ def pushed(graph: object) -> Iterator[Any]:
 
 
 def graph_of(inputs: Iterable[Any]) -> Any:
-    """The graph to which a call with these inputs adds its node.
+    """Returns the graph to which a call with these inputs adds its node.
 
     While the body of a function is built, this is the body. Otherwise it is the graph of the first element of a graph
     among `inputs` and the lists in them; without such an element it is the default graph.
@@ -76,11 +76,11 @@ def graph_of(inputs: Iterable[Any]) -> Any:
     for x in inputs:
         if isinstance(x, (list, tuple)):
             for y in x:
-                found = getattr(y, "graph", None)
-                if found is not None:
-                    return found
+                graph = getattr(y, "graph", None)
+                if graph is not None:
+                    return graph
         else:
-            found = getattr(x, "graph", None)
-            if found is not None:
-                return found
+            graph = getattr(x, "graph", None)
+            if graph is not None:
+                return graph
     return get_default_graph()

@@ -28,23 +28,23 @@ class DeviceSpec:
 
     @staticmethod
     def from_string(text: str) -> DeviceSpec:
-        """The spec of a text. Raises `InvalidArgumentError` if the text is not a device name."""
-        found: dict[str, Any] = {}
+        """Returns the spec of a text. Raises `InvalidArgumentError` if the text is not a device name."""
+        fields: dict[str, Any] = {}
         for part in filter(None, text.split("/")):
             match = _PART.fullmatch(part)
             try:
                 if match is None:
                     raise ValueError
-                found.update(_read(match.group(1).lower(), match.group(2)))
+                fields.update(_read(match.group(1).lower(), match.group(2)))
             except ValueError:
                 raise InvalidArgumentError(
                     f"{text!r} is not a device name: {part!r} not understood; "
                     "needed something like '/job:worker/task:0/device:CPU:0', '/cpu:0' or '/gpu:1'"
                 ) from None
-        return DeviceSpec(**found)
+        return DeviceSpec(**fields)
 
     def matches(self, full: DeviceSpec) -> bool:
-        """Whether the complete name `full` agrees with this spec."""
+        """Returns whether the complete name `full` agrees with this spec."""
         pairs = (
             (self.job, full.job),
             (self.replica, full.replica),
@@ -52,7 +52,7 @@ class DeviceSpec:
             (self.device_type, full.device_type),
             (self.device_index, full.device_index),
         )
-        return all(mine is None or mine == its for mine, its in pairs)
+        return all(own_part is None or own_part == full_part for own_part, full_part in pairs)
 
     def merged(self, outer: DeviceSpec) -> DeviceSpec:
         """This spec with its open parts taken from `outer`."""
@@ -62,7 +62,7 @@ class DeviceSpec:
         return DeviceSpec(**pairs)
 
     def to_string(self) -> str:
-        """The device in TensorFlow's form, `/job:worker/task:1/device:CPU:0`, with the parts that are given."""
+        """Returns the device in TensorFlow's form, `/job:worker/task:1/device:CPU:0`, with the parts that are given."""
         text = "" if self.job is None else f"/job:{self.job}"
         text += "" if self.replica is None else f"/replica:{self.replica}"
         text += "" if self.task is None else f"/task:{self.task}"

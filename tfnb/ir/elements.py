@@ -17,7 +17,7 @@ __all__ = ["GraphElements"]
 
 
 class GraphElements:
-    """The part of a graph that holds its operations and finds them, and their tensors, again."""
+    """The part of a graph that holds its operations, and finds operations and tensors by their names."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -27,7 +27,7 @@ class GraphElements:
 
     @property
     def version(self) -> int:
-        """The number of operations: it grows with each that is added."""
+        """The number of operations, which grows with each operation that is added."""
         return len(self._operations)
 
     def _add(self, op: Operation) -> None:
@@ -39,36 +39,36 @@ class GraphElements:
             self._consumers.setdefault((t.op.id, t.index), []).append(op)
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were added."""
+        """Returns all operations, in the order in which they were added."""
         with self._lock:
             return list(self._operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of this name. Raises `NotFoundError` if there is none."""
+        """Returns the operation of this name. Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor "operation:output". Raises `NotFoundError` if there is none."""
+        """Returns the tensor "operation:output". Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_operation=False)
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
+        """Returns the Tensor or Operation of this graph for `obj`: a tensor, an operation, a variable, or a name.
 
         Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
         for anything else.
         """
         if isinstance(obj, str):
-            found = self._named(obj, allow_operation)
+            element = self._named(obj, allow_operation)
         elif hasattr(obj, "__tensor__"):
-            found = obj.__tensor__(as_ref=True)
+            element = obj.__tensor__(as_ref=True)
         else:
-            found = obj
-        if (isinstance(found, Tensor) and allow_tensor) or (isinstance(found, Operation) and allow_operation):
-            if found.graph is not self:
-                raise GraphError(f"{found.name} is an element of another graph")
-            return found
-        wanted = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
-        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {wanted}")
+            element = obj
+        if (isinstance(element, Tensor) and allow_tensor) or (isinstance(element, Operation) and allow_operation):
+            if element.graph is not self:
+                raise GraphError(f"{element.name} is an element of another graph")
+            return element
+        expected = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
+        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {expected}")
 
     def _named(self, name: str, allow_operation: bool) -> Any:
         op_name, colon, port = name.partition(":")
@@ -84,6 +84,6 @@ class GraphElements:
         return op.outputs[int(port)]
 
     def consumers(self, tensor: Tensor) -> list[Operation]:
-        """The operations that read `tensor`."""
+        """Returns the operations that read `tensor`."""
         with self._lock:
             return list(self._consumers.get((tensor.op.id, tensor.index), ()))

@@ -28,12 +28,12 @@ from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
 __all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
 
-MAX_NODES = 1_000_000  # of a function in which all calls of functions are replaced by their bodies
+MAX_NODES = 1_000_000  # the most nodes of a function in which bodies have replaced all calls of functions
 
 
 @dataclass(frozen=True, slots=True)
 class ArgAttrs:
-    """`index` is the number of the argument, `shape` its static shape."""
+    """The attributes of an argument of a function: its number `index`, and its static `shape`."""
 
     index: int = 0
     shape: Shape = unknown_shape
@@ -76,16 +76,16 @@ class FunctionBuilder(GraphBuilder):
         name = re.sub(r"[^a-z0-9_]", "_", name.lower())
         name = name if name[:1].isalpha() else f"arg_{name}"
         attrs = ArgAttrs(len(self.args), shape)
-        made = self.create_op(REF_ARG if ref else ARG, (), attrs, {"T": dtype}, name).outputs[0]
-        self.args.append(made)
-        return made
+        tensor = self.create_op(REF_ARG if ref else ARG, (), attrs, {"T": dtype}, name).outputs[0]
+        self.args.append(tensor)
+        return tensor
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
         """As `GraphBuilder.to_tensor`; a tensor of the graph outside is captured."""
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:
-        """The tensor inside the body: `t` itself, or the argument that captures it.
+        """Returns the tensor inside the body: `t` itself, or the argument that captures it.
 
         Raises `GraphError` for a reference, and for a tensor that is not of the graph around the body."""
         if t.graph is self:
@@ -136,7 +136,7 @@ class Function:
         self.passed: dict[
             int, int
         ] = {}  # number of a result -> number of the argument, a handle of a variable, that is returned unchanged
-        # the function for certain shapes of arguments, if this one has less known shapes
+        # makes the function for certain shapes of arguments, if fewer dimensions are known of the arguments of this one
         self.refined: Callable[[tuple[Shape, ...]], Function] | None = None
         self._gradient = gradient
         self._shapes = shapes
@@ -181,26 +181,26 @@ class Function:
         return self.result_shapes(c.shapes)
 
     def result_shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        """The results' shapes for arguments of these shapes. Raises `ShapeError` for those that do not fit."""
+        """Returns the shapes of the results for arguments of these shapes. Raises `ShapeError` if these do not fit."""
         if shapes not in self._inferred:
             self._inferred[shapes] = self._result_shapes(shapes)
         return self._inferred[shapes]
 
     def _result_shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        for a, given in zip(self.args, shapes, strict=True):
-            if not a.shape.is_compatible_with(given):
-                raise ShapeError(f"{self.name}: the argument {a.op.name!r} has shape {given}, needed {a.shape}")
-        if all(a.shape == given for a, given in zip(self.args, shapes, strict=True)):
+        for a, shape in zip(self.args, shapes, strict=True):
+            if not a.shape.is_compatible_with(shape):
+                raise ShapeError(f"{self.name}: the argument {a.op.name!r} has shape {shape}, needed {a.shape}")
+        if all(a.shape == shape for a, shape in zip(self.args, shapes, strict=True)):
             return tuple(t.shape for t in self.results)
         scratch = FunctionBuilder()
         with scratch.as_default():
             args = [scratch.add_arg(a.dtype, s, ref=a.spec.ref) for a, s in zip(self.args, shapes, strict=True)]
-            made = copy_into(self, scratch, args)
-        return tuple(made[t].shape for t in self.results)
+            copies = copy_into(self, scratch, args)
+        return tuple(copies[t].shape for t in self.results)
 
     @staticmethod
     def unique_name(name: str, body: GraphBuilder) -> str:
-        """`name` with digits that identify the body."""
+        """Returns `name` with eight hexadecimal digits that identify the body."""
         nodes = (f"{op.type} {[t.name for t in op.inputs]} {op.attrs!r} {op.types}" for op in body.get_operations())
         text = "\n".join(nodes)
         return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -217,7 +217,7 @@ def _has_effect(op: Operation) -> bool:
 
 
 class NodeMaker(Protocol):
-    """What nodes are added to: a graph under construction, or a pass's edit."""
+    """An object to which nodes can be added: a graph under construction, or a pass's edit."""
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
@@ -233,29 +233,29 @@ def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], fra
     if len(args) != len(function.args):
         raise InvalidArgumentError(f"{function.name} takes {len(function.args)} arguments, got {len(args)}")
     table = dict(zip(function.args, args, strict=True))
-    made: dict[Operation, Operation | EditNode] = {}
-    late: list[tuple[Operation | EditNode, int, Tensor]] = []
+    copies: dict[Operation, Operation | EditNode] = {}
+    open_inputs: list[tuple[Operation | EditNode, int, Tensor]] = []
     for op in in_order(function.body.get_operations()):
         if op.opdef in _ARGS:
             continue
-        known = [table.get(t) for t in op.inputs]
-        first = next((t for t in known if t is not None), None)
+        inputs_so_far = [table.get(t) for t in op.inputs]
+        placeholder = next((t for t in inputs_so_far if t is not None), None)
         attrs = op.attrs
         if frame and hasattr(attrs, "frame_name"):
             attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
-        inputs: list[Any] = [first if t is None else t for t in known]
-        copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
-        if None in known:  # the Merge of a loop, which reads a NextIteration that comes later
-            copied.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
-            late.extend((copied, i, op.inputs[i]) for i, t in enumerate(known) if t is None)
-        copied.origin = op.origin
+        inputs: list[Any] = [placeholder if t is None else t for t in inputs_so_far]
+        node = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
+        if None in inputs_so_far:  # the Merge of a loop, which reads a NextIteration that comes later
+            node.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
+            open_inputs.extend((node, i, op.inputs[i]) for i, t in enumerate(inputs_so_far) if t is None)
+        node.origin = op.origin
         if op.device:
-            copied.device = op.device
-        made[op] = copied
-        table.update(zip(op.outputs, copied.outputs, strict=True))
-    for op, copied in made.items():
-        _wait_for(copied, [made[c] for c in op.control_inputs if c in made])
-    for merge, index, source in late:
+            node.device = op.device
+        copies[op] = node
+        table.update(zip(op.outputs, node.outputs, strict=True))
+    for op, node in copies.items():
+        _wait_for(node, [copies[c] for c in op.control_inputs if c in copies])
+    for merge, index, source in open_inputs:
         if isinstance(merge, Operation):
             replace_input(merge, index, table[source])
         else:
@@ -264,7 +264,10 @@ def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], fra
 
 
 def in_order(ops: Sequence[Operation]) -> list[Operation]:
-    """The operations of a body, each after its inputs: an operation that was redefined may read later ones."""
+    """Returns the operations of a body, each after its inputs.
+
+    The order of adding is not enough, because an operation that was redefined may read later ones.
+    """
     by_id = {op.id: op for op in ops}
     return [by_id[i] for i in graph_from_operations(ops).order]
 

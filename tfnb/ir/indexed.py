@@ -16,8 +16,10 @@ __all__ = ["IndexedSlices"]
 
 
 class IndexedSlices:
-    """`values` (n, ...) are the rows `indices` (n) of a tensor of shape `dense_shape` (an integer vector, or
-    None).
+    """A tensor of shape `dense_shape` whose rows `indices` are `values`; all other rows are zero.
+
+    `values` has the shape (n, ...), `indices` the shape (n,). `dense_shape` is an integer vector, or None if the shape
+    is not known.
     """
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
@@ -56,11 +58,11 @@ class IndexedSlices:
         return call_operator("indexed_shape", self)
 
     def get_shape(self) -> Shape:
-        """The static shape of the dense tensor."""
+        """Returns the static shape of the dense tensor."""
         return self.shape
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
-        """The dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
+        """Returns the dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
         if dtype is not None and dtype is not self.dtype:
             raise DTypeError(f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}")
         return call_operator("densify", self)

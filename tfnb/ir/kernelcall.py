@@ -1,4 +1,4 @@
-"""Launches of library kernels as pure data, by which an op uses `kernels_cl`.
+"""Launches of library kernels as pure data, with which an op uses the kernels of `kernels_cl`.
 
 An op's `opencl` recipe gets a `KernelSite` (concrete shapes, attributes, facts about the device) and returns a tuple of
 `KernelCall`s. Nothing here knows pyopencl: code generation turns the calls into bound launches.
@@ -58,21 +58,21 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """Pointer to the op's input `index` (dense, row major, readable 256 bytes past its end)."""
+    """A pointer to the op's input `index` (dense, row major, readable 256 bytes past its end)."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """Pointer to the op's output `index` (dense, row major, writable up to its size only)."""
+    """A pointer to the op's output `index` (dense, row major, writable up to its size only)."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Temp:
-    """Pointer to scratch memory of `nbytes`, shared by all calls of the site that use the same `key`."""
+    """A pointer to scratch memory of `nbytes` bytes, which all calls of the site with the same `key` share."""
 
     key: str
     nbytes: int
@@ -108,7 +108,7 @@ class F64:
 
 @dataclass(frozen=True, slots=True)
 class BiasIn:
-    """Pointer to the fused epilogue's bias vector (the site's `epilogue.bias`)."""
+    """A pointer to the bias vector of the fused epilogue (the site's `epilogue.bias`)."""
 
 
 Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
@@ -118,7 +118,7 @@ Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
 class KernelCall:
     """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items.
 
-    `source` is the text of the program if it is in no file, as that of an op that a user has registered.
+    `source` is the text of the program if it is in no file, as for an op that a user has registered.
     """
 
     file: str
@@ -146,8 +146,9 @@ class Epilogue:
 class Product:
     """A product of matrices that generated code can compute: C[m, n] = sum over k of op(A)[m, k] op(B)[k, n].
 
-    `a` and `b` are the op's inputs that hold A and B, dense and row major, transposed where it says so; C is its only
-    output. `tiled`: another operation may go on with its tiles; `small`: one work-item does it as well as several.
+    `a` and `b` are the positions of A and B among the op's inputs, which are dense and row major; `transpose_a` and
+    `transpose_b` say whether op transposes them. C is the op's only output. `tiled` says that another operation may
+    continue with the tiles of C, `small` that one work-item computes C as fast as several.
     """
 
     a: int
@@ -165,9 +166,9 @@ class Product:
 class KernelSite(Generic[A]):
     """The argument of a recipe.
 
-    `values[i]` is the NumPy value of input i if the op declared it a shape input, else absent.
-    `units` is the device's number of compute units; `kind` is "cpu" or "gpu". `updated` are the inputs that are
-    variables which the program writes: at the next run each part is in the cache of the core that wrote it.
+    `values[i]` is the NumPy value of input i, if it is known before the program runs, as that of a shape input.
+    `units` is the device's number of compute units; `kind` is "cpu" or "gpu". `updated` are the positions of inputs
+    that are variables which the program writes: at the next run each part is in the cache of the core that wrote it.
     """
 
     op: str

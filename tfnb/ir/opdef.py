@@ -41,8 +41,8 @@ __all__ = [
 
 # The metadata of a field of an attrs class that is never written to a GraphDef: an object of this process.
 LOCAL: Mapping[str, bool] = {"local": True}
-# The metadata of a field that TensorFlow's op does not have. If it is set, a GraphDef has it under a name with "_" in
-# front, as TensorFlow allows.
+# The metadata of a field that TensorFlow's op does not have. If the field is set, a GraphDef has it under a name that
+# begins with "_", as TensorFlow allows.
 OURS: Mapping[str, bool] = {"ours": True}
 
 
@@ -108,7 +108,7 @@ class Arg:
 
 
 def parse_signature(text: str) -> tuple[Arg, ...]:
-    """The arguments of a signature such as `"a: T, b: T"`, `"values: N*T, axis: int32"`,
+    """Returns the arguments of a signature such as `"a: T, b: T"`, `"values: N*T, axis: int32"`,
     `"ref: Ref(T)"`, `"refs: N*Ref(T)"`, `"data: [U]"`. An empty text has none."""
     args = []
     for part in filter(None, (p.strip() for p in text.split(","))):
@@ -119,8 +119,8 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
         kind, number_var = (base.strip(), number.strip()) if star else (kind, None)
         ref = kind.startswith("Ref(")
         kind = kind.removeprefix("Ref(").removesuffix(")") if ref else kind
-        listed = kind.startswith("[")
-        args.append(Arg(name, kind.strip("[]"), number_var, listed, ref))
+        is_list = kind.startswith("[")
+        args.append(Arg(name, kind.strip("[]"), number_var, is_list, ref))
     return tuple(args)
 
 
@@ -128,8 +128,8 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
 class Infer(Generic[A]):
     """The argument of a shape function.
 
-    `shapes[i]` is the static shape of flat input i; `value(i)` its NumPy value if known at construction,
-    else None; `as_shape(i)` the integer vector of input i read as a shape, with unknown dimensions.
+    `shapes[i]` is the static shape of flat input i. `value(i)` returns the NumPy value of input i if it is known, else
+    None. `as_shape(i)` returns the shape that input i, an integer vector, describes; its dimensions may be unknown.
     """
 
     op_name: str
@@ -147,8 +147,8 @@ class HostCall(Generic[A]):
 
     `outputs` are the (dtype, static shape) pairs of the outputs; `rng` returns four uint32 words
     (key0, key1, call number, 0) of a random node and counts the call; `op` is the node, for messages and
-    resources; `tools` (a `runtime.value_tools.ValueTools`) is for `raw` kernels. `inputs` of the kernel are NumPy
-    arrays (strings: object arrays), not to be changed.
+    resources; `tools` (a `runtime.value_tools.ValueTools`) is for `raw` kernels. The input arrays are NumPy arrays
+    (object arrays for strings), which the kernel must not change.
     """
 
     attrs: A
@@ -162,11 +162,11 @@ class HostCall(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class AsyncCall:
-    """The first argument of the kernel of an asynchronous op: what it needs, and the functions that it must call.
+    """The first argument of the kernel of an asynchronous op, with the functions that the kernel must call.
 
-    `host` is the argument of host kernels. The kernel calls `done(outputs)` or `fail(error)` once, from any thread, at
-    once or later; `on_cancel(callback)` calls `callback(error)` when the step is stopped, and returns a function that
-    withdraws the callback.
+    `host` is the argument that host kernels get. The kernel calls `done(outputs)` or `fail(error)` once, from any
+    thread, before or after it returns. `on_cancel(callback)` calls `callback(error)` when the step is stopped, and
+    returns a function that withdraws the callback.
     """
 
     host: HostCall
@@ -310,11 +310,11 @@ class OpDef:
         return any(p is not None for p in parts)
 
     def __call__(self, *inputs: object, name: str | None = None, graph: object = None, **attrs: object) -> Any:
-        """Adds a node. Returns its output Tensor, a list of them, or the Operation if it has no outputs.
+        """Adds a node. Returns its output Tensor, a list of Tensors, or the Operation if it has no outputs.
 
-        Inputs that are not tensors become constants of the type the signature asks for. The graph is that of
-        the first tensor among the inputs, else `graph`, else the default graph. `attrs` are attributes
-        and those type variables that no input determines.
+        Inputs that are not tensors become constants of the type that the signature requires. The node is added to
+        `graph` if that is given, else to the graph of the first tensor among the inputs, else to the default graph.
+        `attrs` are attributes, and those type variables that no input determines.
         """
         target: Any = default.graph_of(inputs) if graph is None else graph
         return target.apply(self, inputs, attrs, name)
@@ -324,12 +324,12 @@ class OpDef:
 
 
 def ref_inputs(opdef: OpDef, types: Mapping[str, Any]) -> frozenset[int]:
-    """The numbers of the inputs that a node takes as references."""
-    found: list[int] = []
+    """Returns the positions of the inputs that a node with these type variables takes as references."""
+    numbers: list[int] = []
     place = 0
     for a in opdef.input_args:
         n = len(types[a.type]) if a.type_list else types[a.number] if a.number else 1
         if a.ref:
-            found.extend(range(place, place + n))
+            numbers.extend(range(place, place + n))
         place += n
-    return frozenset(found)
+    return frozenset(numbers)

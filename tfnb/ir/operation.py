@@ -83,7 +83,7 @@ class Operation:
 
     @property
     def traceback(self) -> list[Any]:
-        """The user's line as a list of one (file, line number, function, text of the line); empty if unknown."""
+        """The user's line: a list of one tuple (file, line number, function, text of the line); empty if unknown."""
         o = self.origin
         return [] if o is None else [(o.filename, o.lineno, o.function, o.code)]
 
@@ -92,7 +92,7 @@ class Operation:
         self.specs[index] = spec
 
     def get_attr(self, name: str) -> Any:
-        """An attribute or type variable by its name. Raises `NotFoundError` when there is none."""
+        """Returns an attribute or type variable by its name. Raises `NotFoundError` if there is none."""
         if name in self.types:
             return self.types[name]
         if hasattr(self.attrs, name):

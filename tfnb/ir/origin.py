@@ -1,6 +1,6 @@
-"""The origin of a node: the line of the user's code that made it.
+"""The origin of a node: the line of the user's code that made the node.
 
-Invariant: it is the innermost line outside of the tfnb package.
+Invariant: the origin is the innermost line outside of the tfnb package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LIBRARY = (_PACKAGE, os.path.dirname(os.__file__) + os.sep + "contextlib.py")
 
 
 def user_origin() -> Origin | None:
-    """The innermost caller outside tfnb, or None when there is none."""
+    """Returns the innermost caller outside tfnb, or None when there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code

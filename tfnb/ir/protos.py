@@ -16,5 +16,5 @@ __all__ = ["proto"]
 
 @remembered("modules of messages", 64)
 def proto(name: str) -> Any:
-    """The module of messages of `name`.proto: `proto("summary").Summary`."""
+    """Returns the module of messages of `name`.proto: `proto("summary").Summary`."""
     return importlib.import_module(f"tensorboard.compat.proto.{name}_pb2")

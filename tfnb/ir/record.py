@@ -34,11 +34,11 @@ def record(cls: type[T]) -> type[T]:
 
     `dataclasses.fields` and `replace` work on its objects. Setting a field raises `dataclasses.FrozenInstanceError`.
     """
-    made: Any = dataclass(repr=False, eq=False, slots=True)(cls)
+    record_class: Any = dataclass(repr=False, eq=False, slots=True)(cls)
     for name, method in _SHARED.items():
         if name not in cls.__dict__:
-            setattr(made, name, method)
-    return made
+            setattr(record_class, name, method)
+    return record_class
 
 
 def _values(self: Any) -> tuple[Any, ...]:
@@ -56,8 +56,8 @@ def _hash(self: object) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
-    return f"{type(self).__qualname__}({shown})"
+    field_texts = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    return f"{type(self).__qualname__}({field_texts})"
 
 
 def _set_once(self: object, name: str, value: object) -> None:

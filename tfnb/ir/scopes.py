@@ -21,19 +21,19 @@ _VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
 
 
 class Names:
-    """Unique names: a second `add` becomes `add_1` (case is kept apart, as in TensorFlow's 0.x)."""
+    """Unique names: a second `add` becomes `add_1`. Upper and lower case differ, as in TensorFlow's 0.x."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
 
     def copy(self) -> Names:
-        """A copy, which later names do not change."""
-        found = Names()
-        found._used = dict(self._used)
-        return found
+        """Returns a copy, which later names do not change."""
+        names = Names()
+        names._used = dict(self._used)
+        return names
 
     def unique(self, name: str, mark: bool = True) -> str:
-        """`name`, or `name_k` with the first k that is free. With `mark` the name is in use from now on."""
+        """Returns `name`, or `name_k` with the first k that is free. With `mark` the name is in use from now on."""
         count = self._used.get(name)
         if count is None:
             if mark:
@@ -74,24 +74,24 @@ class Scopes(threading.local):
 
     @contextmanager
     def named(self, scope: str) -> Iterator[str]:
-        """Enters the already unique name scope; gives it back with a trailing slash ('' at the root)."""
-        before, self.name = self.name, scope
+        """Enters a name scope, whose name must be unique; yields its name with a final slash ('' for the root)."""
+        former_name, self.name = self.name, scope
         try:
             yield scope + "/" if scope else ""
         finally:
-            self.name = before
+            self.name = former_name
 
     def control_inputs(self) -> list[Any]:
-        """The operations that a node made now must wait for."""
-        found: list[Any] = []
+        """Returns the operations for which a node that is made now must wait."""
+        operations: list[Any] = []
         for ops in reversed(self.control):
             if ops is None:
                 break
-            found.extend(op for op in ops if op not in found)
-        return found
+            operations.extend(op for op in ops if op not in operations)
+        return operations
 
     def gradient_override(self, op_type: str) -> str | None:
-        """The gradient's name that the innermost `gradient_override_map` gives ops of this type, or None."""
+        """Returns the gradient's name for this type of op in the innermost `gradient_override_map`, or None."""
         for table in reversed(self.gradients):
             if op_type in table:
                 return table[op_type]

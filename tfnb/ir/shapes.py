@@ -31,27 +31,27 @@ __all__ = [
 
 
 def unchanged(c: Infer) -> Shape:
-    """The shape of the first input."""
+    """Returns the shape of the first input."""
     return c.shapes[0]
 
 
 def scalar_shape(c: Infer) -> Shape:
-    """The shape of a scalar."""
+    """Returns the shape of a scalar."""
     return scalar
 
 
 def unknown(c: Infer) -> Shape:
-    """The unknown shape."""
+    """Returns the unknown shape."""
     return unknown_shape
 
 
 def no_outputs(c: Infer) -> tuple[Shape, ...]:
-    """No shapes, for ops without outputs."""
+    """Returns no shapes; this is for ops without outputs."""
     return ()
 
 
 def broadcast_shapes(a: Shape, b: Shape) -> Shape:
-    """NumPy's broadcasting of two static shapes. Raises `ShapeError` when they cannot."""
+    """Broadcasts two static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
     if a.dims is None or b.dims is None:
         return unknown_shape
     n = max(len(a.dims), len(b.dims))
@@ -71,7 +71,7 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
 
 
 def _broadcast_mend(a: Shape, b: Shape) -> str:
-    """Advice how to change one shape so that both broadcast to the larger one's rank; "" if there is no such change."""
+    """Returns advice on how to change one of two shapes so that they fit; "" if no simple change helps."""
     x, y = a.dims, b.dims
     assert x is not None and y is not None
     if len(x) == len(y) == 2:
@@ -86,7 +86,7 @@ def _broadcast_mend(a: Shape, b: Shape) -> str:
 
 
 def broadcast_all(shapes: Sequence[Shape]) -> Shape:
-    """NumPy's broadcasting of any number of static shapes. Raises `ShapeError` when they do not fit."""
+    """Broadcasts any number of static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
     out = scalar
     for s in shapes:
         out = broadcast_shapes(out, s)
@@ -94,7 +94,7 @@ def broadcast_all(shapes: Sequence[Shape]) -> Shape:
 
 
 def broadcast(c: Infer) -> Shape:
-    """The shape to which all inputs broadcast. Raises `ShapeError` with the name of the op."""
+    """Returns the shape to which all inputs broadcast. Raises `ShapeError` with the name of the op."""
     try:
         return broadcast_all(c.shapes)
     except ShapeError as e:
@@ -102,51 +102,54 @@ def broadcast(c: Infer) -> Shape:
 
 
 def merged(c: Infer, *inputs: int) -> Shape:
-    """The shape that these inputs share, as far as one of them knows it. Raises `ShapeError` when they differ."""
-    found = c.shapes[inputs[0]]
+    """Returns the shape that these inputs share; a dimension is known if it is known of one of them.
+
+    Raises `ShapeError` if the shapes contradict each other.
+    """
+    shape = c.shapes[inputs[0]]
     for i in inputs[1:]:
         try:
-            found = found.merge_with(c.shapes[i])
+            shape = shape.merge_with(c.shapes[i])
         except ShapeError:
             raise ShapeError(
-                f"{c.op_name}: inputs {inputs[0]} and {i} must have the same shape, got {found} and {c.shapes[i]}"
+                f"{c.op_name}: inputs {inputs[0]} and {i} must have the same shape, got {shape} and {c.shapes[i]}"
             ) from None
-    return found
+    return shape
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
-    """The axis as a number from 0 on. Raises `InvalidArgumentError` when it is out of range."""
+    """Returns the axis as a number from 0 to rank - 1. Raises `InvalidArgumentError` if it is out of range."""
     if not -rank <= axis < rank:
         raise InvalidArgumentError(f"{what} {axis} is out of range for a tensor of rank {rank}")
     return axis % rank if rank else 0
 
 
 def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
-    """Sorted non-negative axes; `axes` is a NumPy value of rank 0 or 1.
+    """Returns the axes as sorted non-negative numbers; `axes` is a NumPy value of rank 0 or 1.
 
-    Raises `InvalidArgumentError` for an axis out of range, or twice.
+    Raises `InvalidArgumentError` for an axis that is out of range or occurs twice.
     """
-    found = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
-    if len(set(found)) < len(found):
+    sorted_axes = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
+    if len(set(sorted_axes)) < len(sorted_axes):
         raise InvalidArgumentError(f"an axis stands twice in {axes.reshape(-1).tolist()}")
-    return tuple(found)
+    return tuple(sorted_axes)
 
 
 def reduced(c: Infer, keep_dims: bool) -> Shape:
-    """Shape of a reduction of input 0 over the axes in input 1."""
+    """Returns the shape of a reduction of input 0 over the axes in input 1."""
     x, axes = c.shapes[0], c.value(1)
     if x.dims is None:
         return unknown_shape
     if axes is None:
         return Shape((None,) * len(x.dims)) if keep_dims else unknown_shape
-    gone = normalize_axes(axes, len(x.dims))
+    reduced_axes = normalize_axes(axes, len(x.dims))
     if keep_dims:
-        return Shape(tuple(1 if i in gone else d for i, d in enumerate(x.dims)))
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in gone))
+        return Shape(tuple(1 if i in reduced_axes else d for i, d in enumerate(x.dims)))
+    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in reduced_axes))
 
 
 def with_rank(c: Infer, i: int, rank: int) -> Shape:
-    """Input i's shape, which must have `rank` dimensions."""
+    """Returns the shape of input i, which must have `rank` dimensions. Raises `ShapeError` if it has others."""
     s = c.shapes[i]
     if s.dims is not None and len(s.dims) != rank:
         raise ShapeError(f"{c.op_name}: input {i} must have rank {rank}, got shape {s}")

@@ -39,10 +39,8 @@ class IndexedSlicesValue(NamedTuple):
 class SparseTensor:
     """A tensor that is zero except for some elements.
 
-    Row i of `indices` (n, rank) is the place of element i of `values` (n,); `dense_shape` (rank,) is its
-    shape.
-
-    `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
+    Row i of `indices` (n, rank) is the place of element i of `values` (n,); `dense_shape` (rank,) is the tensor's
+    shape. `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
     three do not fit each other and `DTypeError` for indices or a shape of another dtype.
     """
 
@@ -77,7 +75,10 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, value: object) -> SparseTensor:
-        """The tensor of a `SparseTensorValue` (or itself). Raises `DTypeError` for anything else."""
+        """Returns the tensor of a `SparseTensorValue`; a `SparseTensor` is returned as it is.
+
+        Raises `DTypeError` for any other value.
+        """
         if isinstance(value, SparseTensor):
             return value
         if not isinstance(value, SparseTensorValue):
@@ -122,28 +123,28 @@ class SparseTensor:
     @property
     def shape(self) -> Shape:
         """The static shape of the dense tensor."""
-        known = constant_shape(self._dense_shape)
-        return known if self._shape is None else self._shape.merge_with(known)
+        constant = constant_shape(self._dense_shape)
+        return constant if self._shape is None else self._shape.merge_with(constant)
 
     def get_shape(self) -> Shape:
-        """The static shape of the dense tensor."""
+        """Returns the static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:
-        """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
+        """Merges `shape` into the static shape. Raises `ShapeError` if the two contradict each other."""
         self._shape = self.shape.merge_with(as_shape(shape))
 
     def with_values(self, new_values: TensorLike) -> SparseTensor:
-        """Other values at the same places."""
+        """Returns a sparse tensor with other values at the same places."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     def consumers(self) -> list[Any]:
-        """The operations that read one of its three tensors, each once."""
-        found = [op for t in parts_of(self) for op in t.consumers()]
-        return list(dict.fromkeys(found))
+        """Returns the operations that read one of its three tensors, each once."""
+        operations = [op for t in parts_of(self) for op in t.consumers()]
+        return list(dict.fromkeys(operations))
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> SparseTensorValue:
-        """The value, computed by `session` or the default session."""
+        """Returns the value, computed by `session` or the default session."""
         return call_operator("eval", self, feed_dict, session)
 
     def __mul__(self, other: TensorLike) -> SparseTensor:
@@ -167,12 +168,12 @@ def _as_int64(graph: GraphBuilder, value: TensorLike, what: str) -> Tensor:
 
 
 def parts_of(composite: SparseTensor | IndexedSlices) -> tuple[Any, ...]:
-    """The tensors of a composite, in the order of the fields of its `value_type`; a dense shape may be None."""
+    """Returns the tensors of a composite, in the order of the fields of its `value_type`; a dense shape may be None."""
     if isinstance(composite, SparseTensor):
         return composite.indices, composite.values, composite.dense_shape
     return composite.values, composite.indices, composite.dense_shape
 
 
 def value_type(composite: SparseTensor | IndexedSlices) -> type[tuple[Any, ...]]:
-    """The class of a composite's value, a named tuple."""
+    """Returns the class of a composite's value, a named tuple."""
     return SparseTensorValue if isinstance(composite, SparseTensor) else IndexedSlicesValue

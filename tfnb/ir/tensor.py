@@ -39,10 +39,10 @@ class TensorSource(Protocol):
 
 
 class Runner(Protocol):
-    """An object that computes tensors and runs operations: a session."""
+    """An object that computes tensors and runs operations, such as a session."""
 
     def run(self, fetches: object, /) -> Any:
-        """The values of `fetches`."""
+        """Returns the values of `fetches`."""
 
 
 class Tensor:
@@ -86,11 +86,11 @@ class Tensor:
 
     @property
     def value_index(self) -> int:
-        """The output's number."""
+        """The number of the output (a name of TensorFlow for `index`)."""
         return self.index
 
     def get_shape(self) -> Shape:
-        """The static shape; dimensions that only a run can tell are None."""
+        """Returns the static shape; dimensions that only a run can tell are None."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:
@@ -99,11 +99,11 @@ class Tensor:
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
     def consumers(self) -> list[Any]:
-        """The operations that read the tensor."""
+        """Returns the operations that read the tensor."""
         return self.graph.consumers(self)
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
-        """The value, computed by `session` or the default session."""
+        """Returns the value, computed by `session` or the default session."""
         return _OPERATORS["eval"](self, feed_dict, session)
 
     def __eq__(self, other: object) -> bool:
@@ -145,7 +145,7 @@ class Tensor:
         return _OPERATORS["getitem"](self, key)
 
     if TYPE_CHECKING:
-        # The loop below this class makes these operators; these declarations are for type checkers.
+        # The loop below this class makes these operators. The declarations here are for type checkers.
         def __add__(self, other: TensorLike) -> Tensor: ...
         def __radd__(self, other: TensorLike) -> Tensor: ...
         def __sub__(self, other: TensorLike) -> Tensor: ...
@@ -213,5 +213,5 @@ for _name in ("neg", "abs", "invert"):
 
 
 def is_tensor_like(value: object) -> bool:
-    """Whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
+    """Returns whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
     return isinstance(value, Tensor) or hasattr(value, "__tensor__")

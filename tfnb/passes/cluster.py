@@ -29,7 +29,7 @@ _FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
 
 @dataclass(frozen=True, eq=False)
 class Clustered:
-    """`clusters` and the ids of `singles` (host, async and control-flow nodes) of a graph.
+    """A graph with its `clusters`, and the ids of its `singles` (host, async and control-flow nodes).
 
     `member` maps the id of a device node to the index of its cluster. `waits` holds, for each cluster, the ids of the
     nodes outside from which its members have control edges or whose reference they use. `counters` are the singles
@@ -45,7 +45,7 @@ class Clustered:
 
 
 def root_variable(graph: Graph, e: Edge) -> int:
-    """The Variable node whose memory a reference edge names."""
+    """Returns the Variable node whose memory a reference edge names."""
     node = graph.nodes[e.id]
     while node.opdef.kind is not Kind.VARIABLE:
         e = node.inputs[node.opdef.writes[0] if node.opdef.writes else 0]
@@ -54,15 +54,15 @@ def root_variable(graph: Graph, e: Edge) -> int:
 
 
 def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
-    """The ids of the nodes for which a node waits without reading them.
+    """Returns the ids of the nodes for which a node waits without reading them.
 
     A constant is part of its readers, so each reader waits for what the constant waits for."""
-    found = dict.fromkeys(node.control)
+    ids = dict.fromkeys(node.control)
     for e in node.inputs:
         source = graph.nodes[e.id]
         if source.opdef.kind is Kind.CONST:
-            found.update(dict.fromkeys(source.control))
-    return tuple(found)
+            ids.update(dict.fromkeys(source.control))
+    return tuple(ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +80,19 @@ class Grouping:
 
 
 def grouping(graph: Graph) -> Grouping:
-    """The grouping of a whole step. One partition alone does not show through which other devices its nodes depend on
-    each other."""
+    """Returns the grouping of a whole step.
+
+    One partition alone does not show through which other devices its nodes depend on each other.
+    """
     levels = _Levels(graph)
     return Grouping(_delayed(graph, levels), levels.context, levels.counters, fed_parts(graph))
 
 
 def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
-    """Groups the device nodes of a pruned, expanded graph, or of a partition; `known` is then the whole step's
-    grouping."""
+    """Groups the device nodes of a pruned, expanded graph, or of a partition of it, into clusters.
+
+    For a partition, `known` is the grouping of the whole step.
+    """
     known = known or grouping(graph)
     groups: dict[Any, list[int]] = {}
     for i in graph.order:
@@ -99,9 +103,9 @@ def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
     _add_fetched_variables(graph, groups)
     keys = sorted(groups, key=lambda k: (k[0], groups[k][0]))
     member = {i: c for c, k in enumerate(keys) for i in groups[k] if graph.nodes[i].opdef.kind is not Kind.VARIABLE}
-    made = [_make(graph, c, groups[k], member) for c, k in enumerate(keys)]
+    results = [_make(graph, c, groups[k], member) for c, k in enumerate(keys)]
     singles = tuple(i for i in graph.order if i not in member and graph.nodes[i].opdef.kind not in _FREE)
-    clusters, waits = tuple(c for c, _ in made), tuple(w for _, w in made)
+    clusters, waits = tuple(c for c, _ in results), tuple(w for _, w in results)
     return Clustered(graph, clusters, singles, member, waits, known.counters & frozenset(singles))
 
 
@@ -128,13 +132,13 @@ class _Levels:
         while True:
             rounds += 1
             if rounds > 2 * len(self._frames) + 4:  # each round determines the levels of at least one loop
-                late = max(self._frames, key=lambda name: self._frames[name])
-                raise GraphError(f"something enters the loop {late!r} that waits for what leaves it")
-            before = dict(self._frames)
+                latest_frame = max(self._frames, key=lambda name: self._frames[name])
+                raise GraphError(f"something enters the loop {latest_frame!r} that waits for what leaves it")
+            frames = dict(self._frames)
             self.level.clear()
             for i in graph.order:
                 self.level[i] = self._find(graph.nodes[i])
-            if self._frames == before:
+            if self._frames == frames:
                 break
 
     def on_device(self, i: int) -> bool:
@@ -144,20 +148,20 @@ class _Levels:
         if node.opdef.kind in _FREE:
             return 0
         device = self.on_device(node.id)
-        found = 0
+        level = 0
         for n, e in enumerate(node.inputs):
-            before = self.graph.nodes[e.id]
-            if before.opdef.kind is Kind.NEXT_ITERATION:
+            source = self.graph.nodes[e.id]
+            if source.opdef.kind is Kind.NEXT_ITERATION:
                 continue  # the edge that closes a loop
-            cut = device and n in node.opdef.shape_inputs and not self.derivable(before.id)
-            found = max(found, self._after(before, node, device, cut))
+            is_cut = device and n in node.opdef.shape_inputs and not self.derivable(source.id)
+            level = max(level, self._after(source, node, device, is_cut))
         for c in waited_for(self.graph, node):
             if c in self.level:
-                found = max(found, self._after(self.graph.nodes[c], node, device, False))
-        return self._exit_level(node, found)
+                level = max(level, self._after(self.graph.nodes[c], node, device, False))
+        return self._exit_level(node, level)
 
     def _exit_level(self, node: Node, level: int) -> int:
-        """The level of an Exit, which depends on every Enter of its loop."""
+        """Returns the level of an Exit, which depends on every Enter of its loop."""
         if node.opdef.kind is Kind.ENTER:
             name = node.attrs.frame_name
             self._frames[name] = max(level, self._frames.get(name, 0))
@@ -171,16 +175,16 @@ class _Levels:
             return 1 if cut else 0
         if not device:
             return level
-        apart = cut or not self.on_device(before.id) or before.device != node.device
-        return level + 1 if apart else level
+        is_apart = cut or not self.on_device(before.id) or before.device != node.device
+        return level + 1 if is_apart else level
 
     def needed(self, node: Node, level: int) -> Iterator[tuple[int, int]]:
         """The nodes for which a node on `level` waits, each with the highest level that it may have."""
         device = self.on_device(node.id)
         for n, e in enumerate(node.inputs):
-            before = self.graph.nodes[e.id]
-            cut = n in node.opdef.shape_inputs and not self.derivable(e.id)
-            yield e.id, level - (device and (cut or before.device != node.device))
+            source = self.graph.nodes[e.id]
+            is_cut = n in node.opdef.shape_inputs and not self.derivable(e.id)
+            yield e.id, level - (device and (is_cut or source.device != node.device))
         for c in waited_for(self.graph, node):
             yield c, level - (device and self.graph.nodes[c].device != node.device)
 
@@ -204,38 +208,40 @@ class _Levels:
 
 
 def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
-    """The levels, in which a node that depends on variables alone has the level of its first reader.
+    """Returns the levels, in which a node that depends on variables alone has the level of its first reader.
 
     Without this, the weights of a model whose input comes from a queue would be read in an earlier cluster of their
     own, and all of them would be copied. The read of a variable is never moved behind a write that does not wait for
     it.
     """
-    found = dict(levels.level)
-    early: set[int] = set()
+    delayed = dict(levels.level)
+    movable: set[int] = set()
     for i in graph.order:
-        if _needs_only_variables(graph, levels, i, early):
-            early.add(i)
-    fetched = {e.id for e in graph.fetches} | set(graph.targets)
+        if _needs_only_variables(graph, levels, i, movable):
+            movable.add(i)
+    requested = {e.id for e in graph.fetches} | set(graph.targets)
     latest: dict[int, int] = {}
-    written: dict[int, int] = {}
+    first_write: dict[int, int] = {}
     for i in graph.order:
         if graph.nodes[i].opdef.writes:
             for root in _roots(graph, graph.nodes[i]):
-                written[root] = min(found[i], written.get(root, found[i]))
+                first_write[root] = min(delayed[i], first_write.get(root, delayed[i]))
     for i in reversed(graph.order):
         node = graph.nodes[i]
-        if i in early and i not in fetched and i in latest:
-            roots = [written.get(v, latest[i]) for v in _roots(graph, node)]
-            found[i] = max(found[i], min(latest[i], *roots) if roots else latest[i])
-        for before, level in levels.needed(node, found[i]):
-            if before in early:
-                latest[before] = min(level, latest.get(before, level))
-    return found
+        if i in movable and i not in requested and i in latest:
+            roots = [first_write.get(v, latest[i]) for v in _roots(graph, node)]
+            delayed[i] = max(delayed[i], min(latest[i], *roots) if roots else latest[i])
+        for source, level in levels.needed(node, delayed[i]):
+            if source in movable:
+                latest[source] = min(level, latest.get(source, level))
+    return delayed
 
 
 def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int]) -> bool:
-    """Returns whether a node depends on variables and constants alone, so that it may run at any time. `others` are the
-    earlier nodes for which that is true."""
+    """Returns whether a node depends on variables and constants alone, so that it may run at any time.
+
+    `others` are the earlier nodes for which that is true.
+    """
     node = graph.nodes[i]
     if levels.level[i] or node.opdef.writes or node.opdef.stateful or any(s.ref for s in node.specs):
         return False
@@ -246,9 +252,9 @@ def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int
 
 
 def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:
-    """A fetched Variable joins the last cluster that touches it, or one of its own."""
-    fetched = dict.fromkeys(e.id for e in graph.fetches if graph.nodes[e.id].opdef.kind is Kind.VARIABLE)
-    for v in fetched:
+    """Adds each fetched Variable to the last group whose nodes use it, or else to a group of its own."""
+    variables = dict.fromkeys(e.id for e in graph.fetches if graph.nodes[e.id].opdef.kind is Kind.VARIABLE)
+    for v in variables:
         users = [k for k, ids in groups.items() if any(v in _roots(graph, graph.nodes[i]) for i in ids)]
         key = max(users, key=lambda k: k[0]) if users else (0, graph.nodes[v].device, frozenset(), None)
         groups.setdefault(key, []).append(v)
@@ -282,15 +288,15 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
             elif e.id not in inside:
                 inputs[e] = None
             refs.append(e)
-        behind = waited_for(graph, node)
-        waits.update(dict.fromkeys(c for c in behind if c not in inside))
-        control = tuple(c for c in behind if c in inside)
+        waited_ids = waited_for(graph, node)
+        waits.update(dict.fromkeys(c for c in waited_ids if c not in inside))
+        control = tuple(c for c in waited_ids if c in inside)
         nodes[i] = replace(node, inputs=tuple(refs), control=control)
     for v in variables:
         nodes[v] = replace(graph.nodes[v], control=())
     free = [n for i, n in nodes.items() if i not in inside or n.opdef.kind is Kind.VARIABLE]
     ordered = tuple(free + [nodes[i] for i in ids if nodes[i].opdef.kind is not Kind.VARIABLE])
-    made = Cluster(
+    result = Cluster(
         index,
         _name(graph, ids),
         ordered,
@@ -301,12 +307,14 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
         _outputs(graph, ids, inside, member, index),
         graph.nodes[ids[0]].device,
     )
-    return made, tuple(waits)
+    return result, tuple(waits)
 
 
 def _resolve(graph: Graph, e: Edge, inside: set[int]) -> tuple[Edge, int | None]:
-    """Replaces a reference that a node outside the cluster outputs by the variable itself, read after that node has
-    run."""
+    """Replaces a reference that a node outside the cluster outputs by the variable itself.
+
+    Also returns the id of that node, after which the variable must be read, or None for any other edge.
+    """
     if graph.spec(e).ref and e.id not in inside and graph.nodes[e.id].opdef.kind is not Kind.VARIABLE:
         return Edge(root_variable(graph, e), 0), e.id
     return e, None
@@ -322,9 +330,11 @@ def _name(graph: Graph, ids: Iterable[int]) -> str:
 
 
 def _shape_values(nodes: Mapping[int, Node], inside: set[int]) -> tuple[Edge, ...]:
-    """The inputs of the cluster whose values determine shapes, found by walking back from the shape inputs of its
-    nodes."""
-    found: dict[Edge, None] = {}
+    """Returns the inputs of the cluster whose values determine shapes.
+
+    They are found by walking back from the shape inputs of its nodes.
+    """
+    edges: dict[Edge, None] = {}
     stack = [n.inputs[k] for n in nodes.values() if n.id in inside for k in n.opdef.shape_inputs if k < len(n.inputs)]
     seen: set[Edge] = set()
     while stack:
@@ -333,21 +343,21 @@ def _shape_values(nodes: Mapping[int, Node], inside: set[int]) -> tuple[Edge, ..
             continue
         seen.add(e)
         if e.id not in nodes:
-            found[e] = None
+            edges[e] = None
         elif not nodes[e.id].opdef.shape_only:
             stack.extend(nodes[e.id].inputs)
-    return tuple(found)
+    return tuple(edges)
 
 
 def _outputs(graph: Graph, ids: list[int], inside: set[int], member: Mapping[int, int], index: int) -> tuple[Edge, ...]:
-    fetched = set(graph.fetches)
-    found: list[Edge] = []
+    fetched_edges = set(graph.fetches)
+    outputs: list[Edge] = []
     for i in ids:
         node = graph.nodes[i]
         for port, spec in enumerate(node.specs):
             e = Edge(i, port)
-            outside = any(member.get(c) != index for c in graph.consumers.get(e, ()))
+            is_read_outside = any(member.get(c) != index for c in graph.consumers.get(e, ()))
             variable = node.opdef.kind is Kind.VARIABLE
-            if e in fetched or variable or (outside and not spec.ref):
-                found.append(e)
-    return tuple(found)
+            if e in fetched_edges or variable or (is_read_outside and not spec.ref):
+                outputs.append(e)
+    return tuple(outputs)

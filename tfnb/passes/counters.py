@@ -18,23 +18,27 @@ from tfnb.ops.math.cast import CAST
 
 __all__ = ["counters"]
 
-_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # whose float results are the same on the host
+_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # ops whose float results are the same on host and devices
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.NEXT_ITERATION, Kind.LOOP_COND, Kind.EXIT)
 
 
 def counters(graph: Graph, contexts: Mapping[int, Any]) -> frozenset[int]:
-    """Ids of the device nodes that the host computes instead."""
-    inside = {i for i, c in contexts.items() if any(key[0] == "frame" for key in c)}
-    if not inside:
+    """Returns the ids of the nodes that a device could compute and that the host computes instead."""
+    in_loops = {i for i, c in contexts.items() if any(key[0] == "frame" for key in c)}
+    if not in_loops:
         return frozenset()
-    good = {i for i in inside if _is_scalar(graph, graph.nodes[i])}
-    passing = {i for i in inside if graph.nodes[i].opdef.kind in _PRIMITIVES}
+    scalars = {i for i in in_loops if _is_scalar(graph, graph.nodes[i])}
+    passing = {i for i in in_loops if graph.nodes[i].opdef.kind in _PRIMITIVES}
     while True:
-        bad = {i for i in good | passing if any(_on_device(graph, e.id, good, passing) for e in graph.nodes[i].inputs)}
-        if not bad:
-            return frozenset(good)
-        good -= bad
-        passing -= bad
+        dependent = {
+            i
+            for i in scalars | passing
+            if any(_on_device(graph, e.id, scalars, passing) for e in graph.nodes[i].inputs)
+        }
+        if not dependent:
+            return frozenset(scalars)
+        scalars -= dependent
+        passing -= dependent
 
 
 def _on_device(graph: Graph, i: int, good: set[int], passing: set[int]) -> bool:

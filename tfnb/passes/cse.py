@@ -21,10 +21,10 @@ _SMALL = 4096  # bytes of a constant that are compared; larger constants are com
 
 
 def cse(graph: Graph) -> Graph:
-    """Merges equal nodes."""
+    """Returns the graph in which equal nodes are merged."""
     table: dict[Edge, Edge] = {}
     first: dict[Any, int] = {}
-    gone: list[int] = []
+    duplicates: list[int] = []
     for i in graph.order:
         node = graph.nodes[i]
         inputs = tuple(table.get(e, e) for e in node.inputs)
@@ -33,19 +33,19 @@ def cse(graph: Graph) -> Graph:
             continue
         other = first.setdefault(key, i)
         if other != i:
-            gone.append(i)
+            duplicates.append(i)
             table.update({Edge(i, p): Edge(other, p) for p in range(len(node.specs))})
-    if not gone:
+    if not duplicates:
         return graph
     edit = GraphEdit(graph)
     edit.redirect_all(table)
     targets = {t: table.get(Edge(t, 0), Edge(t, 0)).id for t in graph.targets}
     edit.targets = [targets[t] for t in graph.targets]
-    merged = {i: table[Edge(i, 0)].id for i in gone if graph.nodes[i].specs}
+    representatives = {i: table[Edge(i, 0)].id for i in duplicates if graph.nodes[i].specs}
     for n in edit.nodes.values():
-        if any(c in merged for c in n.control):
-            n.control = tuple(dict.fromkeys(merged.get(c, c) for c in n.control))
-    edit.remove(i for i in gone if i in edit.nodes)
+        if any(c in representatives for c in n.control):
+            n.control = tuple(dict.fromkeys(representatives.get(c, c) for c in n.control))
+    edit.remove(i for i in duplicates if i in edit.nodes)
     return edit.freeze()
 
 

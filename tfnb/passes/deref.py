@@ -18,24 +18,24 @@ _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATI
 
 def deref(graph: Graph) -> Graph:
     """Puts an Identity behind a variable that a control-flow primitive reads, or a fetch of a host-only type."""
-    fetched = [e for e in graph.fetches if graph.spec(e).ref and not graph.spec(e).dtype.cl]
-    wanted = [
+    fetched_refs = [e for e in graph.fetches if graph.spec(e).ref and not graph.spec(e).dtype.cl]
+    reference_inputs = [
         (n.id, k)
         for n in graph.nodes.values()
         if n.opdef.kind in _PRIMITIVES
         for k, e in enumerate(n.inputs)
         if graph.spec(e).ref and graph.nodes[e.id].opdef.kind not in _PRIMITIVES
     ]
-    if not wanted and not fetched:
+    if not reference_inputs and not fetched_refs:
         return graph
     edit = GraphEdit(graph)
-    for e in fetched:
+    for e in fetched_refs:
         edit.at(edit.nodes[e.id])
-        read = Edge(IDENTITY(edit.tensor(e), graph=edit).op.id, 0)
-        edit.fetches = [read if f == e else f for f in edit.fetches]
-    for i, k in wanted:
+        identity = Edge(IDENTITY(edit.tensor(e), graph=edit).op.id, 0)
+        edit.fetches = [identity if f == e else f for f in edit.fetches]
+    for i, k in reference_inputs:
         node = edit.nodes[i]
         edit.at(node)
-        read = IDENTITY(edit.tensor(node.refs[k]), graph=edit)
-        node.refs = (*node.refs[:k], Edge(read.op.id, 0), *node.refs[k + 1 :])
+        identity = IDENTITY(edit.tensor(node.refs[k]), graph=edit)
+        node.refs = (*node.refs[:k], Edge(identity.op.id, 0), *node.refs[k + 1 :])
     return edit.freeze()

@@ -16,24 +16,24 @@ def expand(graph: Graph) -> Graph:
     if not any(n.opdef.expand is not None for n in graph.nodes.values()):
         return graph
     edit = GraphEdit(graph)
-    waiting = [n for n in edit.nodes.values() if n.opdef.expand is not None]
+    composites = [n for n in edit.nodes.values() if n.opdef.expand is not None]
     table: dict[Edge, Edge] = {}
-    gone: list[int] = []
-    while waiting:
-        node = waiting.pop()
-        before = set(edit.nodes)
+    expanded: list[int] = []
+    while composites:
+        node = composites.pop()
+        ids_before = set(edit.nodes)
         if _expand_node(edit, node, table):
-            gone.append(node.id)
-        fresh = [edit.nodes[i] for i in edit.nodes if i not in before]
-        waiting.extend(n for n in fresh if n.opdef.expand is not None)
+            expanded.append(node.id)
+        added = [edit.nodes[i] for i in edit.nodes if i not in ids_before]
+        composites.extend(n for n in added if n.opdef.expand is not None)
     edit.at(None)
     edit.redirect_all(table)
-    edit.remove(gone)
+    edit.remove(expanded)
     return edit.freeze()
 
 
 def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> bool:
-    """Replaces a composite node by the nodes of its recipe; False if the recipe leaves it as it is."""
+    """Replaces a composite node by the nodes of its recipe; returns False if the recipe leaves the node as it is."""
     edit.at(node)
     first = edit.next_id
     result = node.opdef.expand(node, *node.inputs)  # type: ignore[misc]

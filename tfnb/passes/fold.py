@@ -18,23 +18,23 @@ from tfnb.ir.step_graph.graph import Edge, Graph, Node
 
 __all__ = ["fold"]
 
-_SMALL = 16 << 10  # bytes; a constant up to this size is always kept
-_LIMIT = 16 << 20
+_SMALL = 16 << 10  # bytes; a result up to this size is always folded
+_LIMIT = 16 << 20  # bytes; a larger result is never folded
 
 
 def fold(graph: Graph) -> Graph:
     """Replaces pure nodes with constant inputs by constants, in topological order."""
-    known: dict[Edge, np.ndarray] = {}
+    constants: dict[Edge, np.ndarray] = {}
     context = contexts(graph)
     for i in graph.order:
         node = graph.nodes[i]
         if node.control:
             continue  # it has control inputs, so it may be on a branch
         if node.opdef.kind is Kind.CONST:
-            known[Edge(i, 0)] = node.attrs.value
+            constants[Edge(i, 0)] = node.attrs.value
         elif not context[i]:  # a value on a branch is dead when the branch is not taken
-            _try(graph, node, known)
-    folded = {e: v for e, v in known.items() if graph.nodes[e.id].opdef.kind is not Kind.CONST}
+            _try(graph, node, constants)
+    folded = {e: v for e, v in constants.items() if graph.nodes[e.id].opdef.kind is not Kind.CONST}
     if not folded:
         return graph
     edit = GraphEdit(graph)

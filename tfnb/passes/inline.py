@@ -25,18 +25,18 @@ _PLACES = (Kind.CONST, Kind.VARIABLE)
 
 
 def inline(graph: Graph) -> Graph:
-    """The graph in which bodies replace all calls. Raises `GraphError` if it would have too many nodes."""
+    """Returns the graph in which bodies replace all calls. Raises `GraphError` if it would have too many nodes."""
     if not any(n.opdef.body is not None for n in graph.nodes.values()):
         return graph
     edit = GraphEdit(graph)
-    run = _Inlining(edit)
-    waiting = [n for n in edit.nodes.values() if n.opdef.body is not None]
-    while waiting:
-        waiting.extend(run.put_in_place(waiting.pop()))
+    inlining = _Inlining(edit)
+    calls = [n for n in edit.nodes.values() if n.opdef.body is not None]
+    while calls:
+        calls.extend(inlining.put_in_place(calls.pop()))
         if len(edit.nodes) > MAX_NODES:
             raise GraphError(f"with its functions put in place the step has more than {MAX_NODES} nodes")
     edit.at(None)
-    run.finish()
+    inlining.finish()
     return edit.freeze()
 
 
@@ -57,9 +57,9 @@ class _Inlining:
         args, gate = self._arguments(call)
         first = edit.next_id
         copies = copy_into(function, edit, args, frame=call.name)
-        made = [edit.nodes[i] for i in range(first, edit.next_id)]
-        self._can_be_dead = self._can_be_dead or _decides(made)
-        for node in made:
+        nodes = [edit.nodes[i] for i in range(first, edit.next_id)]
+        self._can_be_dead = self._can_be_dead or _decides(nodes)
+        for node in nodes:
             if not gate or node.control or node.opdef.kind in _PLACES or self._fed(node):
                 continue
             if node.opdef.kind is Kind.ENTER and node.opdef is not REF_ENTER:
@@ -69,53 +69,59 @@ class _Inlining:
                 node.replace_input(0, t)
             else:
                 node.control = gate
-        effects = self._effects(function, made)
+        effects = self._effects(function, nodes)
         results = []
         for t in function.results:
-            found = copies[t]
-            if t in function.args or effects or (gate and found.op.opdef.kind in _PLACES):
-                found = IDENTITY(found, graph=edit)
-                edit.nodes[found.op.id].control = tuple(dict.fromkeys((*effects, *gate)))
-            results.append(Edge(found.op.id, found.index))
+            result = copies[t]
+            if t in function.args or effects or (gate and result.op.opdef.kind in _PLACES):
+                result = IDENTITY(result, graph=edit)
+                edit.nodes[result.op.id].control = tuple(dict.fromkeys((*effects, *gate)))
+            results.append(Edge(result.op.id, result.index))
         self.table.update({Edge(call.id, port): e for port, e in enumerate(results)})
         self.done[call.id] = tuple(dict.fromkeys((*(e.id for e in results), *effects))) or gate
-        return [n for n in made if n.opdef.body is not None]
+        return [n for n in nodes if n.opdef.body is not None]
 
     def _arguments(self, call: EditNode) -> tuple[list[Tensor], tuple[int, ...]]:
-        """The inputs of the call, and nodes that are alive exactly when the call is and that run after its control
-        inputs.
+        """Returns the inputs of the call, and nodes that are alive exactly when the call is.
+
+        These nodes run after the control inputs of the call.
 
         There are no such nodes where the call has no control inputs and cannot be dead.
         """
-        plain = not call.control and not self._can_be_dead
+        is_plain = not call.control and not self._can_be_dead
         args: list[Tensor] = []
         gate: list[int] = list(call.control)
         for t, arg in zip(call.inputs, call.opdef.body.args, strict=True):
             if arg.spec.ref:  # the body may change this variable
                 args.append(t)
                 continue
-            if t.spec.ref or not (plain or t.op.opdef.kind in _PLACES):
+            if t.spec.ref or not (is_plain or t.op.opdef.kind in _PLACES):
                 t = IDENTITY(t, name="argument", graph=self.edit)
                 self.edit.nodes[t.op.id].control = call.control
                 gate.append(t.op.id)
             args.append(t)
-        return args, () if plain else tuple(gate)
+        return args, () if is_plain else tuple(gate)
 
     def _fed(self, node: EditNode) -> bool:
-        """Returns whether the node reads a value, which can be dead. A reference cannot be dead, and RefEnter passes it
-        on."""
+        """Returns whether the node reads a value, which can be dead.
+
+        A reference cannot be dead, and RefEnter passes it on.
+        """
         sources = (self.edit.nodes[e.id].opdef for e in node.refs)
         return any(opdef.kind not in _PLACES and opdef is not REF_ENTER for opdef in sources)
 
     @staticmethod
     def _effects(function: Function, made: list[EditNode]) -> tuple[int, ...]:
-        """The copies of the nodes for whose effects the body runs, except those inside its own branches and loops."""
+        """Returns the copies of the nodes for whose effects the body runs.
+
+        Nodes inside the body's own branches and loops are not among them.
+        """
         effects = function.effects
         if not effects:
             return ()
-        within = contexts(graph_from_operations(function.body.get_operations()))
+        context = contexts(graph_from_operations(function.body.get_operations()))
         copies = dict(zip(_plain(function), made, strict=True))
-        return tuple(copies[op].id for op in effects if not within[op.id])
+        return tuple(copies[op].id for op in effects if not context[op.id])
 
     def finish(self) -> None:
         """Redirects the readers and the control outputs of all calls, and removes the calls."""
@@ -128,15 +134,15 @@ class _Inlining:
         edit.remove([i for i in self.done if i in edit.nodes])
 
     def _through(self, ids: tuple[int, ...]) -> tuple[int, ...]:
-        found: dict[int, None] = {}
+        node_ids: dict[int, None] = {}
         stack = list(reversed(ids))
         while stack:
             i = stack.pop()
             if i in self.done:
                 stack.extend(reversed(self.done[i]))
             else:
-                found[i] = None
-        return tuple(found)
+                node_ids[i] = None
+        return tuple(node_ids)
 
 
 def _decides(nodes: Iterable[EditNode]) -> bool:
@@ -145,6 +151,6 @@ def _decides(nodes: Iterable[EditNode]) -> bool:
 
 
 def _plain(function: Function) -> list[Operation]:
-    """The body's operations in the order in which they are copied."""
+    """Returns the body's operations in the order in which they are copied."""
     args = {t.op for t in function.args}
     return [op for op in in_order(function.body.get_operations()) if op not in args]

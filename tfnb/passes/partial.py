@@ -89,7 +89,7 @@ class Exchange:
 
 @dataclass(frozen=True, eq=False)
 class PartAttrs:
-    """`key` is the number of the feed or fetch, `exchange` the object through which its value passes."""
+    """Attributes: `key` is the number of the feed or fetch, `exchange` the object through which its value passes."""
 
     key: int = 0
     shape: Shape = unknown_shape
@@ -145,7 +145,7 @@ _PART_DONE = OpDef(
 
 
 def in_parts(graph: Graph, exchange: Exchange) -> Graph:
-    """The graph whose feeds and fetches pass through `exchange`.
+    """Returns the graph whose feeds and fetches pass through `exchange`.
 
     Feeds are numbered in their order; fetches are numbered in their order, followed by targets."""
     edit = GraphEdit(graph)
@@ -162,40 +162,40 @@ def in_parts(graph: Graph, exchange: Exchange) -> Graph:
         targets.append(_PART_FETCH(edit.tensor(e), key=k, exchange=exchange, graph=edit).id)
     for k, i in enumerate(edit.targets, len(edit.fetches)):
         edit.at(edit.nodes[i])
-        done = _PART_DONE(key=k, exchange=exchange, graph=edit)
-        done.control = (i,)
-        targets.append(done.id)
+        done_node = _PART_DONE(key=k, exchange=exchange, graph=edit)
+        done_node.control = (i,)
+        targets.append(done_node.id)
     edit.fetches, edit.feeds, edit.targets = [], [], targets
     return edit.freeze()
 
 
 def fed_parts(graph: Graph) -> dict[int, frozenset[int]]:
-    """The partial feeds that each node needs, by node id; empty for a graph without partial feeds.
+    """Returns the partial feeds that each node needs, by node id; empty for a graph without partial feeds.
 
     Nodes that need different feeds must not form one cluster."""
     if not any(n.opdef is _PART_FEED for n in graph.nodes.values()):
         return {}
-    found: dict[int, frozenset[int]] = {}
+    feeds: dict[int, frozenset[int]] = {}
     for i in graph.order:
         node = graph.nodes[i]
-        own = [frozenset([i])] if node.opdef is _PART_FEED else []
-        before = [found[j] for j in (*(e.id for e in node.inputs), *node.control) if j in found]
-        found[i] = frozenset().union(*own, *before)
-    return found
+        own_feeds = [frozenset([i])] if node.opdef is _PART_FEED else []
+        feeds_of_inputs = [feeds[j] for j in (*(e.id for e in node.inputs), *node.control) if j in feeds]
+        feeds[i] = frozenset().union(*own_feeds, *feeds_of_inputs)
+    return feeds
 
 
 def feeds_behind(graph: Graph) -> list[set[int]]:
-    """The numbers of the feeds that each fetch needs, and then those that each target needs."""
+    """Returns for each fetch, and then for each target, the numbers of the feeds that it needs."""
     numbers = {e.id: k for k, e in enumerate(graph.feeds)}
-    found = []
-    for start in (*(e.id for e in graph.fetches), *graph.targets):
+    feeds = []
+    for root in (*(e.id for e in graph.fetches), *graph.targets):
         seen: set[int] = set()
-        stack = [start]
+        stack = [root]
         while stack:
             i = stack.pop()
             if i not in seen:
                 seen.add(i)
                 node = graph.nodes[i]
                 stack += [*(e.id for e in node.inputs), *node.control]
-        found.append({numbers[i] for i in seen if i in numbers})
-    return found
+        feeds.append({numbers[i] for i in seen if i in numbers})
+    return feeds

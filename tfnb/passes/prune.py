@@ -38,7 +38,7 @@ class Request:
 
 
 def prune(request: Request) -> Graph:
-    """The graph of the requested step. Raises `InvalidArgumentError` if it needs a placeholder that is not fed."""
+    """Returns the graph of a requested step. Raises `InvalidArgumentError` if a placeholder must be fed and is not."""
     first_new = _first_free_id(request)
     feeds = {Edge(t.op.id, t.index): first_new + i for i, t in enumerate(request.feeds)}
     nodes: dict[int, Node] = {}
@@ -87,13 +87,15 @@ def prune(request: Request) -> Graph:
 
 
 def _first_free_id(request: Request) -> int:
-    some: list[Tensor | Operation] = [*request.fetches, *request.targets, *request.feeds]
-    return int(some[0].graph.version) + 1_000_000 if some else 0
+    elements: list[Tensor | Operation] = [*request.fetches, *request.targets, *request.feeds]
+    return int(elements[0].graph.version) + 1_000_000 if elements else 0
 
 
 def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
-    """Raises `InvalidArgumentError` for a placeholder that is not fed. A fed one that only control edges reach is
-    allowed."""
+    """Raises `InvalidArgumentError` for a placeholder that is not fed.
+
+    A fed placeholder that only control edges reach is allowed.
+    """
     if Edge(op.id, 0) in feeds:
         return
     spec = op.specs[0]

@@ -16,12 +16,12 @@ __all__ = ["open_ref_switches"]
 
 
 def open_ref_switches(graph: Graph) -> Graph:
-    """The graph without references that pass through RefSwitch nodes."""
-    found = [i for i, n in graph.nodes.items() if n.opdef is REF_SWITCH]
-    if not found:
+    """Returns the graph without references that pass through RefSwitch nodes."""
+    switches = [i for i, n in graph.nodes.items() if n.opdef is REF_SWITCH]
+    if not switches:
         return graph
     edit = GraphEdit(graph)
-    for i in found:
+    for i in switches:
         for port in (0, 1):
             _bypass(graph, edit, i, port)
     return edit.freeze()
@@ -29,9 +29,9 @@ def open_ref_switches(graph: Graph) -> Graph:
 
 def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
     """Replaces the output of a RefSwitch, for the consumers on one branch, by the reference or by a read of it."""
-    taken = Edge(switch, port)
-    readers = dict.fromkeys(graph.consumers.get(taken, ()))
-    if not readers and taken not in edit.fetches:
+    output = Edge(switch, port)
+    readers = dict.fromkeys(graph.consumers.get(output, ()))
+    if not readers and output not in edit.fetches:
         return
     node = edit.nodes[switch]
     edit.at(node)
@@ -41,7 +41,7 @@ def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
     for reader in (edit.nodes[r] for r in readers):
         refs = []
         for k, e in enumerate(reader.refs):
-            if e != taken:
+            if e != output:
                 refs.append(e)
             elif _wants_reference(reader, k):
                 refs.append(source)
@@ -50,16 +50,16 @@ def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
                 read = read or _read(edit, source, pivot)
                 refs.append(Edge(read.id, 0))
         reader.refs = tuple(refs)
-    if taken in edit.fetches:
+    if output in edit.fetches:
         read = read or _read(edit, source, pivot)
-        edit.fetches = [Edge(read.id, 0) if f == taken else f for f in edit.fetches]
+        edit.fetches = [Edge(read.id, 0) if f == output else f for f in edit.fetches]
 
 
 def _read(edit: GraphEdit, source: Edge, pivot: EditNode) -> EditNode:
-    """A node that reads the variable when the branch is taken."""
-    made: EditNode = IDENTITY(edit.tensor(source), graph=edit).op
-    made.control = (*made.control, pivot.id)
-    return made
+    """Returns a node that reads the variable when the branch is taken."""
+    identity: EditNode = IDENTITY(edit.tensor(source), graph=edit).op
+    identity.control = (*identity.control, pivot.id)
+    return identity
 
 
 def _wants_reference(node: EditNode, k: int) -> bool:

@@ -25,16 +25,16 @@ Rule = Callable[[Graph, Node], Edge | None]
 
 
 def simplify(graph: Graph) -> Graph:
-    """Replaces nodes by one of their (indirect) inputs where the value is the same."""
+    """Replaces each node whose value is that of one of its direct or indirect inputs by this input."""
     table: dict[Edge, Edge] = {}
     for i in graph.order:
         node = graph.nodes[i]
         if node.control or len(node.specs) != 1 or node.specs[0].ref:
             continue
         for rule in RULES:
-            found = rule(graph, node)
-            if found is not None and not graph.spec(found).ref:
-                table[Edge(i, 0)] = found
+            replacement = rule(graph, node)
+            if replacement is not None and not graph.spec(replacement).ref:
+                table[Edge(i, 0)] = replacement
                 break
     if not table:
         return graph
@@ -47,33 +47,33 @@ def simplify(graph: Graph) -> Graph:
 
 def drop_no_ops(graph: Graph) -> Graph:
     """Removes no-ops; control edges from a no-op are replaced by control edges from its control inputs."""
-    gone = [n.id for n in graph.nodes.values() if n.opdef.kind is Kind.NO_OP]
-    if not gone:
+    no_ops = [n.id for n in graph.nodes.values() if n.opdef.kind is Kind.NO_OP]
+    if not no_ops:
         return graph
     edit = GraphEdit(graph)
-    edit.remove(gone)
+    edit.remove(no_ops)
     return edit.freeze()
 
 
 def _identity(graph: Graph, node: Node) -> Edge | None:
-    """Identity(x) is x, unless x is a reference, which the Identity reads."""
+    """Returns x for Identity(x). (The pass ignores it if x is a reference, which the Identity reads.)"""
     return node.inputs[0] if node.opdef is IDENTITY else None
 
 
 def _same_cast(graph: Graph, node: Node) -> Edge | None:
-    """A cast to the type of its input."""
+    """Returns the input of a cast to the type of this input."""
     if node.opdef is CAST and graph.spec(node.inputs[0]).dtype is node.specs[0].dtype:
         return node.inputs[0]
     return None
 
 
 def _one_summand(graph: Graph, node: Node) -> Edge | None:
-    """AddN of a single tensor."""
+    """Returns the input of an AddN of a single tensor."""
     return node.inputs[0] if node.opdef is ADD_N and len(node.inputs) == 1 else None
 
 
 def _neutral(graph: Graph, node: Node) -> Edge | None:
-    """x * 1, 1 * x, x / 1, x - 0. (x + 0 would turn -0 into 0.)"""
+    """Returns x for x * 1, 1 * x, x / 1 and x - 0. (For floats, x + 0 is not x, because it turns -0 into 0.)"""
     if node.opdef not in (MUL, DIV, REAL_DIV, SUB):
         return None
     neutral = 0 if node.opdef is SUB else 1
@@ -86,7 +86,7 @@ def _neutral(graph: Graph, node: Node) -> Edge | None:
 
 
 def _integer_zero(graph: Graph, node: Node) -> Edge | None:
-    """x + 0 of integers."""
+    """Returns x for x + 0 and 0 + x of integers."""
     if node.opdef is not ADD or not node.specs[0].dtype.is_integer:
         return None
     a, b = node.inputs
@@ -96,15 +96,15 @@ def _integer_zero(graph: Graph, node: Node) -> Edge | None:
 
 
 def _double_negation(graph: Graph, node: Node) -> Edge | None:
-    """-(-x)."""
-    before = graph.nodes[node.inputs[0].id] if node.inputs else None
-    if node.opdef is NEG and before is not None and before.opdef is NEG and not before.control:
-        return before.inputs[0]
+    """Returns x for -(-x)."""
+    operand = graph.nodes[node.inputs[0].id] if node.inputs else None
+    if node.opdef is NEG and operand is not None and operand.opdef is NEG and not operand.control:
+        return operand.inputs[0]
     return None
 
 
 def _inverse_transposes(graph: Graph, node: Node) -> Edge | None:
-    """Transpose(Transpose(x, p), q) where q inverts p, and Transpose by the identity."""
+    """Returns x for Transpose(Transpose(x, p), q) where q inverts p, and for a Transpose of x that changes nothing."""
     if node.opdef is not TRANSPOSE:
         return None
     perm = _value(graph, node.inputs[1])
@@ -112,15 +112,15 @@ def _inverse_transposes(graph: Graph, node: Node) -> Edge | None:
         return None
     if np.array_equal(perm, np.arange(perm.size)):
         return node.inputs[0]
-    before = graph.nodes[node.inputs[0].id]
-    first = _value(graph, before.inputs[1]) if before.opdef is TRANSPOSE and not before.control else None
-    if first is not None and np.array_equal(first[perm], np.arange(perm.size)):
-        return before.inputs[0]
+    operand = graph.nodes[node.inputs[0].id]
+    inner_perm = _value(graph, operand.inputs[1]) if operand.opdef is TRANSPOSE and not operand.control else None
+    if inner_perm is not None and np.array_equal(inner_perm[perm], np.arange(perm.size)):
+        return operand.inputs[0]
     return None
 
 
 def _same_reshape(graph: Graph, node: Node) -> Edge | None:
-    """A reshape to the shape of its input."""
+    """Returns the input of a reshape to the shape of this input."""
     if node.opdef is RESHAPE and _same_shape(graph, node, node.inputs[0]):
         return node.inputs[0]
     return None

@@ -21,7 +21,7 @@ from tfnb.types import TensorSpec
 __all__ = ["CostModel", "nbytes"]
 
 _OPEN = 32  # the size that is assumed for an unknown dimension
-_BYTES_PER_US = 10_000.0  # of memory
+_BYTES_PER_US = 10_000.0  # of memory, read or written
 _FLOPS_PER_US = 50_000.0
 _LAUNCH_US = 5.0
 _HOST_US = 20.0
@@ -34,22 +34,26 @@ def _size(dims: Iterable[int | None]) -> int:
 
 
 def nbytes(spec: TensorSpec) -> int:
-    """Bytes of a tensor of a static shape, in which an unknown dimension counts with an assumed size."""
+    """Returns the bytes of a tensor of a static shape; an unknown dimension counts with an assumed size."""
     size: int = spec.dtype.size
     return size * _size(spec.shape.dims if spec.shape.dims is not None else (None,))
 
 
 def _product_flops(graph: Graph, node: Node) -> float:
-    """Floating-point operations of a matrix product: 2 for each element of the output and each term of its sum."""
+    """Returns the floating-point operations of a matrix product: 2 for each term of the sum of each output element."""
     a = graph.spec(node.inputs[0]).shape.dims or (None, None)
-    turned = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
+    is_transposed = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
     out = node.specs[0].shape.dims or (None, None)
-    return 2.0 * _size(out) * _size(a[-2:-1] if turned else a[-1:])
+    return 2.0 * _size(out) * _size(a[-2:-1] if is_transposed else a[-1:])
 
 
 def _conv_flops(output: int, kernel: int) -> Any:
-    """Floating-point operations of a convolution: 2 for each element of its output and each number of the filter that
-    the element uses. The two positions say which input holds each of them; -1 is the node's output."""
+    """Returns a function that computes the floating-point operations of a node that is a convolution.
+
+    These are 2 for each element of the convolution's output and each number of the filter that the element uses.
+    `output` and `kernel` are the positions of that output and of the filter among the inputs of the node; -1 stands for
+    the output of the node.
+    """
 
     def flops(graph: Graph, node: Node) -> float:
         def dims(place: int) -> Any:
@@ -78,24 +82,24 @@ class CostModel:
         self._measured: dict[Any, tuple[int, float]] = {}  # number of measurements, and their sum in microseconds
 
     def node_us(self, graph: Graph, node: Node) -> float:
-        """The cost of a node in microseconds: measured if there are measurements, else estimated."""
+        """Returns the cost of a node in microseconds: measured if there are measurements, else estimated."""
         with self._lock:
-            found = self._measured.get(_key(graph, node))
-        return found[1] / found[0] if found is not None else self.estimate_us(graph, node)
+            measurement = self._measured.get(_key(graph, node))
+        return measurement[1] / measurement[0] if measurement is not None else self.estimate_us(graph, node)
 
     def estimate_us(self, graph: Graph, node: Node) -> float:
-        """The estimated cost of a node in microseconds, from its static shapes."""
+        """Returns the estimated cost of a node in microseconds, from its static shapes."""
         op = node.opdef
         if op.kind not in (Kind.COMPUTE, Kind.ASYNC) or op.alias is not None:
             return 0.0
-        touched = sum(nbytes(s) for s in node.specs) + sum(nbytes(graph.spec(e)) for e in node.inputs)
-        work = touched / _BYTES_PER_US
+        n_bytes = sum(nbytes(s) for s in node.specs) + sum(nbytes(graph.spec(e)) for e in node.inputs)
+        work = n_bytes / _BYTES_PER_US
         if op in _FLOPS:
             work = max(work, _FLOPS[op](graph, node) / _FLOPS_PER_US)
         return work + (_LAUNCH_US if op.on_device else _HOST_US)
 
     def transfer_us(self, spec: TensorSpec) -> float:
-        """The cost of a transfer of a tensor to another device, in microseconds."""
+        """Returns the cost of a transfer of a tensor to another device, in microseconds."""
         return _LATENCY_US + nbytes(spec) / _TRANSFER_BYTES_PER_US
 
     def learn(self, graph: Graph, ran: Iterable[tuple[tuple[int, ...], float]]) -> None:
@@ -103,7 +107,7 @@ class CostModel:
 
         The time is divided among the nodes of a kernel in proportion to their estimates.
         """
-        for ids, took in ran:
+        for ids, us in ran:
             nodes = [graph.nodes[i] for i in ids if i in graph.nodes]
             weights = [self.estimate_us(graph, n) for n in nodes]
             total = sum(weights)
@@ -112,8 +116,8 @@ class CostModel:
             with self._lock:
                 for node, weight in zip(nodes, weights, strict=True):
                     key = _key(graph, node)
-                    count, us = self._measured.get(key, (0, 0.0))
-                    self._measured[key] = count + 1, us + took * weight / total
+                    count, sum_us = self._measured.get(key, (0, 0.0))
+                    self._measured[key] = count + 1, sum_us + us * weight / total
 
     @property
     def n_measured(self) -> int:

@@ -32,17 +32,17 @@ class Union(Generic[H]):
         self._parent: dict[H, H] = {}
 
     def find(self, x: H) -> H:
-        """The representative of the set that contains `x`."""
+        """Returns the representative of the set that contains `x`."""
         parent = self._parent
         root = x
-        while (above := parent.get(root, root)) != root:
-            root = above
+        while (next_parent := parent.get(root, root)) != root:
+            root = next_parent
         while x != root:
             parent[x], x = root, parent.get(x, x)
         return root
 
     def join(self, a: H, b: H) -> None:
-        """Unites the sets of `a` and `b`; the representative is that of `a`."""
+        """Unites the sets of `a` and `b`; the representative of the set of `a` becomes that of the union."""
         self._parent[self.find(b)] = self.find(a)
 
 
@@ -62,8 +62,10 @@ def makes_state(node: Operation | Node) -> bool:
 
 
 def _joined(node: Operation | Node, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:
-    """The names of the operations that must be on the device of `node`. `sources` holds, for each input, the name of
-    the operation that produces it and its specification."""
+    """Returns the names of the operations that must be on the device of `node`.
+
+    `sources` holds, for each input, the name of the operation that produces it, and its dtype and shape.
+    """
     yield from (c.removeprefix("loc:@") for c in node.colocation)
     refs: frozenset[int] | None = None
     for k, (name, spec) in enumerate(sources):
@@ -90,12 +92,12 @@ def join_graph(graph: Graph, union: Union[str]) -> None:
         if kind is Kind.NEXT_ITERATION or (kind is Kind.ENTER and not node.attrs.is_constant):
             for reader in graph.consumers.get(Edge(node.id, 0), ()):
                 union.join(nodes[reader].name, node.name)
-    joined = {union.find(n.name) for n in nodes.values() if union.find(n.name) != n.name}
+    joined_names = {union.find(n.name) for n in nodes.values() if union.find(n.name) != n.name}
     for node in nodes.values():
-        free = not node.device and union.find(node.name) == node.name and node.name not in joined
-        read = next((e for e in node.inputs if graph.spec(e).ref), None) if free else None
-        if read is not None:
-            union.join(nodes[read.id].name, node.name)
+        is_free = not node.device and union.find(node.name) == node.name and node.name not in joined_names
+        reference = next((e for e in node.inputs if graph.spec(e).ref), None) if is_free else None
+        if reference is not None:
+            union.join(nodes[reference.id].name, node.name)
 
 
 @dataclass(frozen=True)
@@ -112,29 +114,29 @@ class StateGroups:
 
 
 def state_groups(operations: Iterable[Operation]) -> StateGroups:
-    """The groups of the operations of a user's graph."""
+    """Returns the groups of the operations of a user's graph."""
     union = Union[str]()
-    joined: set[str] = set()
-    shared: dict[tuple[str, str], str] = {}
+    joined_names: set[str] = set()
+    first_sharer: dict[tuple[str, str], str] = {}
     for op in operations:
-        found = list(_joined(op, [(t.op.name, t.op.specs[t.index]) for t in op.inputs]))
-        name = getattr(op.attrs, "shared_name", "") if makes_state(op) else ""
-        if name:
-            found.append(shared.setdefault((getattr(op.attrs, "container", ""), name), op.name))
-        for other in found:
-            union.join(other, op.name)
-            joined.update((other, op.name))
+        related = list(_joined(op, [(t.op.name, t.op.specs[t.index]) for t in op.inputs]))
+        shared_name = getattr(op.attrs, "shared_name", "") if makes_state(op) else ""
+        if shared_name:
+            related.append(first_sharer.setdefault((getattr(op.attrs, "container", ""), shared_name), op.name))
+        for name in related:
+            union.join(name, op.name)
+            joined_names.update((name, op.name))
     groups = StateGroups()
     makers: dict[str, list[str]] = {}
     for op in operations:
-        if op.name not in joined and not makes_state(op):
+        if op.name not in joined_names and not makes_state(op):
             continue
         root = groups.of[op.name] = union.find(op.name)
         if makes_state(op):
             makers.setdefault(root, []).append(op.name)
         if op.device:
-            mine = DeviceSpec.from_string(op.device)
-            spec, who = groups.wish.get(root, (mine, op.name))
-            groups.wish[root] = spec.merged(mine), who
+            spec = DeviceSpec.from_string(op.device)
+            wish, requester = groups.wish.get(root, (spec, op.name))
+            groups.wish[root] = wish.merged(spec), requester
     groups.makers.update({root: tuple(names) for root, names in makers.items()})
     return groups

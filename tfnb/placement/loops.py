@@ -26,15 +26,17 @@ __all__ = ["ControlLoops", "Loops", "copy_invariants", "find_loops", "unsplittab
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of a graph, by the path of their frame: `cond` holds the id of the LoopCond, `enter` that of one
-    Enter."""
+    """The loops of a graph, by the path of their frame.
+
+    `cond` holds the id of the loop's LoopCond, and `enter` the id of one of its Enters.
+    """
 
     cond: Mapping[Path, int]
     enter: Mapping[Path, int]
 
 
 def find_loops(graph: Graph) -> Loops:
-    """The loops of a graph."""
+    """Returns the loops of a graph."""
     cond: dict[Path, int] = {}
     enter: dict[Path, int] = {}
     for i in graph.order:
@@ -47,23 +49,25 @@ def find_loops(graph: Graph) -> Loops:
 
 
 def unsplittable(graph: Graph) -> list[list[int]]:
-    """The nodes of loops that must stay on one device because the loop does not have exactly one LoopCond."""
+    """Returns the nodes of loops that must stay on one device because the loop does not have exactly one LoopCond."""
     frames = graph.frames
     conds: dict[Path, int] = {}
     for i, path in frames.inside.items():
         if graph.nodes[i].opdef.kind is Kind.LOOP_COND:
             conds[path] = conds.get(path, 0) + 1
-    found = []
+    loops = []
     for path in find_loops(graph).enter:
         if conds.get(path, 0) != 1:
             n = len(path)
-            found.append([i for i in graph.nodes if frames.inside[i][:n] == path or frames.outside[i][:n] == path])
-    return found
+            loops.append([i for i in graph.nodes if frames.inside[i][:n] == path or frames.outside[i][:n] == path])
+    return loops
 
 
 def copy_invariants(graph: Graph) -> Graph:
-    """Gives each device that reads a constant Enter a copy of it, so that the value is sent once and not in each
-    iteration."""
+    """Gives each device that reads a constant Enter a copy of it.
+
+    The value is then sent once, and not in each iteration.
+    """
     if not any(n.opdef.kind is Kind.ENTER and n.attrs.is_constant for n in graph.nodes.values()):
         return graph
     nodes = dict(graph.nodes)
@@ -71,7 +75,7 @@ def copy_invariants(graph: Graph) -> Graph:
     for node in nodes.values():
         for e in node.inputs:
             readers.setdefault(e.id, []).append(node.id)
-    fresh = max(nodes) + 1
+    next_id = max(nodes) + 1
     for i in reversed(graph.order):  # inner loops first, because their Enters read those of outer loops
         node = nodes[i]
         if node.opdef.kind is not Kind.ENTER or not node.attrs.is_constant or node.specs[0].ref:
@@ -79,15 +83,15 @@ def copy_invariants(graph: Graph) -> Graph:
         for device in dict.fromkeys(nodes[r].device for r in readers.get(i, ())):
             if device == node.device:
                 continue
-            nodes[fresh] = replace(node, id=fresh, device=device, name=f"{node.name}#{fresh}")
+            nodes[next_id] = replace(node, id=next_id, device=device, name=f"{node.name}#{next_id}")
             for r in readers[i]:
                 if nodes[r].device == device:
-                    old, new = Edge(i, 0), Edge(fresh, 0)
+                    old, new = Edge(i, 0), Edge(next_id, 0)
                     nodes[r] = replace(nodes[r], inputs=tuple(new if e == old else e for e in nodes[r].inputs))
             for e in node.inputs:
-                readers.setdefault(e.id, []).append(fresh)
-            readers[fresh] = []
-            fresh += 1
+                readers.setdefault(e.id, []).append(next_id)
+            readers[next_id] = []
+            next_id += 1
     return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)
 
 
@@ -106,10 +110,13 @@ class ControlLoops:
         self._merges: dict[Path, int] = {}
 
     def trigger(self, path: Path) -> int:
-        """The node that fires in each iteration of the frame. The control loop is built at the first call."""
-        found = self._merges.get(path)
-        if found is not None:
-            return found
+        """Returns the id of a node that fires in each iteration of the frame.
+
+        The first call for a frame builds its control loop. Raises `InternalError` for a loop without a condition.
+        """
+        merge_id = self._merges.get(path)
+        if merge_id is not None:
+            return merge_id
         outer = (self.trigger(path[:-1]),) if len(path) > 1 else ()
         enter = self._graph.nodes[self._loops.enter[path]]
         cond = self._loops.cond.get(path)
@@ -124,8 +131,8 @@ class ControlLoops:
         self._merges[path] = merge.id
         inputs = (Edge(merge.id, 0), self._local(Edge(cond, 0)))
         switch = self._node(enter, "switch", SWITCH, inputs, SWITCH.attrs(), n_outputs=2)
-        again = self._node(enter, "next", NEXT_ITERATION, (Edge(switch.id, 1),), NEXT_ITERATION.attrs())
-        self._add(replace(merge, inputs=(Edge(start.id, 0), Edge(again.id, 0))))
+        next_iteration = self._node(enter, "next", NEXT_ITERATION, (Edge(switch.id, 1),), NEXT_ITERATION.attrs())
+        self._add(replace(merge, inputs=(Edge(start.id, 0), Edge(next_iteration.id, 0))))
         return merge.id
 
     def _node(
@@ -142,5 +149,5 @@ class ControlLoops:
         """Adds a node of the control loop, whose loop variable is an int32 scalar."""
         specs = (TensorSpec(int32, scalar),) * n_outputs
         name = f"{enter.attrs.frame_name}/_control_{what}"
-        made = Node(-1, name, opdef, inputs, control, attrs, types, specs, self._device, enter.origin)
-        return replace(made, id=self._add(made))
+        node = Node(-1, name, opdef, inputs, control, attrs, types, specs, self._device, enter.origin)
+        return replace(node, id=self._add(node))

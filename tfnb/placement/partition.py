@@ -47,25 +47,25 @@ def localize(graph: Graph) -> Graph:
 
 def _read_on_own_device(graph: Graph) -> Graph:
     """Adds a read on a variable's device for each reader on another device, which then receives the value."""
-    crossing: dict[Edge, list[int]] = {}
+    readers_by_edge: dict[Edge, list[int]] = {}
     for node in graph.nodes.values():
         for e in node.inputs:
             if graph.spec(e).ref and graph.nodes[e.id].device != node.device:
-                crossing.setdefault(e, []).append(node.id)
-    if not crossing:
+                readers_by_edge.setdefault(e, []).append(node.id)
+    if not readers_by_edge:
         return graph
     nodes = dict(graph.nodes)
-    fresh = max(nodes) + 1
-    for e, readers in crossing.items():
+    next_id = max(nodes) + 1
+    for e, readers in readers_by_edge.items():
         source = nodes[e.id]
         spec = replace(source.specs[e.port], ref=False)
         for r in readers:
             # Each reader has a read of its own, with the reader's frame and its position among reads and writes.
-            besides = (i.id for i in nodes[r].inputs if i != e and nodes[i.id].opdef.kind not in _WITHOUT_STEP)
-            control = tuple(dict.fromkeys((*nodes[r].control, *besides)))
-            nodes[fresh] = Node(
-                fresh,
-                f"{source.name}/read#{fresh}",
+            other_inputs = (i.id for i in nodes[r].inputs if i != e and nodes[i.id].opdef.kind not in _WITHOUT_STEP)
+            control = tuple(dict.fromkeys((*nodes[r].control, *other_inputs)))
+            nodes[next_id] = Node(
+                next_id,
+                f"{source.name}/read#{next_id}",
                 IDENTITY,
                 (e,),
                 control,
@@ -75,8 +75,8 @@ def _read_on_own_device(graph: Graph) -> Graph:
                 source.device,
                 source.origin,
             )
-            nodes[r] = replace(nodes[r], inputs=tuple(Edge(fresh, 0) if i == e else i for i in nodes[r].inputs))
-            fresh += 1
+            nodes[r] = replace(nodes[r], inputs=tuple(Edge(next_id, 0) if i == e else i for i in nodes[r].inputs))
+            next_id += 1
     return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)
 
 
@@ -89,12 +89,12 @@ def partition(graph: Graph, truncate: bool = False) -> tuple[Partition, ...]:
 
 
 class _Part:
-    """A partition while it is built."""
+    """A partition that is being built."""
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.nodes: dict[int, Node] = {}
-        self.recvs: list[tuple[int, Path]] = []  # with the frames that contain them
+        self.recvs: list[tuple[int, Path]] = []  # the id of each Recv, and the path of its frame
 
 
 class _Splitter:
@@ -109,10 +109,10 @@ class _Splitter:
 
     def split(self) -> tuple[Partition, ...]:
         graph = self.graph
-        requested = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
+        requested_devices = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
         device_of = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
         loops = find_loops(graph)
-        for device in dict.fromkeys((*requested, *device_of.values())):
+        for device in dict.fromkeys((*requested_devices, *device_of.values())):
             self.parts[device] = _Part(device)
             self.loops[device] = ControlLoops(graph, loops, device, self._adder(device), self._bringer(device))
         for i in device_of:
@@ -127,14 +127,14 @@ class _Splitter:
         graph = self.graph
         fetches = tuple(k for k, e in enumerate(graph.fetches) if graph.nodes[e.id].device == part.device)
         feeds = tuple(k for k, e in enumerate(graph.feeds) if e.id in part.nodes)
-        made = Graph(
+        subgraph = Graph(
             part.nodes,
             tuple(graph.fetches[k] for k in fetches),
             tuple(t for t in graph.targets if graph.nodes[t].device == part.device),
             tuple(graph.feeds[k] for k in feeds),
             graph.info,
         )
-        return Partition(part.device, made, feeds, fetches)
+        return Partition(part.device, subgraph, feeds, fetches)
 
     # ---- nodes -----------------------------------------------------------------------------
 
@@ -144,15 +144,15 @@ class _Splitter:
         part.nodes[node.id] = replace(node, inputs=inputs, control=self._control(node, part))
 
     def _local(self, e: Edge, part: _Part) -> Edge:
-        """The edge of the partition that carries a value."""
+        """Returns the edge of the partition that carries a value."""
         source = self.graph.nodes[e.id]
         if source.opdef.kind in _EVERYWHERE:
             self._copy(e.id, part)
             return e
         if source.device == part.device:
             return e
-        found = self._arrived.get((part.device, e))
-        return found if found is not None else self._transfer(e, part)
+        arrival = self._arrived.get((part.device, e))
+        return arrival if arrival is not None else self._transfer(e, part)
 
     def _copy(self, i: int, part: _Part) -> None:
         if i not in part.nodes:
@@ -161,17 +161,19 @@ class _Splitter:
             part.nodes[i] = replace(node, device=part.device, control=self._control(node, part))
 
     def _control(self, node: Node, part: _Part) -> tuple[int, ...]:
-        found: dict[int, None] = {}
+        node_ids: dict[int, None] = {}
         for c in self._steps_behind(node.control):
             if self.graph.nodes[c].device == part.device:
-                found[c] = None
+                node_ids[c] = None
             else:
-                found[self._news(c, part)] = None
-        return tuple(found)
+                node_ids[self._news(c, part)] = None
+        return tuple(node_ids)
 
     def _steps_behind(self, control: tuple[int, ...]) -> Iterator[int]:
-        """The nodes that must have run before; constants, variables and feeds are replaced by their own control
-        inputs."""
+        """Yields the nodes that must have run before a node with these control inputs.
+
+        Constants, variables and feeds, which do not run, are replaced by their own control inputs.
+        """
         stack, seen = list(reversed(control)), set()
         while stack:
             c = stack.pop()
@@ -187,24 +189,26 @@ class _Splitter:
     # ---- edges that cross ------------------------------------------------------------------
 
     def _transfer(self, e: Edge, part: _Part) -> Edge:
-        """Adds the Send of a value to the partition of its device, and the Recv to this one."""
+        """Adds the Send of a value to the partition of its device and the Recv to `part`; returns the Recv's edge."""
         source = self.graph.nodes[e.id]
         spec = replace(source.specs[e.port], ref=False)
         name = f"{source.name}:{e.port}"
         recv = self._pair(source, e, name, spec, part)
-        found = self._arrived[part.device, e] = Edge(recv, 0)
-        return found
+        arrival = self._arrived[part.device, e] = Edge(recv, 0)
+        return arrival
 
     def _news(self, i: int, part: _Part) -> int:
-        """The node of the partition that runs after node `i` of another partition, and is dead when that node is
-        dead."""
+        """Returns the id of a node of `part` that runs after node `i` of another partition.
+
+        The node is dead when node `i` is dead.
+        """
         source = self.graph.nodes[i]
-        found = self._arrived.get((part.device, i))
-        if found is None and source.opdef.kind is not Kind.SWITCH:  # one of its outputs is dead
+        arrival = self._arrived.get((part.device, i))
+        if arrival is None and source.opdef.kind is not Kind.SWITCH:  # one of its outputs is dead
             ports = range(len(source.specs))
-            came = (self._arrived.get((part.device, Edge(i, p))) for p in ports)
-            found = next((c for c in came if c is not None), None)
-        if found is None:
+            arrivals = (self._arrived.get((part.device, Edge(i, p))) for p in ports)
+            arrival = next((c for c in arrivals if c is not None), None)
+        if arrival is None:
             sender = self.parts[source.device]
             token = Node(
                 self._id(),
@@ -220,20 +224,29 @@ class _Splitter:
             )
             sender.nodes[token.id] = token
             recv = self._pair(source, Edge(token.id, 0), token.name, token.specs[0], part)
-            found = self._arrived[part.device, i] = Edge(recv, 0)
-        return found.id
+            arrival = self._arrived[part.device, i] = Edge(recv, 0)
+        return arrival.id
 
     def _pair(self, source: Node, e: Edge, name: str, spec: TensorSpec, part: _Part) -> int:
         sender = self.parts[source.device]
         truncate = self.truncate and spec.dtype is float32
         attrs = TransferAttrs(name, sender.device, part.device, truncate, spec.shape)
-        here, there = (p.device.rpartition("device:")[2] for p in (sender, part))
+        source_name, target_name = (p.device.rpartition("device:")[2] for p in (sender, part))
         send = Node(
-            self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), sender.device, source.origin
+            self._id(),
+            f"{name}->{target_name}",
+            SEND,
+            (e,),
+            (),
+            attrs,
+            {"T": spec.dtype},
+            (),
+            sender.device,
+            source.origin,
         )
         recv = Node(
             self._id(),
-            f"{name}<-{here}",
+            f"{name}<-{source_name}",
             RECV,
             (),
             (),
@@ -251,18 +264,20 @@ class _Splitter:
     # ---- loops -----------------------------------------------------------------------------
 
     def _drive_loops(self) -> None:
-        """Adds a control loop to each partition that contains a part of a loop, and triggers the Recvs of the loop with
-        it."""
-        where: dict[Path, dict[str, None]] = {}
+        """Adds a control loop to each partition that contains a part of a loop.
+
+        The control loop triggers the Recvs that the partition has inside the loop.
+        """
+        devices_by_path: dict[Path, dict[str, None]] = {}
         for node in self.graph.nodes.values():
             if node.opdef.kind in _EVERYWHERE:
                 continue
             for path in (self.frames.inside[node.id], self.frames.outside[node.id]):
                 for n in range(1, len(path) + 1):
-                    where.setdefault(path[:n], {})[node.device] = None
-        for path in sorted(where, key=len):
-            if len(where[path]) > 1:
-                for device in where[path]:
+                    devices_by_path.setdefault(path[:n], {})[node.device] = None
+        for path in sorted(devices_by_path, key=len):
+            if len(devices_by_path[path]) > 1:
+                for device in devices_by_path[path]:
                     self.loops[device].trigger(path)
         for part in self.parts.values():
             for i, path in part.recvs:  # including those of conditions, which the control loops have added

@@ -29,7 +29,7 @@ def delay_recvs(
     context: Mapping[int, Any],
     costs: CostModel,
 ) -> list[Partition]:
-    """The partitions with Recvs as late as possible.
+    """Returns the partitions with Recvs as late as possible.
 
     `played` is the simulation of the whole step. `level` and `context` map its nodes to their level (see
     `tfnb/passes/cluster.py`) and to the frames and branches that contain them. A Recv inside a loop is not changed,
@@ -41,17 +41,17 @@ def delay_recvs(
 def _delay(
     graph: Graph, played: Simulation, level: Mapping[int, int], context: Mapping[int, Any], costs: CostModel
 ) -> Graph:
-    known = [n for n in graph.nodes.values() if n.id in played.end and n.opdef.kind not in _NO_STEP]
-    always = sorted((n for n in known if not context[n.id]), key=lambda n: played.end[n.id])
+    played_nodes = [n for n in graph.nodes.values() if n.id in played.end and n.opdef.kind not in _NO_STEP]
+    unconditional = sorted((n for n in played_nodes if not context[n.id]), key=lambda n: played.end[n.id])
     nodes = dict(graph.nodes)
-    waiting: list[Node] = [n for n in nodes.values() if n.opdef.kind is Kind.RECV and not n.control]
-    for recv in waiting:
+    recvs: list[Node] = [n for n in nodes.values() if n.opdef.kind is Kind.RECV and not n.control]
+    for recv in recvs:
         readers = [r for r in graph.consumers.get(Edge(recv.id, 0), ()) if r in played.begin]
         if not readers:
             continue
         latest = min(played.begin[r] for r in readers) - costs.transfer_us(recv.specs[0])
         lowest = min(level[r] for r in readers)
-        before = [n for n in always if played.end[n.id] <= latest and level[n.id] < lowest]
-        if before:
-            nodes[recv.id] = replace(recv, control=(before[-1].id,))
+        early_enough = [n for n in unconditional if played.end[n.id] <= latest and level[n.id] < lowest]
+        if early_enough:
+            nodes[recv.id] = replace(recv, control=(early_enough[-1].id,))
     return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)

@@ -34,19 +34,22 @@ class Search:
         """Chooses a device for each group. Raises the errors of `Greedy`."""
         greedy = self._greedy(graph, groups, devices)
         state = _Searched(graph, groups, [c.device for c in greedy], self._greedy)
-        before = state.score
+        greedy_score = state.score
         state.move_regions()
-        other = _Searched(graph, groups, [c.device for c in first_device(graph, groups, devices)], self._greedy)
-        if other.fits_everywhere():
-            other.move_regions()
-            state = min(state, other, key=lambda s: s.score)
+        alternative = _Searched(graph, groups, [c.device for c in first_device(graph, groups, devices)], self._greedy)
+        if alternative.fits_everywhere():
+            alternative.move_regions()
+            state = min(state, alternative, key=lambda s: s.score)
         state.wander(random.Random(self._seed), self._moves)
-        why = f"by search ({before[0]:.0f} us greedily, {state.score[0]:.0f} us so)"
-        return [Choice(d, c.why if d == c.device else why) for d, c in zip(state.where, greedy, strict=True)]
+        reason = f"by search ({greedy_score[0]:.0f} us greedily, {state.score[0]:.0f} us so)"
+        return [Choice(d, c.why if d == c.device else reason) for d, c in zip(state.where, greedy, strict=True)]
 
 
 class _Searched:
-    """The best placement so far. `score` holds its simulated microseconds and the bytes that it sends."""
+    """The best placement so far, as the device `where[k]` of each group k.
+
+    `score` holds its simulated duration in microseconds and the number of bytes that it sends.
+    """
 
     def __init__(self, graph: Graph, groups: Sequence[Group], where: list[str], greedy: Greedy) -> None:
         self.graph, self.groups, self.where = graph, groups, where
@@ -54,51 +57,54 @@ class _Searched:
         self._group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
         self._state = [sum(nbytes(n.specs[0]) for n in g.nodes if n.opdef.kind is Kind.VARIABLE) for g in groups]
         self._beside = self._neighbours()
-        weighty = (any(n.opdef.kind not in _FREE for n in g.nodes) and not g.pinned for g in groups)
-        self.movable = [k for k, moves in enumerate(weighty) if moves]
+        is_movable = (any(n.opdef.kind not in _FREE for n in g.nodes) and not g.pinned for g in groups)
+        self.movable = [k for k, moves in enumerate(is_movable) if moves]
         self.score = self._play()
 
     def _neighbours(self) -> list[set[int]]:
-        found: list[set[int]] = [set() for _ in self.groups]
+        neighbours: list[set[int]] = [set() for _ in self.groups]
         for n in self.graph.nodes.values():
             for e in n.inputs:
                 a, b = self._group_of[n.id], self._group_of[e.id]
                 if a != b and self.graph.nodes[e.id].opdef.kind not in _FREE:
-                    found[a].add(b)
-                    found[b].add(a)
-        return found
+                    neighbours[a].add(b)
+                    neighbours[b].add(a)
+        return neighbours
 
     def regions(self) -> list[set[int]]:
-        """For each group of variables, the groups that are nearest behind it along the edges."""
-        behind: list[set[int]] = [set() for _ in self.groups]
+        """Returns the regions: for each group of variables, this group and the groups to which it is the nearest one.
+
+        Distances are counted in edges, in the direction of the data.
+        """
+        readers: list[set[int]] = [set() for _ in self.groups]
         for n in self.graph.nodes.values():
             for e in n.inputs:
-                behind[self._group_of[e.id]].add(self._group_of[n.id])
+                readers[self._group_of[e.id]].add(self._group_of[n.id])
         region = {k: k for k, size in enumerate(self._state) if size}
-        edge = list(region)
-        for k in edge:  # it grows during the loop
-            for m in sorted(behind[k]):
+        frontier = list(region)
+        for k in frontier:  # it grows during the loop
+            for m in sorted(readers[k]):
                 if m not in region:
                     region[m] = region[k]
-                    edge.append(m)
+                    frontier.append(m)
         return [{m for m, r in region.items() if r == k} for k in dict.fromkeys(region.values())]
 
     def move_regions(self) -> None:
         """Moves whole regions until no move is an improvement."""
         regions = self.regions()
         while True:
-            before = self.score
+            score = self.score
             for region in regions:
                 for device in dict.fromkeys(d for k in region for d in self.groups[k].feasible):
                     self.try_move(region, device)
-            if self.score == before:
+            if self.score == score:
                 return
 
     def wander(self, rng: random.Random, moves: int) -> None:
         """Tries random moves of groups with their neighbours."""
-        free = [k for k in self.movable if len(self.groups[k].feasible) > 1]
-        for _ in range(moves if free else 0):
-            k = rng.choice(free)
+        movable = [k for k in self.movable if len(self.groups[k].feasible) > 1]
+        for _ in range(moves if movable else 0):
+            k = rng.choice(movable)
             target = rng.choice([d for d in self.groups[k].feasible if d != self.where[k]])
             self.try_move(self.around(k, rng.choice((0, 0, 1, 2, 4))), target)
 
@@ -106,28 +112,28 @@ class _Searched:
         return all(self._fits(d) for d in set(self.where))
 
     def _play(self) -> tuple[float, int]:
-        played = simulate(self.graph, {i: self.where[k] for i, k in self._group_of.items()}, self._costs)
-        return played.total, played.bytes_sent
+        simulation = simulate(self.graph, {i: self.where[k] for i, k in self._group_of.items()}, self._costs)
+        return simulation.total, simulation.bytes_sent
 
     def around(self, k: int, steps: int) -> set[int]:
-        """A group, and the groups on the same device that are at most `steps` edges away from it."""
-        found, edge = {k}, {k}
+        """Returns a group, and the groups on the same device that are at most `steps` edges away from it."""
+        reachable, frontier = {k}, {k}
         for _ in range(steps):
-            edge = {m for j in edge for m in self._beside[j] if self.where[m] == self.where[k]} - found
-            found |= edge
-        return found
+            frontier = {m for j in frontier for m in self._beside[j] if self.where[m] == self.where[k]} - reachable
+            reachable |= frontier
+        return reachable
 
     def try_move(self, chosen: set[int], target: str) -> None:
-        """Moves those groups for which the device is feasible, if that improves the score."""
-        moved = [k for k in chosen if target in self.groups[k].feasible and not self.groups[k].pinned]
-        before = {k: self.where[k] for k in moved}
-        for k in moved:
+        """Moves those of the chosen groups for which the device is feasible, if that improves the score."""
+        group_ids = [k for k in chosen if target in self.groups[k].feasible and not self.groups[k].pinned]
+        former_devices = {k: self.where[k] for k in group_ids}
+        for k in group_ids:
             self.where[k] = target
         score = self._play() if self._fits(target) else self.score
         if score < self.score:
             self.score = score
             return
-        for k, device in before.items():
+        for k, device in former_devices.items():
             self.where[k] = device
 
     def _fits(self, device: str) -> bool:

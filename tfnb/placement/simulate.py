@@ -34,7 +34,7 @@ class Simulation:
         self._there: dict[tuple[Edge, str], float] = {}  # when each tensor has arrived on each device
 
     def would_begin(self, node: Node, device: str) -> float:
-        """The time at which a node could begin on a device."""
+        """Returns the time at which a node could begin on a device."""
         ready = [self._arrival(e, device) for e in node.inputs if e.id in self.end]
         ready += [self.end[c] for c in node.control if c in self.end]
         return max([self.free.get(device, 0.0), *ready])
@@ -43,8 +43,8 @@ class Simulation:
         source = self.graph.nodes[e.id]
         if source.opdef.kind in _FREE or self.device[e.id] == device:
             return self.end[e.id]
-        came = self._there.get((e, device))
-        return came if came is not None else self.end[e.id] + self.costs.transfer_us(self.graph.spec(e))
+        arrival = self._there.get((e, device))
+        return arrival if arrival is not None else self.end[e.id] + self.costs.transfer_us(self.graph.spec(e))
 
     def run(self, node: Node, device: str) -> None:
         """Runs a node on a device."""
@@ -74,43 +74,43 @@ class Simulation:
 
 
 def play(simulation: Simulation, device_of: Callable[[int], str]) -> None:
-    """Runs all nodes, next always the one whose inputs were ready first. Each loop runs one iteration.
+    """Runs all nodes in the order in which their inputs are ready. Each loop runs one iteration.
 
     `device_of(node)` is called when the node is about to run.
     """
     graph, end = simulation.graph, simulation.end
     readers: dict[int, list[int]] = {}
-    waiting: dict[int, int] = {}
+    n_missing: dict[int, int] = {}
     ready: list[tuple[float, int]] = []
     for node in graph.nodes.values():
-        before = {*(e.id for e in node.inputs), *node.control}
-        before = {b for b in before if graph.nodes[b].opdef.kind is not Kind.NEXT_ITERATION}
-        for b in before:
+        predecessors = {*(e.id for e in node.inputs), *node.control}
+        predecessors = {b for b in predecessors if graph.nodes[b].opdef.kind is not Kind.NEXT_ITERATION}
+        for b in predecessors:
             readers.setdefault(b, []).append(node.id)
-        waiting[node.id] = len(before)
-        if not before:
+        n_missing[node.id] = len(predecessors)
+        if not predecessors:
             ready.append((0.0, node.id))
     heapq.heapify(ready)
-    since = dict.fromkeys(graph.nodes, 0.0)
+    ready_at = dict.fromkeys(graph.nodes, 0.0)
     while ready:
         _, i = heapq.heappop(ready)
         simulation.run(graph.nodes[i], device_of(i))
         for r in readers.get(i, ()):
-            waiting[r] -= 1
-            since[r] = max(since[r], end[i])
-            if not waiting[r]:
-                heapq.heappush(ready, (since[r], r))
+            n_missing[r] -= 1
+            ready_at[r] = max(ready_at[r], end[i])
+            if not n_missing[r]:
+                heapq.heappush(ready, (ready_at[r], r))
 
 
 def simulate(graph: Graph, device_of: Mapping[int, str], costs: CostModel) -> Simulation:
     """Simulates a placed step."""
-    found = Simulation(graph, costs)
-    play(found, device_of.__getitem__)
-    return found
+    simulation = Simulation(graph, costs)
+    play(simulation, device_of.__getitem__)
+    return simulation
 
 
 class _Memory:
-    """Bytes of variables on each device, and the limits; a limit of 0 means that there is none."""
+    """The bytes of variables on each device, and the limits; a limit of 0 means that there is none."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
         self.limits = limits
@@ -122,50 +122,54 @@ class _Memory:
 
 
 class Greedy:
-    """The policy that places each group on the device on which its first node would end first. `limits`: bytes of
-    memory by device."""
+    """The policy that places each group on the device on which its first node would end first.
+
+    `limits` holds the bytes of memory of each device; 0, or no entry, means that there is no limit.
+    """
 
     def __init__(self, costs: CostModel, limits: Mapping[str, int] | None = None) -> None:
         self.costs = costs
         self.limits = limits or {}
 
     def __call__(self, graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
-        """Chooses a device for each group. Raises `ResourceExhaustedError` if the variables of a group fit on no
-        device."""
+        """Chooses a device for each group.
+
+        Raises `ResourceExhaustedError` if the variables of a group fit on no device.
+        """
         group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
-        found: dict[int, Choice] = {}
+        choices: dict[int, Choice] = {}
         simulation, memory = Simulation(graph, self.costs), _Memory(self.limits)
 
         def device_of(i: int) -> str:
             k = group_of[i]
-            if k not in found:
-                found[k] = self._choose(graph.nodes[i], groups[k], simulation, memory)
-            return found[k].device
+            if k not in choices:
+                choices[k] = self._choose(graph.nodes[i], groups[k], simulation, memory)
+            return choices[k].device
 
         play(simulation, device_of)
-        return [found[k] for k in range(len(groups))]
+        return [choices[k] for k in range(len(groups))]
 
     def _choose(self, node: Node, group: Group, simulation: Simulation, memory: _Memory) -> Choice:
         size = sum(nbytes(n.specs[0]) for n in group.nodes if n.opdef.kind is Kind.VARIABLE)
         feasible = (group.pinned,) if group.pinned else group.feasible
-        open_ = [d for d in feasible if group.pinned or memory.fits(d, size)]
-        if not open_:
+        candidates = [d for d in feasible if group.pinned or memory.fits(d, size)]
+        if not candidates:
             raise ResourceExhaustedError(
                 f"{size:,} bytes of variables fit on none of {list(feasible)}: "
                 f"{ {d: memory.limits.get(d, 0) - memory.used.get(d, 0) for d in feasible} } bytes are left",
                 node,
             )
         cost = self.costs.node_us(simulation.graph, node)
-        ends = {d: simulation.would_begin(node, d) + cost for d in open_}
-        # Where the ends are equal, as for a variable, which costs nothing, the device with the least memory in use.
-        best = min(open_, key=lambda d: (ends[d], memory.used.get(d, 0) if size else 0, open_.index(d)))
+        ends = {d: simulation.would_begin(node, d) + cost for d in candidates}
+        # If ends are equal, as for a variable, which costs nothing, the device with the least memory in use is taken.
+        best = min(candidates, key=lambda d: (ends[d], memory.used.get(d, 0) if size else 0, candidates.index(d)))
         memory.used[best] = memory.used.get(best, 0) + size
-        others = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in open_ if d != best)
-        why = f"{node.name} would end there at {ends[best]:.0f} us" + (f" ({others})" if others else "")
-        full = [_short(d) for d in feasible if d not in open_]
-        if full:
-            why += f"; {', '.join(full)} has no room for {size:,} bytes"
-        return Choice(best, why)
+        other_ends = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in candidates if d != best)
+        reason = f"{node.name} would end there at {ends[best]:.0f} us" + (f" ({other_ends})" if other_ends else "")
+        full_devices = [_short(d) for d in feasible if d not in candidates]
+        if full_devices:
+            reason += f"; {', '.join(full_devices)} has no room for {size:,} bytes"
+        return Choice(best, reason)
 
 
 def _short(device: str) -> str:

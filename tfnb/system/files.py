@@ -37,8 +37,10 @@ _KINDS: dict[int, type[OpError]] = {
 
 @contextlib.contextmanager
 def os_errors(what: Any) -> Iterator[None]:
-    """Converts OSErrors inside the block to `NotFoundError`, `PermissionDeniedError` and others of tfnb's classes;
-    a full disk is a `ResourceExhaustedError`."""
+    """Converts OSErrors inside the block to `NotFoundError`, `PermissionDeniedError` and others of tfnb's classes.
+
+    A full disk becomes a `ResourceExhaustedError`. The messages begin with the path `what`.
+    """
     try:
         yield
     except OSError as e:
@@ -47,7 +49,7 @@ def os_errors(what: Any) -> Iterator[None]:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder and those above it; it may exist. Raises the errors of `os_errors`."""
+    """Makes a folder, and the folders above it, if they do not exist. Raises the errors of `os_errors`."""
     with os_errors(path):
         os.makedirs(path or ".", exist_ok=True)
 
@@ -58,10 +60,10 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
     Raises the errors of `os_errors`; the scratch folder is removed then, and `path` is as before.
     """
     with os_errors(path), Scratch(path) as scratch:
-        made = scratch.file("file")
-        write(made)
-        sync_file(made)
-        os.replace(made, path)
+        new_file = scratch.file("file")
+        write(new_file)
+        sync_file(new_file)
+        os.replace(new_file, path)
 
 
 def sync_file(path: str) -> None:

@@ -38,11 +38,12 @@ if hasattr(os, "register_at_fork"):
 
 
 class HeldInterrupts:
-    """A context manager; it does nothing in threads other than the main one, which never get a KeyboardInterrupt.
+    """A context manager inside which Ctrl-C is noted in `error` instead of raised.
 
-    `wake` is called from the signal handler: it must not wait for a lock that the main thread may hold. What the
-    handler that was there before does is done; if that raises, the exception is what `error` holds. Leaving the block
-    raises `error`, unless an interrupt is already on its way.
+    It does nothing in threads other than the main one, because these never get a KeyboardInterrupt. The signal handler
+    calls the handler that was installed before, and stores the exception that this raises in `error`; then it calls
+    `wake`, which must not wait for a lock that the main thread may hold. Leaving the block raises `error`, unless the
+    block is left by an exception of the same class.
     """
 
     __slots__ = ("_before", "_handler", "_outer", "allowed", "error", "since", "wake")
@@ -77,42 +78,42 @@ class HeldInterrupts:
         if handler is None:
             return
         _innermost = self._outer
-        last = _set_handler(SIGINT, self._before)
-        if last is not handler:  # the user has set another one meanwhile
-            _set_handler(SIGINT, last)
-        held = self.error
-        if held is not None and held is not error and not isinstance(error, type(held)):
-            raise held
+        current_handler = _set_handler(SIGINT, self._before)
+        if current_handler is not handler:  # the user has set another one meanwhile
+            _set_handler(SIGINT, current_handler)
+        interrupt = self.error
+        if interrupt is not None and interrupt is not error and not isinstance(error, type(interrupt)):
+            raise interrupt
 
     def check(self) -> None:
-        """Raises the interrupt that was held back, if there was one."""
+        """Raises the interrupt that was held back, if there is one."""
         if self.error is not None:
             raise self.error
 
     def _caught(self, number: int, frame: FrameType | None) -> None:
-        """The signal handler."""
-        found: BaseException | None = None
+        """Handles SIGINT: notes the interrupt, or raises it where that is allowed or overdue."""
+        interrupt: BaseException | None = None
         try:
             if self._before is None:
                 raise KeyboardInterrupt
             self._before(number, frame)
             if self._outer is not None:
-                found = self._outer.error
+                interrupt = self._outer.error
         except BaseException as e:
-            found = e
-        if found is None:
+            interrupt = e
+        if interrupt is None:
             return  # a handler of the user's, which took note of the signal and raised nothing
         now = time.monotonic()
         if self.allowed or (self.error is not None and now - self.since > _PATIENCE):
-            raise found
+            raise interrupt
         if self.error is None:
-            self.error, self.since = found, now
+            self.error, self.since = interrupt, now
         if self.wake is not None:
             self.wake()
 
 
 class interruptible:
-    """Around a function of the user's that a step calls: Ctrl-C is raised inside of it."""
+    """A context manager around a function of the user's that a step calls; inside of it Ctrl-C is raised at once."""
 
     __slots__ = ("_held",)
 

@@ -33,12 +33,12 @@ _OWNER_BYTES = 1024  # an owner file is shorter
 
 @cache
 def _machine() -> tuple[str, str]:
-    """The name of this machine, and the kernel's number of its last start ("" where the kernel has none)."""
+    """Returns the host name, and the kernel's identifier of the machine's last start ("" if there is none)."""
     try:
-        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
-        started = ""
-    return socket.gethostname(), started
+        boot_id = ""
+    return socket.gethostname(), boot_id
 
 
 class Claim:
@@ -57,7 +57,7 @@ class Claim:
             os.write(handle, "\n".join(("tfnb scratch 1", *_machine(), "")).encode())
 
     def is_there(self) -> bool:
-        """Whether the owner file is still in the folder."""
+        """Returns whether the owner file is still in the folder."""
         return os.path.exists(self._path)
 
     def leave(self) -> None:
@@ -93,7 +93,7 @@ class Scratch:
             raise
 
     def file(self, name: str) -> str:
-        """The path of a file or folder of that name inside."""
+        """Returns the path of a file or folder of that name inside."""
         return os.path.join(self.folder, name)
 
     def remove(self) -> None:
@@ -119,29 +119,33 @@ class Scratch:
 
 
 def abandoned(folder: str) -> Iterator[str]:
-    """The scratch folders, and folders of parts, in `folder` whose makers have ended.
+    """Yields the paths of the scratch folders, and of folders of parts, in `folder` whose makers have ended.
 
-    Each is removed after the caller has looked at it. While the caller does, its locks are held here, so that no other
-    process removes it too.
+    Each folder is removed when the caller asks for the next one. Until then this process holds the locks of its owner
+    files, so that no other process removes the folder too.
     """
     try:
         with os.scandir(folder or ".") as entries:
-            found = [
+            folders = [
                 os.path.join(folder, e.name)
                 for e in entries
                 if (_SCRATCH.fullmatch(e.name) or PART_FOLDER.fullmatch(e.name)) and e.is_dir(follow_symlinks=False)
             ]
     except OSError:  # a folder that cannot be listed is left as it is
         return
-    for path in sorted(found):
-        with contextlib.ExitStack() as held:
-            if _lock_owners(path, held):
+    for path in sorted(folders):
+        with contextlib.ExitStack() as locks:
+            if _lock_owners(path, locks):
                 yield path
                 shutil.rmtree(path, ignore_errors=True)
 
 
 def _lock_owners(path: str, held: contextlib.ExitStack) -> bool:
-    """Locks all owner files of a folder. False if there is none, if one is not of tfnb's, or if its maker lives."""
+    """Locks all owner files of a folder, until `held` is closed; returns whether the folder is abandoned.
+
+    It is not abandoned if it has no owner file, if an owner file was not written by tfnb on this machine, or if the
+    process that made one is alive and so holds its lock.
+    """
     try:
         names = [n for n in os.listdir(path) if _OWNER.fullmatch(n)]
         for name in names:
@@ -156,9 +160,9 @@ def _lock_owners(path: str, held: contextlib.ExitStack) -> bool:
 
 
 def _is_of_here(content: bytes) -> bool:
-    """Whether the owner file was written on this machine, since locks of other machines may not be visible here."""
-    host, started = _machine()
+    """Returns whether the owner file was written on this machine; locks of other machines may be invisible here."""
+    host, boot_id = _machine()
     match content.decode("utf-8", "replace").split("\n"):
-        case ["tfnb scratch 1", its_host, its_start, ""]:
-            return its_host == host or (its_start == started != "")
+        case ["tfnb scratch 1", its_host, its_boot_id, ""]:
+            return its_host == host or (its_boot_id == boot_id != "")
     return False

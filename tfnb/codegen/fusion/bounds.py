@@ -27,26 +27,29 @@ _DEPTH = 6  # the largest number of nodes between an op and the input through wh
 
 
 def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
-    """The bounds of the cluster's inputs. Raises `InvalidArgumentError` for a known number that is out of bounds."""
+    """Returns the checks of the cluster's inputs.
+
+    Raises `InvalidArgumentError` if a number that is already known is out of bounds.
+    """
     search = _Search(found, cluster.by_id(), {e: i for i, e in enumerate(cluster.inputs)})
     checks: dict[tuple[object, ...], Check] = {}
     for node in cluster.nodes:
         if node.opdef.bounds is None:
             continue
         for bound in node.opdef.bounds(infer_context(found, node)):
-            source, own = search.source(node.inputs[bound.input], bound)
+            source, origin_bound = search.source(node.inputs[bound.input], bound)
             if source in found.values:
-                wrong = outside(found.values[source], own)
-                if wrong is not None:
-                    raise InvalidArgumentError(own.message(node.type, wrong), node)
+                offender = outside(found.values[source], origin_bound)
+                if offender is not None:
+                    raise InvalidArgumentError(origin_bound.message(node.type, offender), node)
             elif source in search.places:
                 place = search.places[source]
-                checks.setdefault((place, own.low, own.high), Check(place, own, node.id))
+                checks.setdefault((place, origin_bound.low, origin_bound.high), Check(place, origin_bound, node.id))
     return tuple(checks.values())
 
 
 class _Unknown(Exception):
-    """No bound can be followed through the way in which the numbers are computed."""
+    """The numbers are computed in a way through which a bound cannot be followed back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class _Search:
     places: dict[Edge, int]
 
     def source(self, edge: Edge, bound: Bound) -> tuple[Edge, Bound]:
-        """The edge from which the numbers of `edge` come unchanged, and their bound there."""
+        """Returns the edge from which the numbers of `edge` come unchanged, and their bound there."""
         for _ in range(_DEPTH):
             node = self.nodes.get(edge.id)
             if node is None or edge in self.places or edge in self.found.values:
@@ -69,14 +72,14 @@ class _Search:
                 formula = self._element(edge, index_vars(len(self.found.infos[edge].shape)), leaves, _DEPTH)
             except _Unknown:
                 break
-            followed = _before(formula, bound) if len(leaves) == 1 else None
-            if followed is None:
+            input_bound = _before(formula, bound) if len(leaves) == 1 else None
+            if input_bound is None:
                 break
-            edge, bound = next(iter(leaves)), followed
+            edge, bound = next(iter(leaves)), input_bound
         return edge, bound
 
     def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
-        """An element of `edge` as a formula over the elements of the edges in `leaves` at the same position."""
+        """Returns an element of `edge` as a formula over the elements of the edges in `leaves` at the same position."""
         info, value, node = self.found.infos.get(edge), self.found.values.get(edge), self.nodes.get(edge.id)
         if info is None or len(info.shape) not in (0, len(idx)):
             raise _Unknown
@@ -114,17 +117,25 @@ def _no_random(word: int) -> Expr:
 
 
 def _before(formula: Expr, bound: Bound) -> Bound | None:
-    """The bound of x = arg(0) that follows from the bound of `formula`, an expression of x; None if it is not known."""
+    """Returns the bound of x = arg(0) that follows from the bound of `formula`, an expression of x.
+
+    Returns None if no bound of x is known to follow.
+    """
     x = next((e for e in s.walk(formula) if e.op == "arg"), None)
     if x is None or not x.dtype.is_integer:
         return None
     if formula is x:
         return bound
     if formula.op == "cast":
-        inner, wide = formula.args[0], formula.dtype
-        narrow = inner.dtype
-        holds = wide.is_integer and narrow.is_integer and wide.min <= narrow.min and wide.max >= narrow.max
-        return _before(inner, bound) if holds else None
+        inner, outer_dtype = formula.args[0], formula.dtype
+        inner_dtype = inner.dtype
+        is_widening = (
+            outer_dtype.is_integer
+            and inner_dtype.is_integer
+            and outer_dtype.min <= inner_dtype.min
+            and outer_dtype.max >= inner_dtype.max
+        )
+        return _before(inner, bound) if is_widening else None
     size = bound.high
     if formula.op == "where" and bound.low == 0 and type(size) is int:
         inner = formula.args[2]

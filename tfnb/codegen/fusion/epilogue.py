@@ -29,32 +29,35 @@ __all__ = ["fuse_epilogues"]
 
 
 def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
-    """The definitions, in which library kernels do at their stores as much as they can of the work that follows."""
+    """Moves biases and activations into the stores of the library kernels whose results they use.
+
+    Returns the new definitions, and a reason for each library kernel that takes over no work.
+    """
     readers = _readers(lowered.definitions)
     outputs = {v.value for v in lowered.outputs}
-    moved: dict[Definition, CallDef] = {}
-    gone: set[Definition] = set()
+    call_at: dict[Definition, CallDef] = {}
+    absorbed: set[Definition] = set()
     reasons: list[WhyNot] = []
     for call in lowered.definitions:
         if not isinstance(call, CallDef) or not call.epilogue or len(call.outs) != 1:
             continue
-        fused, last = call, None
+        fused_call, last = call, None
         while True:
-            found = readers.get(fused.outs[0], [])
-            if fused.outs[0] in outputs or len(found) != 1:
-                why = f"its result has {len(found)} readers"
+            value_readers = readers.get(fused_call.outs[0], [])
+            if fused_call.outs[0] in outputs or len(value_readers) != 1:
+                reason = f"its result has {len(value_readers)} readers"
                 break
-            more = _fused(fused, found[0])
-            if isinstance(more, str):
-                why = more
+            extended = _fused(fused_call, value_readers[0])
+            if isinstance(extended, str):
+                reason = extended
                 break
-            gone.add(last or call)
-            fused, last = more, found[0]
+            absorbed.add(last or call)
+            fused_call, last = extended, value_readers[0]
         if last is None:
-            reasons.append(WhyNot("epilogue", call.label, why))
+            reasons.append(WhyNot("epilogue", call.label, reason))
         else:
-            moved[last] = fused  # the call moves to the position of the definition of its last input
-    definitions = [moved.get(d, d) for d in lowered.definitions if d not in gone]
+            call_at[last] = fused_call  # the call moves to the position of the definition of its last input
+    definitions = [call_at.get(d, d) for d in lowered.definitions if d not in absorbed]
     return replace(lowered, definitions=definitions), reasons
 
 
@@ -73,20 +76,20 @@ def _readers(roots: Sequence[Definition]) -> dict[Value, list[Definition]]:
 
 
 def _fused(call: CallDef, reader: Definition) -> CallDef | str:
-    """The call that does the reader's work at its store, or the reason why it cannot."""
+    """Returns the call that also does the work of its reader, or the reason why the call cannot do that work."""
     if not isinstance(reader, PointwiseDef) or len(reader.values) != 1:
         return "what follows is not elementwise"
     value = reader.values[0]
     if value.kind != "computed" or value.info.dtype is not call.outs[0].info.dtype or not reader.domain:
         return "what follows stores another type, or a variable"
-    before = call.site.epilogue
-    if before.activation != "none":
+    epilogue = call.site.epilogue
+    if epilogue.activation != "none":
         return "it has an activation already"
     activation, inner = _activation(reader.bodies[0])
     bias = _bias(inner, call.outs[0], reader.domain)
     if isinstance(bias, str):
         return bias
-    if bias is not None and before.bias is not None:
+    if bias is not None and epilogue.bias is not None:
         return "it has a bias already"
     bias = bias or call.bias
     info = None if bias is None else bias.info
@@ -108,8 +111,8 @@ def _activation(e: Expr) -> tuple[str, Expr]:
     if e.op == "max" and _is_zero(e.args[1]):
         return "relu", e.args[0]
     if e.op == "where" and _is_zero(e.args[2]):
-        test = e.args[0]
-        if test.op in ("gt", "ge") and test.args[0] is e.args[1] and _is_zero(test.args[1]):
+        condition = e.args[0]
+        if condition.op in ("gt", "ge") and condition.args[0] is e.args[1] and _is_zero(condition.args[1]):
             return "relu", e.args[1]
     return "none", e
 
@@ -119,13 +122,16 @@ def _is_zero(e: Expr) -> bool:
 
 
 def _bias(e: Expr, result: Value, domain: tuple[int, ...]) -> View | None | str:
-    """The vector that is added to the result along its last dimension; None if nothing is added."""
+    """Returns the vector that `e` adds to the result along its last dimension; None if `e` is the result itself.
+
+    If `e` is neither, the returned text is the reason why no bias can be fused.
+    """
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
     idx = index_vars(len(domain))
-    here = ix.linear(idx, domain)
+    result_position = ix.linear(idx, domain)
 
     def is_result(x: Expr) -> bool:
-        return x.op == "load" and x.value.value is result and ix.linear(x.args, x.value.shape) is here
+        return x.op == "load" and x.value.value is result and ix.linear(x.args, x.value.shape) is result_position
 
     if is_result(e):
         return None

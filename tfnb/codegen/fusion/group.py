@@ -1,4 +1,4 @@
-"""Grouping: it decides which definitions become one kernel.
+"""Grouping: the decision which definitions become one kernel.
 
 Definitions over one domain that share data are computed in one loop nest: the outputs of an optimizer step, a
 reduction with the work on its rows. Invariant: the groups form an acyclic graph under data flow and the order of
@@ -43,12 +43,15 @@ LARGE = 1 << 17  # bytes
 
 
 class Cyclic(InternalError):
-    """The reads and writes of several variables wait for each other, so no order of the groups exists."""
+    """The reads and writes of several variables wait for each other, so the groups cannot be ordered."""
 
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A definition over squeezed loop variables; `preds` are indices of definitions that come before."""
+    """A definition over the dimensions of its domain that have more than one element.
+
+    `preds` are the indices of the members that must run before.
+    """
 
     index: int
     definition: Definition
@@ -71,8 +74,10 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """`kind`: pointwise, row (the last dimension is reduced), column, call, copy, or product: a call whose result
-    the other members take over tile by tile.
+    """Members that are computed by one kernel, or by two if a reduction is split.
+
+    `kind` is pointwise, row (the last dimension is reduced), column, call, copy, or product (a call whose result the
+    other members take over tile by tile).
 
     `exprs[k]` are the bodies of `members[k]` over the group's loop variables. Values that the group itself computes are
     substituted, and results of its reductions are `local(value number)`. `full[k]` says that the member ranges over the
@@ -99,14 +104,17 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The name of the group in traces and reasons: that of its first member."""
+        """The name of the group in traces and reasons, which is the label of its first member."""
         return self.members[0].definition.label
 
 
 def group(
     roots: Sequence[Definition], lowered: Lowered, facts: DeviceFacts, fuse: bool = True
 ) -> tuple[list[Group], list[WhyNot]]:
-    """The groups in an order in which they can run. Raises `Cyclic`."""
+    """Returns the groups in an order in which they can run, and a reason for each pair that was not joined.
+
+    Raises `Cyclic` if the reads and writes of variables wait for each other.
+    """
     members = [_member(k, d) for k, d in enumerate(roots)]
     _constrain(members)
     order = _sorted(members)
@@ -128,7 +136,7 @@ def _member(index: int, d: Definition) -> Member:
 
 def _constrain(members: list[Member]) -> None:
     """Adds the constraints of data flow: a version of a variable is read after its write and before the next write."""
-    maker = {v: m.index for m in members for v in m.values}
+    member_of = {v: m.index for m in members for v in m.values}
     writes: dict[tuple[int, int], int] = {}
     for m in members:
         for v in m.values:
@@ -136,16 +144,16 @@ def _constrain(members: list[Member]) -> None:
                 writes[(v.index, v.version)] = m.index
     for m in members:
         for v in m.reads:
-            if v in maker and maker[v] != m.index:
-                m.preds.add(maker[v])
+            if v in member_of and member_of[v] != m.index:
+                m.preds.add(member_of[v])
             if v.kind == "variable":
-                after = writes.get((v.index, v.version + 1))
-                if after is not None and after != m.index:
-                    members[after].preds.add(m.index)
+                next_write = writes.get((v.index, v.version + 1))
+                if next_write is not None and next_write != m.index:
+                    members[next_write].preds.add(m.index)
     for (variable, version), index in writes.items():
-        before = writes.get((variable, version - 1))
-        if before is not None:
-            members[index].preds.add(before)
+        previous_write = writes.get((variable, version - 1))
+        if previous_write is not None:
+            members[index].preds.add(previous_write)
 
 
 def _sorted(members: list[Member]) -> list[int]:
@@ -170,14 +178,14 @@ def _sorted(members: list[Member]) -> list[int]:
 
 
 def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -> int:
-    """The number of parts into which the reduction of one row is split so that all compute units have work."""
+    """Returns the number of parts into which the reduction of one row is split so that all compute units have work."""
     rows = inner = 1
     for d, n in enumerate(domain):
         rows, inner = (rows, inner * n) if d in axes else (rows * n, inner)
     if facts.kind == "gpu":
         return min(256, -(-inner // 4096)) if rows < 256 and inner >= 16384 else 1
-    wanted = 4 * facts.units
-    return min(wanted, inner // 16384) if rows < wanted and rows * inner >= 65536 and inner >= 32768 else 1
+    enough_parts = 4 * facts.units
+    return min(enough_parts, inner // 16384) if rows < enough_parts and rows * inner >= 65536 and inner >= 32768 else 1
 
 
 class _Grouping:
@@ -195,10 +203,10 @@ class _Grouping:
             kind = _kind(m)
             target = Group(len(self.groups), kind, m.domain, m.axes if m.reduces else None)
             self.groups.append(target)
-            joined = _joined(target, m, self.facts)
-            if isinstance(joined, str):
-                raise InternalError(f"{m.definition.label}: {joined}")
-            _add(target, m, joined)
+            joining = _joined(target, m, self.facts)
+            if isinstance(joining, str):
+                raise InternalError(f"{m.definition.label}: {joining}")
+            _add(target, m, joining)
         self.home[m.index] = target
         for p in m.preds:
             if self.home[p] is not target:
@@ -207,7 +215,10 @@ class _Grouping:
             self.readers.setdefault(v, []).append(target)
 
     def _found(self, m: Member) -> Group | None:
-        """A group that `m` can join: one that computes a value that `m` reads, else one that reads the same value."""
+        """Finds a group that `m` can join, and adds `m` to it; None if there is no such group.
+
+        Groups that compute a value that `m` reads are tried first, then groups that read the same values.
+        """
         candidates: dict[Group, None] = {}
         for p in sorted(m.preds, reverse=True):
             if any(v in m.reads for v in self.members[p].values):
@@ -221,15 +232,15 @@ class _Grouping:
         for g in candidates:
             if g.kind == "copy" or g.kind == "call" and not _is_product(g):
                 continue
-            joined = self._joined(g, m)
-            if not isinstance(joined, str) and self._reaches(g, m):
-                joined = "another kernel must run in between"
-            if isinstance(joined, str):
-                self.reasons.append(WhyNot("joining", f"{m.definition.label} and {g.label}", joined))
+            joining = self._joined(g, m)
+            if not isinstance(joining, str) and self._reaches(g, m):
+                joining = "another kernel must run in between"
+            if isinstance(joining, str):
+                self.reasons.append(WhyNot("joining", f"{m.definition.label} and {g.label}", joining))
                 continue
             if g.kind == "call":
                 g.domain, g.results = m.domain, _taken_over(g)
-            _add(g, m, joined)
+            _add(g, m, joining)
             return g
         return None
 
@@ -239,22 +250,22 @@ class _Grouping:
         readers = self.uses[g.members[0].values[0]]
         if readers != 1:
             return f"the product has {readers} readers"
-        why = _unfit(g.members[0], m)
-        if why is not None:
-            return why
+        limit = _unfit(g.members[0], m)
+        if limit is not None:
+            return limit
         return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
 
     def _reaches(self, g: Group, m: Member) -> bool:
-        """Whether a path leads from `g` through another group to `m`."""
+        """Returns whether a path leads from `g` through another group to `m`."""
         goals = {self.home[p].number for p in m.preds} - {g.number}
-        stack, seen = list(g.succs), set(g.succs)
+        stack, visited = list(g.succs), set(g.succs)
         while stack:
             n = stack.pop()
             if n in goals:
                 return True
-            fresh = self.groups[n].succs - seen
-            seen |= fresh
-            stack.extend(fresh)
+            unvisited = self.groups[n].succs - visited
+            visited |= unvisited
+            stack.extend(unvisited)
         return False
 
     def in_order(self) -> list[Group]:
@@ -270,10 +281,10 @@ class _Grouping:
         for heap in ready:
             heapq.heapify(heap)
         order = []
-        large = False
+        take_large = False
         while any(ready):
-            large = large if ready[large] else not large
-            _, n = heapq.heappop(ready[large])
+            take_large = take_large if ready[take_large] else not take_large
+            _, n = heapq.heappop(ready[take_large])
             order.append(self.groups[n])
             for s in self.groups[n].succs:
                 pending[s] -= 1
@@ -290,13 +301,13 @@ def _is_product(g: Group) -> bool:
 
 
 def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
-    """The results of a call's group whose kernel works on the tiles of a product."""
+    """Returns the results of a call's group when its kernel works on the tiles of a product."""
     product = g.members[0].values[0]
     return {product: (local(product.number, product.info.dtype), 0, True), **g.results}
 
 
 def _unfit(product: Member, m: Member) -> str | None:
-    """The reason why `m` cannot continue with the tiles of a product.
+    """Returns the reason why `m` cannot continue with the tiles of a product.
 
     Only updates of variables may: each kind of work is a kernel to compile, and updates are of few kinds, one for each
     optimizer.
@@ -306,14 +317,17 @@ def _unfit(product: Member, m: Member) -> str | None:
         return "what follows the product is no update of variables"
     if {v.index for v in m.values} & {v.index for v in product.reads if v.kind == "variable"}:
         return "the product reads a variable that is updated"
-    size = max(v.info.size for v in (*m.values, *m.reads))
-    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, size).loops) != 1:
+    largest = max(v.info.size for v in (*m.values, *m.reads))
+    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, largest).loops) != 1:
         return "it needs rows and columns"
-    return "there are too many elements" if size >= LONG_FROM else None
+    return "there are too many elements" if largest >= LONG_FROM else None
 
 
 def is_large(g: Group) -> bool:
-    """Whether several cores share its work. Changing between such a kernel and one for a single core takes time."""
+    """Returns whether the group accesses so many bytes that several cores share its work.
+
+    A change between such a kernel and one of a single core takes time, so the groups are ordered to have few changes.
+    """
     return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
 
 
@@ -339,7 +353,7 @@ class _Joined:
 
 
 def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
-    """How the loop nest of `g` can compute `m`, or the reason why it cannot."""
+    """Returns the form in which the loop nest of `g` can compute `m`, or the reason why it cannot."""
     if not m.bodies:
         return _Joined((), True, 0, None, g.kind)
     axes, kind = g.axes, g.kind
@@ -348,44 +362,47 @@ def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
             return "they reduce different domains"
         axes, kind = m.axes, _kind(m)
     full = m.domain == g.domain
-    kept = tuple(n for d, n in enumerate(g.domain) if d not in (axes or ()))
-    if not full and (axes is None or m.domain != kept):
+    kept_shape = tuple(n for d, n in enumerate(g.domain) if d not in (axes or ()))
+    if not full and (axes is None or m.domain != kept_shape):
         return f"their domains are {g.domain} and {m.domain}"
     if len(g.members) >= MAX_MEMBERS:
         return "the kernel has enough outputs"
     ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
-    mine = index_vars(len(g.domain))
-    row = tuple(mine[d] for d in range(len(g.domain)) if axes is not None and d not in axes)
+    idx = index_vars(len(g.domain))
+    row = tuple(idx[d] for d in range(len(g.domain)) if axes is not None and d not in axes)
     bodies = m.bodies
     if not full:
-        renamed = dict(zip(index_vars(len(kept)), row, strict=True))
-        bodies = tuple(substitute(b, renamed) for b in m.bodies)
-    resolved = _resolve(g, bodies, ix, mine, row, full or m.reduces)
-    if isinstance(resolved, str):
-        return resolved
-    exprs, level = resolved
-    why = _limits(g, m, exprs, level, axes, kind, facts, full)
-    return why if why is not None else _Joined(exprs, full, level, axes, kind)
+        kept_vars = dict(zip(index_vars(len(kept_shape)), row, strict=True))
+        bodies = tuple(substitute(b, kept_vars) for b in m.bodies)
+    resolution = _resolve(g, bodies, ix, idx, row, full or m.reduces)
+    if isinstance(resolution, str):
+        return resolution
+    exprs, level = resolution
+    limit = _limits(g, m, exprs, level, axes, kind, facts, full)
+    return limit if limit is not None else _Joined(exprs, full, level, axes, kind)
 
 
 def _resolve(
     g: Group, bodies: tuple[Expr, ...], ix: Indexing, mine: tuple[Expr, ...], row: tuple[Expr, ...], full: bool
 ) -> tuple[tuple[Expr, ...], int] | str:
-    """The bodies with the group's own values in place of loads, and the level of reductions for which they wait."""
+    """Replaces loads of the group's own values in `bodies`; also returns the level of reductions for which they wait.
+
+    If that is not possible, the result is the reason.
+    """
     table: dict[Expr, Expr] = {}
     level = 0
     for load in dict.fromkeys(x for b in bodies for x in loads_of(b)):
-        found = g.results.get(load.value.value)
-        if found is None:
+        result = g.results.get(load.value.value)
+        if result is None:
             continue
-        expr, depth, whole = found
-        idx = mine if whole else row
+        expr, depth, is_full = result
+        idx = mine if is_full else row
         shape = (
             tuple(g.domain[d] for d in range(len(g.domain)))
-            if whole
+            if is_full
             else tuple(g.domain[int(str(i.value)[1:])] for i in row)
         )
-        if whole and not full:
+        if is_full and not full:
             return "a value per row needs other elements than its own"
         if ix.linear(load.args, load.value.shape) is not ix.linear(idx, shape):
             return "it reads other elements than the ones computed beside it"
@@ -414,40 +431,43 @@ def _limits(
         return "the kernel would be too long"
     if any(e.depth > MAX_DEPTH for e in exprs):
         return "the kernel's expressions would be too deep"
-    whole = full or m.reduces
-    if level and whole and kind == "column":
+    ranges_over_domain = full or m.reduces
+    if level and ranges_over_domain and kind == "column":
         return "a column is known only after all rows were read"
-    if level and whole and axes is not None and row_splits(g.domain, axes, facts) > 1:
+    if level and ranges_over_domain and axes is not None and row_splits(g.domain, axes, facts) > 1:
         return "the reduction is split among work-groups"
     if kind == "column" and any(f and lv for f, lv in zip(g.full, g.levels, strict=True)):
         return "a column is known only after all rows were read"
-    return _in_place(g, m, exprs, level, whole, axes)
+    return _in_place(g, m, exprs, level, ranges_over_domain, axes)
 
 
 def _in_place(
     g: Group, m: Member, exprs: tuple[Expr, ...], level: int, whole: bool, axes: tuple[int, ...] | None
 ) -> str | None:
-    """A variable written in place may be read only where it is written, in the same phase."""
+    """Returns a reason if some element of a variable is read elsewhere, or in another phase, than it is written.
+
+    The kernel writes variables in place, so such a read could get the old or the new element.
+    """
     members = [*zip(g.members, g.exprs, g.levels, g.full, strict=True), (m, exprs, level, whole)]
-    written = {
+    writes = {
         (v.index, v.version): (x.domain, depth, f)
         for x, _, depth, f in members
         for v in x.values
         if v.kind == "variable"
     }
     ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
-    for _, es, depth, f in members:
-        for load in (x for e in es for x in loads_of(e)):
+    for _, member_exprs, depth, f in members:
+        for load in (x for e in member_exprs for x in loads_of(e)):
             v = load.value.value
-            if v.kind != "variable" or (v.index, v.version + 1) not in written:
+            if v.kind != "variable" or (v.index, v.version + 1) not in writes:
                 continue
-            domain, at, whole_write = written[(v.index, v.version + 1)]
-            if whole_write != f or (f and depth != at):
+            domain, write_level, write_full = writes[(v.index, v.version + 1)]
+            if write_full != f or (f and depth != write_level):
                 return "a variable is read in another phase than it is written"
-            own = index_vars(len(g.domain))
+            own_idx = index_vars(len(g.domain))
             if not f:
-                own = tuple(i for d, i in enumerate(own) if d not in (axes or ()))
-            if ix.linear(load.args, load.value.shape) is not ix.linear(own, domain):
+                own_idx = tuple(i for d, i in enumerate(own_idx) if d not in (axes or ()))
+            if ix.linear(load.args, load.value.shape) is not ix.linear(own_idx, domain):
                 return "a variable is read elsewhere than it is written"
     return None
 

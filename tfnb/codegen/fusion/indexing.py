@@ -22,7 +22,7 @@ Index = Expr | int  # an element of an index tuple
 
 
 class Affine:
-    """`const + sum(coefficient * atom)`; atoms are loop variables or expressions that are not affine."""
+    """The form `const + sum(coefficient * atom)`; atoms are loop variables or expressions that are not affine."""
 
     __slots__ = ("const", "terms")
 
@@ -31,7 +31,7 @@ class Affine:
         self.const = const
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
-        """The sum of this form and `factor` times the other."""
+        """Returns the sum of this form and `factor` times the other."""
         terms = dict(self.terms)
         for atom, c in other.terms.items():
             terms[atom] = terms.get(atom, 0) + factor * c
@@ -42,7 +42,7 @@ class Affine:
         return Affine().plus(self, factor) if factor else Affine()
 
     def single(self) -> Expr | None:
-        """The atom, if the form is exactly one atom."""
+        """Returns the atom, if the form is exactly one atom."""
         if self.const == 0 and len(self.terms) == 1:
             ((atom, c),) = self.terms.items()
             return atom if c == 1 else None
@@ -58,7 +58,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def index_vars(rank: int, dtype: DType = int32) -> tuple[Expr, ...]:
-    """The loop variables i0, i1, ... of a domain."""
+    """Returns the loop variables i0, i1, ... of a domain."""
     return tuple(s.index(f"i{d}", dtype) for d in range(rank))
 
 
@@ -81,56 +81,59 @@ class Indexing:
         self._pure: dict[Expr, bool] = {}
 
     def linear(self, idx: Sequence[Expr], shape: Sequence[int]) -> Expr:
-        """The row-major position of the element `idx` of an array of `shape`."""
+        """Returns the row-major position of the element `idx` of an array of `shape`."""
         total = Affine()
         for i, stride in zip(idx, row_major(shape), strict=True):
             total = total.plus(self.affine(i), stride)
         return self.build(self._paired(total))
 
     def unravel(self, linear: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
-        """The index tuple of the element at a row-major position."""
-        out = []
+        """Returns the index tuple of the element at a row-major position."""
+        idx = []
         for d, stride in enumerate(row_major(shape)):
             i = self._divide(self.affine(linear), stride)[0]
-            out.append(self.build(i if d == 0 else self._divide(i, shape[d])[1]))
-        return tuple(out)
+            idx.append(self.build(i if d == 0 else self._divide(i, shape[d])[1]))
+        return tuple(idx)
 
     def simplify(self, root: Expr) -> Expr:
-        """`root` with its index arithmetic in normal form; what the bounds decide is replaced by its outcome."""
-        done: dict[Expr, Expr] = {}
+        """Returns `root` with its index arithmetic in normal form.
+
+        A comparison, maximum or minimum that the bounds of its operands decide is replaced by its outcome.
+        """
+        simplified: dict[Expr, Expr] = {}
         for e in walk(root):
-            args = tuple(done[a] for a in e.args)
+            args = tuple(simplified[a] for a in e.args)
             if e.op == "load":
                 args = tuple(self.build(self.affine(a), a.dtype) for a in args)
-                done[e] = rebuild(e, args)
+                simplified[e] = rebuild(e, args)
             elif e.dtype in INTS and self.pure(e) and e.op not in ("const", "index"):
-                done[e] = self._in_type(self.build(self.affine(rebuild_any(e, args)), e.dtype), e.dtype)
+                simplified[e] = self._in_type(self.build(self.affine(rebuild_any(e, args)), e.dtype), e.dtype)
             else:
-                done[e] = self._decided(rebuild_any(e, args))
-        return done[root]
+                simplified[e] = self._decided(rebuild_any(e, args))
+        return simplified[root]
 
     def _in_type(self, e: Expr, dtype: DType) -> Expr:
         return s.cast(e, dtype)
 
     def pure(self, e: Expr) -> bool:
-        """Whether the expression is made of loop variables and constants only."""
-        found = self._pure.get(e)
-        if found is None:
+        """Returns whether the expression is made of loop variables and constants only."""
+        is_pure = self._pure.get(e)
+        if is_pure is None:
             if e.op in ("const", "index"):
-                found = True
+                is_pure = True
             else:
-                found = bool(e.args) and e.op != "load" and all(self.pure(a) for a in e.args)
-            self._pure[e] = found
-        return found
+                is_pure = bool(e.args) and e.op != "load" and all(self.pure(a) for a in e.args)
+            self._pure[e] = is_pure
+        return is_pure
 
     # normal form
 
     def affine(self, e: Expr) -> Affine:
-        """The affine form of an int32 or int64 expression."""
-        found = self._affine.get(e)
-        if found is None:
-            found = self._affine[e] = self._paired(self._find_affine(e))
-        return found
+        """Returns the affine form of an int32 or int64 expression."""
+        form = self._affine.get(e)
+        if form is None:
+            form = self._affine[e] = self._paired(self._find_affine(e))
+        return form
 
     def _find_affine(self, e: Expr) -> Affine:
         if e.dtype not in INTS:
@@ -158,42 +161,45 @@ class Indexing:
         return self._opaque(e)
 
     def _stays_within(self, a: Affine, dtype: DType) -> bool:
-        """Whether the form stays within its type. Sums that wrap may be rearranged, but not be divided afterwards."""
-        single = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
-        return single or _within(self._range(a), dtype) is not None
+        """Returns whether the form never exceeds its type.
+
+        A sum that wraps may be rearranged, but it must not be divided afterwards.
+        """
+        is_single_term = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
+        return is_single_term or _within(self._range(a), dtype) is not None
 
     def _opaque(self, e: Expr) -> Affine:
         args = tuple(self.build(self.affine(a), a.dtype) if a.dtype in INTS else self.simplify(a) for a in e.args)
         if e.op in ("load", "cast"):
             return Affine({rebuild(e, args): 1})
-        kept = self._decided(rebuild_any(e, args))
-        if kept.op in ("const", "index", "add", "sub", "mul", "floordiv", "floormod") and kept is not e:
-            return self.affine(kept)
-        return Affine({kept: 1})
+        decided = self._decided(rebuild_any(e, args))
+        if decided.op in ("const", "index", "add", "sub", "mul", "floordiv", "floormod") and decided is not e:
+            return self.affine(decided)
+        return Affine({decided: 1})
 
     def _divide(self, a: Affine, c: int) -> tuple[Affine, Affine]:
-        """Quotient (rounded down) and remainder by a positive constant."""
+        """Returns the quotient, rounded down, and the remainder of a division by the positive constant `c`."""
         if c == 1:
             return a, Affine()
-        whole = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
-        rest = Affine({t: k for t, k in a.terms.items() if k % c}, a.const % c)
-        bounds = self._range(rest)
+        quotients = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
+        remainders = Affine({t: k for t, k in a.terms.items() if k % c}, a.const % c)
+        bounds = self._range(remainders)
         if bounds is not None and bounds[0] // c == bounds[1] // c:
             k = bounds[0] // c
-            return whole.plus(Affine(const=k)), rest.plus(Affine(const=-k * c))
-        e = self.build(rest)
+            return quotients.plus(Affine(const=k)), remainders.plus(Affine(const=-k * c))
+        e = self.build(remainders)
         inner, inner_divisor = e, c
         if e.op == "floordiv" and e.args[1].op == "const":
             inner, inner_divisor = e.args[0], c * e.args[1].value
         quotient = s.floordiv(inner, s.const(inner_divisor, inner.dtype))
         remainder = s.floormod(e, s.const(c, e.dtype))
-        return whole.plus(Affine({quotient: 1})), Affine({remainder: 1})
+        return quotients.plus(Affine({quotient: 1})), Affine({remainder: 1})
 
     def _paired(self, a: Affine) -> Affine:
-        """(x // c) * (c * k) + (x % c) * k is x * k."""
-        again = True
-        while again:
-            again = False
+        """Replaces (x // c) * (c * k) + (x % c) * k by x * k."""
+        changed = True
+        while changed:
+            changed = False
             for atom, k in a.terms.items():
                 if atom.op != "floormod" or atom.args[1].op != "const" or atom.args[1].value <= 0:
                     continue
@@ -201,12 +207,15 @@ class Indexing:
                 quotient = self._divide(self.affine(x), c)[0].single()
                 if quotient is not None and a.terms.get(quotient) == c * k:
                     a = a.plus(Affine({atom: k, quotient: c * k}), -1).plus(self.affine(x), k)
-                    again = True
+                    changed = True
                     break
         return a
 
     def build(self, a: Affine, dtype: DType | None = None) -> Expr:
-        """The expression of an affine form; loop variables come first. `dtype` is for a form without variables."""
+        """Returns the expression of an affine form; loop variables come first.
+
+        `dtype` is the dtype of the expression if the form is a constant.
+        """
         atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
         atoms += [t for t in a.terms if t.op != "index"]
         total: Expr | None = None
@@ -220,7 +229,7 @@ class Indexing:
     # bounds
 
     def bounds(self, e: Expr) -> Bounds:
-        """The least and the greatest value over the domain; None if the value depends on data, or may wrap."""
+        """Returns the least and the greatest value over the domain; None if the value depends on data, or may wrap."""
         if e not in self._bounds:
             self._bounds[e] = _within(self._find_bounds(e), e.dtype)
         return self._bounds[e]
@@ -240,8 +249,8 @@ class Indexing:
             return (int(e.value), int(e.value)) if e.dtype in INTS else None
         if e.op == "index":
             n = self.extents.get(e.value)
-            found = None if n is None else (0, max(n - 1, 0))
-            return self.ranges.get(e.value, found)
+            bounds_of_extent = None if n is None else (0, max(n - 1, 0))
+            return self.ranges.get(e.value, bounds_of_extent)
         if e.dtype not in INTS:
             return None
         if e.op in ("max", "min"):
@@ -259,7 +268,7 @@ class Indexing:
         return _combined(e.op, args)  # type: ignore[arg-type]
 
     def _clamped(self, e: Expr) -> Bounds:
-        """The bounds of max or min. Those of max(min(x, n), 0) exist even if those of x are not known."""
+        """Returns the bounds of a max or min; max(min(x, n), 0) has bounds even if no bounds of x are known."""
         a, b = (self.bounds(x) for x in e.args)
         if a is not None and b is not None:
             pick = max if e.op == "max" else min
@@ -273,7 +282,7 @@ class Indexing:
         return None
 
     def _decided(self, e: Expr) -> Expr:
-        """`e`, or a simpler expression with the same value if the bounds of the operands decide it."""
+        """Returns `e`, or a simpler expression of the same value if the bounds of the operands decide the value."""
         if e.op == "where" and e.args[0].op == "const":
             return e.args[1] if e.args[0].value else e.args[2]
         if e.op == "where" and e.args[1] is e.args[2]:
@@ -290,12 +299,12 @@ class Indexing:
 
 
 def _within(bounds: Bounds, dtype: DType) -> Bounds:
-    """`bounds`, or None if they exceed those of the type."""
+    """Returns `bounds`, or None if they exceed the range of the type."""
     return bounds if bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max else None
 
 
 def rebuild_any(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """As `rebuild`; for `where`, operands of int32 and int64 are both made int64."""
+    """Rebuilds an expression as `rebuild` does; if one value of a `where` is int64, the int32 one becomes int64."""
     if args == e.args:
         return e
     if e.op == "where" and args[1].dtype is not args[2].dtype:
@@ -337,7 +346,7 @@ def _compared(e: Expr, a: tuple[int, int], b: tuple[int, int]) -> Expr:
         if b[0] >= a[1]:
             return y if e.op == "max" else x
         return e
-    always = {
+    is_always = {
         "lt": a[1] < b[0],
         "le": a[1] <= b[0],
         "gt": a[0] > b[1],
@@ -345,14 +354,14 @@ def _compared(e: Expr, a: tuple[int, int], b: tuple[int, int]) -> Expr:
         "eq": a == b and a[0] == a[1],
         "ne": a[1] < b[0] or b[1] < a[0],
     }
-    never = {
+    is_never = {
         "lt": a[0] >= b[1],
         "le": a[0] > b[1],
         "gt": a[1] <= b[0],
         "ge": a[1] < b[0],
-        "eq": always["ne"],
-        "ne": always["eq"],
+        "eq": is_always["ne"],
+        "ne": is_always["eq"],
     }
-    if always[e.op]:
+    if is_always[e.op]:
         return const(True, bool_)
-    return const(False, bool_) if never[e.op] else e
+    return const(False, bool_) if is_never[e.op] else e

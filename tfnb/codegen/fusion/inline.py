@@ -32,24 +32,24 @@ from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, substitute, walk
 
 __all__ = ["cost", "inline", "squeeze"]
 
-CHEAP = 6  # the cost up to which computing a value again is cheaper than storing and loading it
+CHEAP = 6  # the largest cost for which computing a value again is cheaper than storing and loading it
 MAX_NODES = 400  # in one expression: larger ones compile slowly and do not fit the registers
 # Deeper expressions exceed the depth of calls that Python and compilers allow where they are printed and parsed.
 MAX_DEPTH = 100
 MAX_LOADS = 16
 MAX_OPERANDS = 32  # of one kernel: every device has room for 128 pointers
-# The costs of what is not a primitive; the others cost 1.
+# The costs of operations that are not primitives; those without an entry cost 1.
 _COSTS = {"const": 0, "index": 0, "local": 0, "arg": 0, "philox": SLOW}
 
 
 @remembered("costs of expressions", 8192)
 def cost(e: Expr) -> int:
-    """The approximate cost of an expression, in cheap operations."""
+    """Returns the approximate cost of an expression, in cheap operations."""
     return sum(p.cost if (p := PRIMITIVES.get(x.op)) else _COSTS.get(x.op, 1) for x in walk(e))
 
 
 def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[WhyNot]]:
-    """The definitions that get memory, with the others substituted into them, and the reasons for giving memory.
+    """Returns the definitions that get memory, with the others substituted into them, and the reasons for the memory.
 
     Without `fuse` all of them get memory, because a compiler may round a whole expression differently from its parts.
     """
@@ -60,7 +60,7 @@ def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[
 
 
 def bodies_of(d: Definition) -> tuple[Expr, ...]:
-    """The expressions of a definition; none for calls of library kernels and copies."""
+    """Returns the expressions of a definition; none for calls of library kernels and copies."""
     if isinstance(d, PointwiseDef):
         return d.bodies
     return (d.body,) if isinstance(d, ReduceDef) else ()
@@ -87,10 +87,10 @@ class _Inliner:
             self.needed.update(d.reads)
         elif isinstance(d, CopyDef):
             self.needed.add(d.source.value)
-        found: dict[Value, list[Expr]] = {}
+        loads_by_value: dict[Value, list[Expr]] = {}
         for load in dict.fromkeys(x for b in bodies_of(d) for x in loads_of(b)):
-            found.setdefault(load.value.value, []).append(load)
-        for value, loads in found.items():
+            loads_by_value.setdefault(load.value.value, []).append(load)
+        for value, loads in loads_by_value.items():
             self.uses.setdefault(value, []).insert(0, (d, loads))
 
     def visit(self, d: Definition) -> None:
@@ -104,17 +104,20 @@ class _Inliner:
         bodies = tuple(self._narrowed(d, b) for b in bodies)
         if isinstance(d, PointwiseDef):
             d = replace(d, bodies=bodies)
-            why = self._why_not(d, ix)
-            if why is None:
+            reason = self._why_not(d, ix)
+            if reason is None:
                 self.inlined[d.values[0]] = bodies[0]
                 return
-            self.reasons.append(WhyNot("inlining", d.label, why))
+            self.reasons.append(WhyNot("inlining", d.label, reason))
         else:
             d = replace(d, body=bodies[0])
         self.roots.append(d)
 
     def _narrowed(self, d: PointwiseDef | ReduceDef, body: Expr) -> Expr:
-        """The body; if it reads more operands than a kernel may have, parts of it become definitions before it."""
+        """Returns the body, which afterwards reads at most as many operands as a kernel may have.
+
+        If it reads more, parts of it become definitions of their own.
+        """
         while len({x.value.value for x in loads_of(body)}) > MAX_OPERANDS:
             if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
                 break  # the domain is cut into pieces that read few operands each
@@ -140,7 +143,7 @@ class _Inliner:
         return substitute(body, table)
 
     def _why_not(self, d: PointwiseDef, ix: Indexing) -> str | None:
-        """The reason why the definition gets memory; None if it is inlined."""
+        """Returns the reason why the definition gets memory; None if it is inlined."""
         value, body = d.values[0], d.bodies[0]
         if d.pinned or len(d.values) > 1 or value.kind == "variable" or value in self.needed:
             return "its value is needed in memory"
@@ -153,25 +156,25 @@ class _Inliner:
         if body.depth > MAX_DEPTH:
             return f"its expression is {body.depth} operations deep"
         for consumer, _ in uses:
-            late = self._too_late(d, consumer, ix)
-            if late is not None:
-                return late
-        price = cost(body)
-        if price <= CHEAP and loads <= 2 or value.info.size == 1:
+            reason = self._too_late(d, consumer, ix)
+            if reason is not None:
+                return reason
+        body_cost = cost(body)
+        if body_cost <= CHEAP and loads <= 2 or value.info.size == 1:
             return None
-        total = sum(len(found) for _, found in uses)
+        total = sum(len(loads_of_value) for _, loads_of_value in uses)
         if total > 1:
-            return f"it is used {total} times and costs {price}"
-        consumer, found = uses[0]
+            return f"it is used {total} times and costs {body_cost}"
+        consumer, loads_of_value = uses[0]
         size = 1
         for n in consumer.domain:  # type: ignore[union-attr]
             size *= n
-        if size > value.info.size and not _hoistable(found[0], consumer):
+        if size > value.info.size and not _hoistable(loads_of_value[0], consumer):
             return f"it would be computed {size // max(value.info.size, 1)} times"
         return None
 
     def _too_late(self, d: PointwiseDef, consumer: Definition, ix: Indexing) -> str | None:
-        """The reason if a variable that is read may already be written when the consumer runs; else None."""
+        """Returns the reason if a variable that `d` reads may already be written when the consumer runs; else None."""
         idx = index_vars(len(d.domain))
         for load in loads_of(d.bodies[0]):
             v = load.value.value
@@ -183,22 +186,24 @@ class _Inliner:
             if self.lowered.behind[consumer.position] >> writer & 1:
                 return "a variable it reads is written before its value is used"
             if writer == consumer.position:
-                here = ix.linear(load.args, load.value.shape) is ix.linear(idx, d.domain)
-                same = all(_canonical(u, consumer) for c, us in self.uses[d.values[0]] if c is consumer for u in us)
-                if not (here and same and d.values[0].info.size == v.info.size):
+                same_element = ix.linear(load.args, load.value.shape) is ix.linear(idx, d.domain)
+                is_canonical = all(
+                    _canonical(u, consumer) for c, us in self.uses[d.values[0]] if c is consumer for u in us
+                )
+                if not (same_element and is_canonical and d.values[0].info.size == v.info.size):
                     return "it reads other elements of the variable that its consumer writes"
         return None
 
 
 def _part(body: Expr) -> Expr | None:
-    """The largest part that reads at most `MAX_OPERANDS` operands, if it reads more than one."""
+    """Returns the largest part that reads at most `MAX_OPERANDS` operands, if it reads more than one."""
     reads: dict[Expr, frozenset[Value]] = {}
     best: Expr | None = None
     for e in walk(body):
-        own = frozenset({e.value.value}) if e.op == "load" else frozenset()
-        reads[e] = own.union(*(reads[a] for a in e.args))
-        least = 1 if best is None else len(reads[best])
-        if least < len(reads[e]) <= MAX_OPERANDS and not e.dtype.is_bool:
+        loaded = frozenset({e.value.value}) if e.op == "load" else frozenset()
+        reads[e] = loaded.union(*(reads[a] for a in e.args))
+        most_reads = 1 if best is None else len(reads[best])
+        if most_reads < len(reads[e]) <= MAX_OPERANDS and not e.dtype.is_bool:
             best = e
     return best
 
@@ -210,14 +215,14 @@ def _canonical(load: Expr, consumer: Definition) -> bool:
 
 
 def _hoistable(load: Expr, consumer: Definition) -> bool:
-    """Whether the loaded element is the same for all iterations of the innermost loop."""
+    """Returns whether the loaded element is the same for all iterations of the innermost loop."""
     rank = len(consumer.domain)  # type: ignore[union-attr]
     last = f"i{rank - 1}"
     return not any(x.op == "load" or x.op == "index" and x.value == last for a in load.args for x in walk(a))
 
 
 def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr:
-    """The body of a value's definition at the index tuple `args` of one of its views."""
+    """Returns the body of a value's definition at the index tuple `args` of one of its views."""
     shape = view.value.info.shape
     if view.shape != shape:
         args = ix.unravel(ix.linear(args, view.shape), shape)
@@ -225,11 +230,11 @@ def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr
 
 
 def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, ...], tuple[int, ...]]:
-    """The domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
-    kept = [k for k, n in enumerate(d.domain) if n != 1]
-    fresh = index_vars(len(kept))
-    old = index_vars(len(d.domain))
-    table = {i: const(0, i.dtype) for i in old} | {old[k]: i for k, i in zip(kept, fresh, strict=True)}
-    domain = tuple(d.domain[k] for k in kept)
-    axes = tuple(kept.index(a) for a in d.axes if a in kept) if isinstance(d, ReduceDef) else ()
+    """Returns the domain, the bodies and the reduced axes of a definition without the dimensions of extent 1."""
+    dims = [k for k, n in enumerate(d.domain) if n != 1]
+    new_vars = index_vars(len(dims))
+    old_vars = index_vars(len(d.domain))
+    table = {i: const(0, i.dtype) for i in old_vars} | {old_vars[k]: i for k, i in zip(dims, new_vars, strict=True)}
+    domain = tuple(d.domain[k] for k in dims)
+    axes = tuple(dims.index(a) for a in d.axes if a in dims) if isinstance(d, ReduceDef) else ()
     return domain, tuple(substitute(b, table) for b in bodies_of(d)), axes

@@ -49,7 +49,7 @@ Element = Callable[[Sequence[Index]], Expr]
 def lower(
     cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool = False, optimize: bool = True
 ) -> Lowered:
-    """The definitions of a specialised cluster.
+    """Returns the definitions of a specialised cluster.
 
     `snapshots` makes every read of a variable that the cluster also writes go through a copy. This is needed only
     when unordered reads and writes of several variables wait for each other. Without `optimize` the kernels of a node
@@ -120,17 +120,17 @@ class _Lowering:
             self._call(position, node)
 
     def _order(self, node: Node) -> None:
-        before = 0
+        predecessors = 0
         for i in (*(e.id for e in node.inputs), *node.control):
             p = self.position.get(i)
             if p is not None and p < len(self.behind):
-                before |= self.behind[p] | 1 << p
-        self.behind.append(before)
+                predecessors |= self.behind[p] | 1 << p
+        self.behind.append(predecessors)
 
     # the inputs of a node
 
     def _view(self, position: int, node: Node, i: int) -> View:
-        """Input i as memory."""
+        """Returns the memory of input i."""
         e = node.inputs[i]
         if e in self.views:
             view = self.views[e]
@@ -152,24 +152,24 @@ class _Lowering:
         return View(value, value.info.shape)
 
     def _seen(self, slot: int, position: int) -> int:
-        """The version of a variable that the node at `position` must see."""
-        seen = 0
+        """Returns the version of a variable that the node at `position` must see."""
+        version = 0
         for value in self.versions[slot]:
             writer = self.writers.get((slot, value.version))
             if writer is not None and self.behind[position] >> writer & 1:
-                seen = value.version
-        return seen
+                version = value.version
+        return version
 
     def _unwritten(self, position: int, node: Node, i: int, view: View) -> View:
-        """The view, or a view of a snapshot if the variable has been written in between."""
+        """Returns the view, or a view of a snapshot if the variable has been written in between."""
         value = view.value
         if value.kind != "variable" or i in node.opdef.writes:
             return view
-        stale = self.behind[position] >> self.writers.get((value.index, value.version + 1), 1 << 30) & 1
+        is_stale = self.behind[position] >> self.writers.get((value.index, value.version + 1), 1 << 30) & 1
         same_call = node.opdef.opencl is not None and any(
             self.slot_of[self.found.variable_of[node.inputs[w]]] == value.index for w in node.opdef.writes
         )
-        if stale or same_call or (self.snapshots and value.index in self.written):
+        if is_stale or same_call or (self.snapshots and value.index in self.written):
             return View(self.snapshot(value), view.shape)
         return view
 
@@ -192,15 +192,15 @@ class _Lowering:
         return View(value, value.info.shape)
 
     def _element(self, position: int, node: Node, i: int) -> Element:
-        """Input i as a function of the index tuple."""
+        """Returns a function that makes the expression of an element of input i from its index tuple."""
         array = self.found.values.get(node.inputs[i])
         if array is not None and node.inputs[i] not in self.views:
-            same = uniform_value(array)
-            if same is not None:
+            uniform = uniform_value(array)
+            if uniform is not None:
                 dtype = self.found.inputs[node.id][i].dtype
-                derived = node.inputs[i] not in self.constants and dtype is float32 and same != 0
-                fixed = param(float(same), dtype) if derived else literal(same, dtype)
-                return lambda idx: fixed
+                is_derived = node.inputs[i] not in self.constants and dtype is float32 and uniform != 0
+                constant = param(float(uniform), dtype) if is_derived else literal(uniform, dtype)
+                return lambda idx: constant
         view = self._view(position, node, i)
         return lambda idx: element(view, tuple(_as_index(x) for x in idx))
 
@@ -217,14 +217,14 @@ class _Lowering:
     def _scalar_bodies(self, position: int, node: Node, domain: tuple[int, ...]) -> list[Expr]:
         infos = self.found.inputs[node.id]
         exprs = scalar_exprs(node.opdef, node.attrs, tuple(i.dtype for i in infos))
-        used = {x.value for e in exprs for x in s.walk(e) if x.op == "arg"}
+        arg_numbers = {x.value for e in exprs for x in s.walk(e) if x.op == "arg"}
         idx = index_vars(len(domain))
         table: dict[Expr, Expr] = {}
-        for i in sorted(used):
-            wide = compute_dtype(infos[i].dtype)
+        for i in sorted(arg_numbers):
+            wide_dtype = compute_dtype(infos[i].dtype)
             shape = infos[i].shape
-            at = _broadcast(idx, shape, domain)
-            table[arg(i, wide)] = s.cast(self._element(position, node, i)(at), wide)
+            element_idx = _broadcast(idx, shape, domain)
+            table[arg(i, wide_dtype)] = s.cast(self._element(position, node, i)(element_idx), wide_dtype)
         return [substitute(e, table) for e in exprs]
 
     def _elementwise(self, position: int, node: Node) -> None:
@@ -241,22 +241,22 @@ class _Lowering:
         domain = outputs[0].shape if outputs else self.found.variables[ids[0]].shape
         bodies = self._scalar_bodies(position, node, domain)
         values = tuple(self._next_version(position, v, domain) for v in slots)
-        stored = tuple(_stored(b, v.info.dtype) for b, v in zip(bodies, values, strict=True))
-        self.definitions.append(PointwiseDef(position, (node.id,), node.name, values, stored))
+        stored_bodies = tuple(_stored(b, v.info.dtype) for b, v in zip(bodies, values, strict=True))
+        self.definitions.append(PointwiseDef(position, (node.id,), node.name, values, stored_bodies))
         self._passed_on(node, values)
 
     def _next_version(self, position: int, slot: int, shape: tuple[int, ...]) -> Value:
         versions = self.versions[slot]
-        before = versions[-1]
-        if before.version and before.info.shape != shape:
-            raise ShapeError(f"the variable is assigned shapes {before.info.shape} and {shape} in one step")
-        value = self.value(TensorInfo(before.info.dtype, shape), "variable", slot, before.version + 1)
+        current = versions[-1]
+        if current.version and current.info.shape != shape:
+            raise ShapeError(f"the variable is assigned shapes {current.info.shape} and {shape} in one step")
+        value = self.value(TensorInfo(current.info.dtype, shape), "variable", slot, current.version + 1)
         versions.append(value)
         self.writers[(slot, value.version)] = position
         return value
 
     def _passed_on(self, node: Node, values: tuple[Value, ...]) -> None:
-        """The output of an op that writes a variable, if it is not a reference: the value that was just written."""
+        """Makes the written value the output of an op that writes a variable and whose output is not a reference."""
         if node.specs and not node.specs[0].ref:
             self.views[Edge(node.id, 0)] = View(values[0], values[0].info.shape)
 
@@ -298,15 +298,15 @@ class _Lowering:
         x = site.load(0, index_vars(len(domain)))
         x = s.cast(x, compute_dtype(x.dtype))
         body = spec.map(x) if spec.map is not None else x
-        accumulated = accumulator(spec.combine, body.dtype, prod(domain[a] for a in spec.axes))
-        result = arg(0, accumulated)
+        accumulator_dtype = accumulator(spec.combine, body.dtype, prod(domain[a] for a in spec.axes))
+        result = arg(0, accumulator_dtype)
         finish = _stored(spec.finish(result) if spec.finish is not None else result, out.dtype)
         counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is float32 and x.value != 0]
         finish = substitute(finish, {x: param(x.value, x.dtype) for x in counts})
         if all(domain[a] == 1 for a in spec.axes):
             one = s.const(0, int32) if spec.combine.startswith("arg") else body
-            plain = _squeezed(substitute(finish, {result: one}), domain, spec, len(out.shape))
-            self._define(position, node, 0, plain)
+            pointwise_body = _squeezed(substitute(finish, {result: one}), domain, spec, len(out.shape))
+            self._define(position, node, 0, pointwise_body)
             return
         value = self.value(out)
         self.views.setdefault(Edge(node.id, 0), View(value, out.shape))
@@ -320,8 +320,8 @@ class _Lowering:
             raise InternalError(f"{opdef.name} has no library kernel", node)
         ins = tuple(self._view(position, node, i) for i in range(len(node.inputs)))
         slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
-        written = tuple(self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots)
-        outs = written[: len(outputs)] if written else tuple(self.value(o) for o in outputs)
+        written_values = tuple(self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots)
+        outs = written_values[: len(outputs)] if written_values else tuple(self.value(o) for o in outputs)
         site = KernelSite(
             opdef.name,
             self.found.inputs[node.id],
@@ -342,7 +342,7 @@ class _Lowering:
                 position,
                 (node.id,),
                 node.name,
-                written or outs,
+                written_values or outs,
                 ins,
                 outs,
                 site,
@@ -351,8 +351,8 @@ class _Lowering:
                 product=product,
             )
         )
-        if written:
-            self._passed_on(node, written)
+        if written_values:
+            self._passed_on(node, written_values)
         else:
             for k, value in enumerate(outs):
                 self.views.setdefault(Edge(node.id, k), View(value, value.info.shape))
@@ -389,22 +389,22 @@ def _stored(e: Expr, dtype: DType) -> Expr:
 
 
 def _broadcast(idx: Sequence[Expr], shape: tuple[int, ...], domain: tuple[int, ...]) -> list[Expr]:
-    """The index tuple into an array of `shape` that is broadcast to `domain`."""
+    """Returns the index tuple into an array of `shape` that is broadcast to `domain`."""
     inner = idx[len(domain) - len(shape) :]
     return [s.const(0, int32) if n == 1 else i for i, n in zip(inner, shape, strict=True)]
 
 
 def _squeezed(body: Expr, domain: tuple[int, ...], spec: ReduceSpec, rank: int) -> Expr:
-    """A body in the loop variables of the output, instead of those of a domain whose reduced axes have one element."""
+    """Rewrites a body over `domain`, whose reduced axes have one element, in the loop variables of the output."""
     out = index_vars(rank)
     source = index_vars(len(domain))
     table: dict[Expr, Expr] = {}
-    kept = 0
+    d_out = 0
     for d, i in enumerate(source):
         if d in spec.axes:
             table[i] = s.const(0, int32)
-            kept += spec.keepdims
+            d_out += spec.keepdims
         else:
-            table[i] = out[kept]
-            kept += 1
+            table[i] = out[d_out]
+            d_out += 1
     return substitute(body, table)

@@ -32,7 +32,7 @@ class Loop:
         return f"n{self.name[1:]}"
 
     def var(self, dtype: DType) -> Expr:
-        """The loop variable as an expression."""
+        """Returns the loop variable as an expression."""
         return s.index(self.name, dtype)
 
 
@@ -52,30 +52,33 @@ class Nest:
     dense: bool = True
 
     def strides(self) -> dict[str, str]:
-        """The names of the strides of `at` by loop: s0 for i0, or the name of the next loop's extent if that is it."""
+        """Returns the names of the strides of `at` by loop: s0 for i0.
+
+        A stride that is the extent of the next loop has the name of that extent.
+        """
         names = {n.name: f"s{n.name[1:]}" for n in self.loops}
         if self.dense and len(self.loops) > 1:
             names[self.loops[-2].name] = self.loops[-1].size
         return names
 
     def kept_strides(self) -> dict[str, str]:
-        """The names of the strides of `kept_at` by loop."""
-        kept = [n for n in self.loops if not n.reduced]
-        names = {n.name: f"kept_s{n.name[1:]}" for n in kept}
-        if len(kept) > 1:
-            names[kept[-2].name] = kept[-1].size
+        """Returns the names of the strides of `kept_at` by loop."""
+        loops = [n for n in self.loops if not n.reduced]
+        names = {n.name: f"kept_s{n.name[1:]}" for n in loops}
+        if len(loops) > 1:
+            names[loops[-2].name] = loops[-1].size
         return names
 
     @property
     def indexing(self) -> Indexing:
-        """Index arithmetic with the extents of these loops."""
+        """A simplifier of index expressions that knows the extents of these loops."""
         return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
 
 
 def make_nest(
     domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr], limit: int, at: Expr | None = None
 ) -> Nest:
-    """The nest over `domain`, whose dimensions `axes` are reduced.
+    """Returns the nest over `domain`, whose dimensions `axes` are reduced.
 
     `at` is the position of the current element, if it is not that of row-major order. `limit` is the number of elements
     of the largest array: from 2**31 - 64 on indices are long.
@@ -85,35 +88,35 @@ def make_nest(
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)}, dtype)
     idx = index_vars(len(domain), dtype)
     if dtype is int64:
-        narrow = index_vars(len(domain))
-        wider = dict(zip(narrow, idx, strict=True))
-        exprs = [substitute(e, wider) for e in exprs]
-        at = None if at is None else substitute(at, wider)
+        int_vars = index_vars(len(domain))
+        long_of_int = dict(zip(int_vars, idx, strict=True))
+        exprs = [substitute(e, long_of_int) for e in exprs]
+        at = None if at is None else substitute(at, long_of_int)
     dense = at is None
     at = ix.linear(idx, domain) if at is None else ix.build(ix.affine(at))
-    kept = [d for d in range(len(domain)) if d not in axes]
-    kept_at = ix.linear([idx[d] for d in kept], [domain[d] for d in kept])
+    kept_dims = [d for d in range(len(domain)) if d not in axes]
+    kept_at = ix.linear([idx[d] for d in kept_dims], [domain[d] for d in kept_dims])
     flat = [_linear_loads(e, ix) for e in exprs]
-    merged = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
-    nest = _rename(domain, axes, merged, idx, flat, at, kept_at, dtype)
+    runs = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
+    nest = _rename(domain, axes, runs, idx, flat, at, kept_at, dtype)
     return nest if dense else replace(nest, dense=False)
 
 
 def _linear_loads(root: Expr, ix: Indexing) -> Expr:
-    done: dict[Expr, Expr] = {}
+    rebuilt: dict[Expr, Expr] = {}
     for e in walk(root):
-        args = tuple(done[a] for a in e.args)
+        args = tuple(rebuilt[a] for a in e.args)
         if e.op == "load":
-            done[e] = make("load", (ix.linear(args, e.value.shape),), e.dtype, e.value.value)
+            rebuilt[e] = make("load", (ix.linear(args, e.value.shape),), e.dtype, e.value.value)
         else:
-            done[e] = s.rebuild(e, args)
-    return done[root]
+            rebuilt[e] = s.rebuild(e, args)
+    return rebuilt[root]
 
 
 def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
-    """The affine forms of all maximal index expressions."""
+    """Returns the affine forms of all maximal index expressions."""
     forms: dict[Expr, Affine] = {}
-    stack, seen = list(roots), set(roots)
+    stack, visited = list(roots), set(roots)
     while stack:
         e = stack.pop()
         inner = e.args
@@ -123,9 +126,9 @@ def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
         elif e.dtype in (int32, int64) and ix.pure(e):
             forms.setdefault(e, ix.affine(e))
             continue
-        fresh = [a for a in inner if a not in seen]
-        seen.update(fresh)
-        stack.extend(fresh)
+        unvisited = [a for a in inner if a not in visited]
+        visited.update(unvisited)
+        stack.extend(unvisited)
     return list(forms.values())
 
 
@@ -167,5 +170,5 @@ def _rename(
         loops.append(Loop(f"i{k}", extent, run[0] in axes))
         table[idx[run[-1]]] = s.index(f"i{k}", dtype)
     ix = Indexing({n.name: n.extent for n in loops}, dtype)
-    done = [ix.simplify(substitute(e, table)) for e in (*exprs, at, kept_at)]
-    return Nest(tuple(loops), tuple(done[:-2]), done[-2], done[-1], dtype)
+    renamed = [ix.simplify(substitute(e, table)) for e in (*exprs, at, kept_at)]
+    return Nest(tuple(loops), tuple(renamed[:-2]), renamed[-2], renamed[-1], dtype)

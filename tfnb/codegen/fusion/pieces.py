@@ -33,34 +33,34 @@ class Region:
 
 
 def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], limit: int) -> list[Region]:
-    """The pieces of the domain if they are cheaper, else the whole domain as one region."""
-    whole = [Region(domain, list(stores), limit)]
+    """Returns the pieces of the domain if they are cheaper, else the whole domain as one region."""
+    uncut = [Region(domain, list(stores), limit)]
     size = 1
     for n in domain:
         size *= n
-    many = sum(len(loads_of(e)) for _, e in stores)
-    if many < (2 if size > BIG else 3):
-        return whole
+    loads = sum(len(loads_of(e)) for _, e in stores)
+    if loads < (2 if size > BIG else 3):
+        return uncut
     dim, cuts = _best(domain, [e for _, e in stores])
     if not cuts or len(cuts) >= MAX_PIECES or (dim == len(domain) - 1 and len(cuts) < MAX_SEGMENTS):
-        return whole
+        return uncut
     regions, work = [], 0
     for begin, end in zip([0, *cuts], [*cuts, domain[dim]], strict=True):
         region = _piece(domain, stores, limit, dim, begin, end)
         work += sum(len(loads_of(e)) for _, e in region.stores) * (size // domain[dim]) * (end - begin)
         regions.append(region)
-    return regions if work <= 0.6 * many * size else whole
+    return regions if work <= 0.6 * loads * size else uncut
 
 
 def _best(domain: tuple[int, ...], exprs: list[Expr]) -> tuple[int, list[int]]:
-    """The dimension with the most cuts."""
+    """Returns the dimension with the most cuts, and the positions of these cuts."""
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)})
-    found: tuple[int, list[int]] = (0, [])
+    best: tuple[int, list[int]] = (0, [])
     for d, n in enumerate(domain):
         cuts = sorted(cuts_along(exprs, Loop(f"i{d}", n, False), ix))
-        if len(cuts) > len(found[1]):
-            found = d, cuts
-    return found
+        if len(cuts) > len(best[1]):
+            best = d, cuts
+    return best
 
 
 def _piece(
@@ -68,8 +68,8 @@ def _piece(
 ) -> Region:
     part = (*domain[:dim], end - begin, *domain[dim + 1 :])
     idx = index_vars(len(domain))
-    moved = (*idx[:dim], idx[dim] + begin, *idx[dim + 1 :])
+    shifted_idx = (*idx[:dim], idx[dim] + begin, *idx[dim + 1 :])
     ix = Indexing({f"i{d}": n for d, n in enumerate(part)})
-    table = {idx[dim]: moved[dim]}
-    done = [(v, ix.simplify(substitute(e, table))) for v, e in stores]
-    return Region(part, done, limit, ix.linear(moved, domain))
+    table = {idx[dim]: shifted_idx[dim]}
+    piece_stores = [(v, ix.simplify(substitute(e, table))) for v, e in stores]
+    return Region(part, piece_stores, limit, ix.linear(shifted_idx, domain))

@@ -17,13 +17,13 @@ from tfnb.ir.scalar import Expr, walk
 __all__ = ["MAX_SEGMENTS", "Segment", "cuts_along", "split_segments"]
 
 MAX_SEGMENTS = 5  # more segments would make the kernel long
-# how far past -k and k the outcomes of `variable + k OP 0` and `-variable + k OP 0` change
+# How far past -k the outcome of `variable + k OP 0` changes, and how far past k that of `-variable + k OP 0`.
 _SWITCH = {"lt": (0, 1), "ge": (0, 1), "le": (1, 0), "gt": (1, 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`stores` simplified for the innermost variable in begin .. end - 1."""
+    """A part of the innermost loop: `stores`, simplified for the values begin .. end - 1 of its variable."""
 
     begin: int
     end: int
@@ -32,7 +32,7 @@ class Segment:
 
 
 def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) -> list[Segment]:
-    """The segments that make the expressions simpler, or one for the whole dimension."""
+    """Returns the segments that make the expressions simpler, or one for the whole dimension."""
     ix = nest.indexing
     cuts = sorted(cuts_along([e for _, e in stores], inner, ix))
     if not cuts or len(cuts) >= MAX_SEGMENTS:
@@ -46,15 +46,15 @@ def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) ->
 
 
 def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
-    """The values of the variable of `inner` at which conditions on it change."""
+    """Returns the values of the variable of `inner` at which conditions on it change."""
     cuts: set[int] = set()
-    either: list[int] = []  # max and min may change on either side of the value at which their operands are equal
+    extremes: list[int] = []  # max and min may change on either side of the value at which their operands are equal
     for e in walk(*exprs):
         if e.op in ("floordiv", "floormod"):
             cuts |= _multiples(e, inner, ix)
             continue
-        equality, extreme = e.op in ("eq", "ne"), e.op in ("max", "min")
-        if not (equality or extreme or e.op in _SWITCH) or not all(ix.pure(a) for a in e.args):
+        is_equality, is_extreme = e.op in ("eq", "ne"), e.op in ("max", "min")
+        if not (is_equality or is_extreme or e.op in _SWITCH) or not all(ix.pure(a) for a in e.args):
             continue
         form = ix.affine(e.args[0]).plus(ix.affine(e.args[1]), -1)
         if len(form.terms) != 1:
@@ -63,23 +63,23 @@ def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
         if atom.op != "index" or atom.value != inner.name or abs(c) != 1:
             continue
         zero = -form.const if c == 1 else form.const
-        if extreme:
-            either.append(zero)
-        elif equality:
+        if is_extreme:
+            extremes.append(zero)
+        elif is_equality:
             cuts |= {zero, zero + 1}
         else:
             cuts.add(zero + _SWITCH[e.op][c != 1])
-    cuts.update(zero for zero in either if 0 < zero < inner.extent - 1 and not {zero, zero + 1} & cuts)
+    cuts.update(zero for zero in extremes if 0 < zero < inner.extent - 1 and not {zero, zero + 1} & cuts)
     return {c for c in cuts if 0 < c < inner.extent}
 
 
 def _multiples(e: Expr, inner: Loop, ix: Indexing) -> set[int]:
-    """The values at which the quotient of the variable by a constant changes, if there are few."""
+    """Returns the values at which the quotient of the variable by a constant changes, if there are few."""
     if not ix.pure(e) or e.args[1].op != "const":
         return set()
     form, divisor = ix.affine(e.args[0]), int(e.args[1].value)
     step = form.terms.get(inner.var(ix.dtype), 0)
-    whole = all(c % divisor == 0 for t, c in form.terms.items() if t is not inner.var(ix.dtype))
-    if step != 1 or not whole or inner.extent > (MAX_SEGMENTS - 1) * divisor:
+    is_multiple = all(c % divisor == 0 for t, c in form.terms.items() if t is not inner.var(ix.dtype))
+    if step != 1 or not is_multiple or inner.extent > (MAX_SEGMENTS - 1) * divisor:
         return set()
     return set(range(-form.const % divisor, inner.extent, divisor))

@@ -2,8 +2,7 @@
 
 Values that depend only on shapes, constants and the given `shape_values` are computed here by host kernels and never
 become kernels. Without folding, these are only the values that shapes need, and those that the host and the device
-compute to the same bit. Invariant: afterwards
-every input and output of every node has a dtype and a concrete shape.
+compute to the same bit. Invariant: afterwards every input and output of every node has a dtype and a concrete shape.
 """
 
 from __future__ import annotations
@@ -36,11 +35,14 @@ _MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to store
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Specialized:
-    """`infos[edge]` of edges that are not references; `inputs[id]`, `outputs[id]` of each node;
-    `values[edge]` where a value is known; `variable_of[edge]` the Variable node a reference leads to;
-    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run; `empty` those without a
-    value, `unset` those that are read all the same. `shaping`: without
-    folding, the ids of the nodes whose values fix shapes."""
+    """The facts about a cluster that hold for concrete shapes.
+
+    By edge: `infos` has the dtype and shape of each edge that is not a reference, `values` the values that are known,
+    and `variable_of` the id of the Variable node to which a reference leads. By node id: `inputs` and `outputs` have
+    the dtypes and shapes of a node's edges, `initial` and `variables` those of a variable before and after the run,
+    and `specs` the declared ones. `empty` are the ids of variables without a value, and `unset` those of them that are
+    read nevertheless. Without folding, `shaping` are the ids of the nodes whose values fix shapes, else it is None.
+    """
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
     inputs: dict[int, tuple[TensorInfo, ...]] = field(default_factory=dict)
@@ -63,39 +65,40 @@ def specialize(
     facts: DeviceFacts,
     fold: bool = True,
 ) -> Specialized:
-    """Concrete shapes for all nodes of `cluster`.
+    """Computes concrete shapes for all nodes of `cluster`, and the values that are known before it runs.
 
-    Without `fold` the value of a node does not depend on the other nodes of the cluster: for instance, the host and the
-    devices compute different sines.
-    Raises `ShapeError` naming the node whose shapes do not fit, `UnimplementedError` for an op or
-    dtype that no kernel serves, `FailedPreconditionError` for a variable read before it has a shape.
+    Without `fold` the value of a node does not depend on the other nodes of the cluster. With it, a sine of a constant
+    is computed by the host, and its last bits may differ from those that a device would compute.
+
+    Raises `ShapeError` with the node whose shapes do not fit, `UnimplementedError` for an op or dtype that no kernel
+    serves, and `FailedPreconditionError` for a variable that is read before it has a shape.
     """
-    found = Specialized(shaping=None if fold else _shaping(cluster))
-    found.infos.update(zip(cluster.inputs, inputs, strict=True))
-    found.values.update({e: np.asarray(v) for e, v in shape_values.items()})
-    for e, info in found.infos.items():
+    specialized = Specialized(shaping=None if fold else _shaping(cluster))
+    specialized.infos.update(zip(cluster.inputs, inputs, strict=True))
+    specialized.values.update({e: np.asarray(v) for e, v in shape_values.items()})
+    for e, info in specialized.infos.items():
         if info.size == 0:
-            found.values.setdefault(e, np.zeros(info.shape, info.dtype.np))
-    fed = frozenset(cluster.inputs)
+            specialized.values.setdefault(e, np.zeros(info.shape, info.dtype.np))
+    input_edges = frozenset(cluster.inputs)
     for node in cluster.nodes:
         try:
-            _node(found, node, fed, variables, facts)
+            _node(specialized, node, input_edges, variables, facts)
         except OpError as e:
             raise e.with_op(node) from None
-    return found
+    return specialized
 
 
 def _shaping(cluster: Cluster) -> frozenset[int]:
-    """The ids of the nodes whose values fix shapes."""
+    """Returns the ids of the nodes whose values fix shapes."""
     nodes = cluster.by_id()
     stack = [n.inputs[k].id for n in cluster.nodes for k in n.opdef.shape_inputs if k < len(n.inputs)]
-    found: set[int] = set()
+    shaping: set[int] = set()
     while stack:
         i = stack.pop()
-        if i in nodes and i not in found:
-            found.add(i)
+        if i in nodes and i not in shaping:
+            shaping.add(i)
             stack.extend(e.id for e in nodes[i].inputs if not nodes[i].opdef.shape_only)
-    return frozenset(found)
+    return frozenset(shaping)
 
 
 def _node(
@@ -146,7 +149,7 @@ def _variable(found: Specialized, node: Node, info: TensorInfo | None) -> None:
 
 
 def _input_spec(found: Specialized, e: Edge) -> TensorSpec:
-    """The dtype and shape of an input, which are known except for a variable without a value."""
+    """Returns the dtype and shape of an input, which are known except for a variable without a value."""
     variable = found.variable_of.get(e)
     if variable is not None and variable not in found.variables:
         return found.specs[variable]
@@ -182,12 +185,12 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
 
 
 def infer_context(found: Specialized, node: Node) -> Infer:
-    """The argument of a shape function when all shapes are known."""
+    """Returns the argument of a shape function when all shapes are known."""
     return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
 
 
 def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
-    """The argument of the node's shape function, or with `partial` that of its function `partial`.
+    """Returns the argument of the node's shape function, or with `partial` the argument of its function `partial`.
 
     A vector that is too long for a shape is an error in a shape function, and ordinary data in `partial`.
     """
@@ -219,15 +222,15 @@ def _note_reads(found: Specialized, node: Node) -> None:
     """Notes the variables without a value that the node reads, even if the value has no effect."""
     if node.opdef.shape_only:
         return
-    passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
+    alias = node.opdef.alias if node.specs and node.specs[0].ref else None
     for i, e in enumerate(node.inputs):
         variable = found.variable_of.get(e)
-        if variable in found.empty and i not in node.opdef.writes and i != passed_on:
+        if variable in found.empty and i not in node.opdef.writes and i != alias:
             found.unset.add(variable)
 
 
 def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]) -> None:
-    """Follows references through the node, and gives variables the shape of the value that is assigned."""
+    """Follows references through the node, and gives variables the shape of the value that is assigned to them."""
     opdef = node.opdef
     for i in opdef.writes:
         variable = found.variable_of.get(node.inputs[i])
@@ -246,7 +249,10 @@ def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], o
 
 
 def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
-    """Computes the outputs of the node now if all they depend on is known. Returns whether it did."""
+    """Computes the outputs of the node now if everything on which they depend is known.
+
+    Returns whether no kernel is needed for the node.
+    """
     opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
     if opdef.kind is not Kind.COMPUTE or not outputs or any(e in found.variable_of for e in edges):
         return opdef.kind is not Kind.COMPUTE or not outputs and not opdef.writes
@@ -267,7 +273,10 @@ def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], f
 
 
 def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
-    """Whether the node is computed here: without folding, only if shapes need its value, or it has exact integers."""
+    """Returns whether the node may be computed here.
+
+    Without folding it may if shapes need its value, or if all its values are integers or bools, which are exact.
+    """
     if found.shaping is None or node.id in found.shaping or node.opdef.shape_only:
         return True
     return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))
@@ -283,17 +292,17 @@ def _host_values(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]
     kernel = host_kernel(opdef)
     if opdef.shape_only:
         infos = (_input_info(found, e) for e in node.inputs)
-        known = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
+        arrays = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
     else:
-        known = [found.values[e] for e in node.inputs if e in found.values]
-        if len(known) < len(node.inputs) or any(v.size > _MAX_FOLD for v in known):
+        arrays = [found.values[e] for e in node.inputs if e in found.values]
+        if len(arrays) < len(node.inputs) or any(v.size > _MAX_FOLD for v in arrays):
             return []
     if kernel is None:
         return []
     specs = tuple(TensorSpec(o.dtype, Shape(o.shape)) for o in outputs)
-    result = kernel(HostCall(node.attrs, node.types, specs, node), *known)
-    many = result if isinstance(result, (tuple, list)) else (result,)
-    return [np.asarray(a, o.dtype.np) for a, o in zip(many, outputs, strict=True)]
+    result = kernel(HostCall(node.attrs, node.types, specs, node), *arrays)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    return [np.asarray(a, o.dtype.np) for a, o in zip(results, outputs, strict=True)]
 
 
 def _check_served(node: Node, infos: tuple[TensorInfo, ...], facts: DeviceFacts) -> None:

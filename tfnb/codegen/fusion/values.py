@@ -82,7 +82,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointwiseDef:
-    """Each element of `values[k]` is `bodies[k]`; all have the shape of the domain."""
+    """An elementwise definition: each element of `values[k]` is `bodies[k]`; all have the shape of the domain."""
 
     position: int
     nodes: tuple[int, ...]
@@ -98,7 +98,7 @@ class PointwiseDef:
 
 
 def accumulator(combine: str, dtype: DType, length: int) -> DType:
-    """The dtype of the result of combining `length` elements of `dtype`: that of an index for argmax and argmin."""
+    """Returns the dtype of an accumulator of `length` elements of `dtype`; an index type for argmax and argmin."""
     if not combine.startswith("arg"):
         return dtype
     return int64 if length >= LONG_FROM else int32
@@ -106,9 +106,10 @@ def accumulator(combine: str, dtype: DType, length: int) -> DType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReduceDef:
-    """`values[0]` is `finish` of `combine` of `body` over `axes` of `domain`.
+    """A reduction: `body` is combined over `axes` of `domain`, and `values[0]` is `finish` of the result.
 
-    `finish` is an expression of `arg(0)`, whose dtype is the accumulator's.
+    `combine` is the name of a reduction of `ReduceSpec`. `finish` is an expression of `arg(0)`, whose dtype is that of
+    the accumulator.
     """
 
     position: int
@@ -129,7 +130,11 @@ class ReduceDef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallDef:
-    """Launches of library kernels: `ins` are the op's inputs, `values` its outputs (variables it writes too)."""
+    """Launches of library kernels by an op.
+
+    `ins` are the op's inputs, `outs` its outputs, and `values` all values that it computes, which are its outputs and
+    the variables that it writes.
+    """
 
     position: int
     nodes: tuple[int, ...]
@@ -152,7 +157,7 @@ class CallDef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyDef:
-    """Cluster output `output` is a copy of `source`."""
+    """The copy of `source` into the cluster output number `output`."""
 
     position: int
     nodes: tuple[int, ...]
@@ -182,27 +187,27 @@ class Lowered:
 
 
 def compute_dtype(dtype: DType) -> DType:
-    """The dtype in which elements of a dtype are computed: 16-bit floats are for storage only."""
+    """Returns the dtype in which elements of a dtype are computed: 16-bit floats are for storage only."""
     return float32 if dtype.is_floating and dtype.size == 2 else dtype
 
 
 def element(view: View, idx: Sequence[Expr]) -> Expr:
-    """The element of a view at an index tuple."""
+    """Returns the element of a view at an index tuple."""
     return make("load", tuple(idx), view.value.info.dtype, view)
 
 
 def local(name: object, dtype: DType) -> Expr:
-    """A value that the kernel holds in a local, such as the result of a reduction of the same row."""
+    """Returns a value that the kernel holds in a local, such as the result of a reduction of the same row."""
     return make("local", (), dtype, name)
 
 
 def param(value: float, dtype: DType) -> Expr:
-    """A number that kernels get as an argument, so that their text does not change with it."""
+    """Returns a number that kernels get as an argument, so that their text does not change with it."""
     return make("param", (), dtype, value)
 
 
 def literal(value: Number, dtype: DType) -> Expr:
-    """A constant; 16-bit floats are rounded first."""
+    """Returns a constant; 16-bit floats are rounded first."""
     if dtype is uint8 or not dtype.is_bool:
         return (
             s.const(value, dtype)
@@ -213,23 +218,23 @@ def literal(value: Number, dtype: DType) -> Expr:
 
 
 def uniform_value(array: np.ndarray) -> np.generic | None:
-    """The one value that all elements have, or None."""
+    """Returns the value that all elements have; None if the elements differ or if there are none."""
     if array.size == 0:
         return None
     first = array.flat[0]
     if array.size == 1:
         return first
-    few = array.reshape(-1)[:64]
-    return first if bool((few == first).all()) and bool((array == first).all()) else None
+    sample = array.reshape(-1)[:64]
+    return first if bool((sample == first).all()) and bool((array == first).all()) else None
 
 
 @remembered("loads of expressions", 8192)
 def loads_of(e: Expr) -> tuple[Expr, ...]:
-    """The loads in an expression, each once; those in an index come first."""
+    """Returns the loads in an expression, each once; those in an index come first."""
     return tuple(x for x in s.walk(e) if x.op == "load")
 
 
 @remembered("sizes of expressions", 8192)
 def size_of(*roots: Expr) -> int:
-    """The number of different expressions in some expressions."""
+    """Returns the number of distinct expressions that `roots` consist of."""
     return len(s.walk(*roots))

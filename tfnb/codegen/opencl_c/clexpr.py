@@ -23,7 +23,7 @@ INNER = 9  # the level of the innermost, vectorised loop
 # Integer constants in these operations are mostly sizes, which get names with this role.
 _SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fromkeys(("add", "sub"), "n_offset")
 _SIZED["mul"] = "n_factor"
-# The names of locals whose names are not those of their operations.
+# The names of locals by the operation that computes them; other locals have the name of the operation itself.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
 
@@ -40,7 +40,7 @@ class Printer:
         self.writer = PrimitiveWriter(kernel, nest.indexing, lanes)
         self.strides = {nest.kept_at: nest.kept_strides(), nest.at: nest.strides()}
         self.scopes: dict[int, Block] = {}
-        # The names by level and expression; those of four random words by their operands.
+        # The names by level and expression; the key of an array of four random words is (operands, whether vectors).
         self.names: dict[int, dict[object, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
@@ -64,14 +64,14 @@ class Printer:
         self.names[level] = {}
 
     def level(self, e: Expr) -> int:
-        """The innermost loop level at which one of the variables and locals in `e` is set."""
-        found = self._level
-        if e not in found:
+        """Returns the innermost loop level at which one of the variables and locals in `e` is set."""
+        levels = self._level
+        if e not in levels:
             for x in walk(e):
-                if x not in found:
-                    known = x.op in ("index", "local")
-                    found[x] = self.levels[x.value] if known else max((found[a] for a in x.args), default=0)
-        return found[e]
+                if x not in levels:
+                    is_variable = x.op in ("index", "local")
+                    levels[x] = self.levels[x.value] if is_variable else max((levels[a] for a in x.args), default=0)
+        return levels[e]
 
     def forget(self, name: object, level: int) -> None:
         """Makes a local known at `level`; the levels of expressions are computed anew."""
@@ -79,15 +79,15 @@ class Printer:
         self._level.clear()
 
     def vector(self, e: Expr) -> bool:
-        """Whether the expression is a vector over the innermost loop."""
+        """Returns whether the expression is a vector over the innermost loop."""
         return self.lanes > 1 and self.level(e) == INNER
 
     def typename(self, dtype: DType, vector: bool) -> str:
-        """The C type of an element in a register, or of a vector of this kernel's width."""
+        """Returns the C type of an element in a register, or of a vector of this kernel's width."""
         return register_type(dtype) + (str(self.lanes) if vector else "")
 
     def term(self, e: Expr, user: int | None = None) -> str:
-        """C text of `e`, usable at level `user` (its own by default)."""
+        """Returns C text of `e`, usable at level `user` (its own by default)."""
         if e.op == "const":
             return constant(e.value, e.dtype)
         if e.op == "local":
@@ -101,8 +101,8 @@ class Printer:
         if name is not None:
             return name
         text = self._text(e, level)
-        single = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
-        if single and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
+        is_inline = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
+        if is_inline and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
             self.names[level][e] = text
             return text
         name = self.kernel.fresh(_CALLED.get(e.op, e.op))
@@ -111,7 +111,7 @@ class Printer:
         return name
 
     def broadcast(self, e: Expr, user: int = INNER) -> str:
-        """The term as a vector."""
+        """Returns the term as a vector."""
         text = self.term(e, user)
         if self.vector(e) or self.lanes == 1:
             return text
@@ -141,14 +141,17 @@ class Printer:
         return self.writer.text(primitive, e, args, vector)
 
     def _operand(self, k: int, primitive: Primitive, e: Expr, level: int, vector: bool) -> str:
-        """C text of an operand. A scalar among vectors becomes a vector, unless C's operator accepts a scalar."""
+        """Returns C text of an operand.
+
+        A scalar among vectors becomes a vector, unless C's operator accepts a scalar.
+        """
         a = e.args[k]
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
             text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
             return f"(int{self.lanes})({text})" if vector else text
-        mixed = vector and not self.vector(a)
-        plain = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
-        if mixed and not (plain and (a.op != "const" or a.dtype in (float32, float64))):
+        is_mixed = vector and not self.vector(a)
+        takes_scalar = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
+        if is_mixed and not (takes_scalar and (a.op != "const" or a.dtype in (float32, float64))):
             return self.broadcast(a, level)
         return self.term(a, level)
 
@@ -182,18 +185,20 @@ class Printer:
 
     def _philox(self, e: Expr, level: int, vector: bool) -> str:
         keys = any(self.vector(a) for a in e.args[:2])
-        wide = (vector and keys, vector and keys, vector, vector)
-        args = [self.broadcast(a, level) if w else self.term(a, level) for a, w in zip(e.args, wide, strict=True)]
+        are_vectors = (vector and keys, vector and keys, vector, vector)
+        args = [
+            self.broadcast(a, level) if w else self.term(a, level) for a, w in zip(e.args, are_vectors, strict=True)
+        ]
         self.kernel.need("lib/philox.clh", "", self.lanes if vector else 1)
         key = (e.args, vector)
-        made = self.names[level].get(key)
-        if made is None:
-            made = self.kernel.fresh("words")
+        words = self.names[level].get(key)
+        if words is None:
+            words = self.kernel.fresh("words")
             kind = f"uint{self.lanes if vector else ''}"
-            self.scopes[level].append(Declare(kind, made, length=4))
-            self.scopes[level].append(Call("philox_4x32", (*args, made)))
-            self.names[level][key] = made
-        return f"{made}[{e.value}]"
+            self.scopes[level].append(Declare(kind, words, length=4))
+            self.scopes[level].append(Call("philox_4x32", (*args, words)))
+            self.names[level][key] = words
+        return f"{words}[{e.value}]"
 
     # memory
 
@@ -204,13 +209,13 @@ class Printer:
             return self.kernel.read(pointer, self.position(linear, level, pointer), dtype)
         form = self.indexing.affine(linear)
         inner = [(t, c) for t, c in form.terms.items() if t.op == "index" and t.value == self.inner]
-        others = [t for t in form.terms if t.op != "index" and self.level(t) == INNER]
-        if len(inner) == 1 and inner[0][1] == 1 and not others:
+        varying_atoms = [t for t in form.terms if t.op != "index" and self.level(t) == INNER]
+        if len(inner) == 1 and inner[0][1] == 1 and not varying_atoms:
             return self.kernel.read_vector(pointer, self.position(linear, level, pointer, raw=True), dtype, self.lanes)
         return self.kernel.gather(pointer, self.position(linear, level, pointer), dtype, self.lanes, linear.dtype)
 
     def position(self, linear: Expr, level: int, of: str, raw: bool = False) -> str:
-        """C text of a linear position in the array `of`.
+        """Returns C text of a linear position in the array `of`.
 
         `raw`: the position of the first lane, in which the innermost variable is a scalar.
         """
@@ -229,7 +234,7 @@ class Printer:
         return text
 
     def stride(self, of: str, atom: Expr, c: int, known: Mapping[str, str]) -> str:
-        """C text of the step in the array `of` along a loop, or along an index that is computed."""
+        """Returns C text of the step in the array `of` along a loop, or along an index that is computed."""
         if atom.op != "index":
             return self.kernel.size(c, f"{of}_s", (of, atom))
         loop = str(atom.value)
@@ -241,7 +246,7 @@ def _wrapped(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text without one enclosing pair of parentheses."""
+    """Returns the text without one enclosing pair of parentheses."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

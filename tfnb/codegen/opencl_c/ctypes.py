@@ -26,39 +26,39 @@ __all__ = [
 
 
 def memory_type(dtype: DType) -> str:
-    """The type of an element in memory."""
+    """Returns the type of an element in memory."""
     return dtype.cl
 
 
 def register_type(dtype: DType) -> str:
-    """The type of an element in a register."""
+    """Returns the type of an element in a register."""
     if dtype.is_bool:
         return "int"
     return "float" if dtype.is_floating and dtype.size == 2 else dtype.cl
 
 
 def vector_lanes(dtypes: Iterable[DType]) -> int:
-    """The number of lanes with which the widest of the types fills 64 bytes."""
+    """Returns the number of lanes with which the widest of the types fills 64 bytes."""
     return 8 if any(d.size == 8 for d in dtypes) else 16
 
 
 def register_size(dtype: DType) -> int:
-    """Bytes of an element in a register."""
+    """Returns the bytes of an element in a register."""
     return 4 if dtype.is_bool or (dtype.is_floating and dtype.size == 2) else dtype.size
 
 
 def mask_type(dtype: DType) -> str:
-    """The element type of masks whose lanes are as wide as those of `dtype`."""
+    """Returns the element type of masks whose lanes are as wide as those of `dtype`."""
     return {1: "char", 2: "short", 4: "int", 8: "long"}[register_size(dtype)]
 
 
 def mask_like(mask: str, dtype: DType, lanes: int) -> str:
-    """A mask of ints, converted to lanes as wide as those of `dtype`."""
+    """Returns a mask of ints, converted to lanes as wide as those of `dtype`."""
     return mask if register_size(dtype) == 4 else f"convert_{mask_type(dtype)}{lanes}({mask})"
 
 
 def constant(value: bool | int | float, dtype: DType) -> str:
-    """A constant in C."""
+    """Returns C text of a constant."""
     if dtype.is_bool:
         return "1" if value else "0"
     if dtype.is_floating:
@@ -73,24 +73,24 @@ def constant(value: bool | int | float, dtype: DType) -> str:
 
 
 def wrapped(symbol: str, args: Sequence[str], dtype: DType) -> str:
-    """C text of an operation on two integers that wraps at the ends of their type.
+    """Returns C text of an operation on two integers that wraps at the ends of their type.
 
     C does not define the overflow of signed numbers, and a compiler assumes that there is none (that a square is not
     negative, for example). Small types are computed as int, in which the product of two ushorts can overflow.
     """
-    wide = "ulong" if dtype.size == 8 else "uint"
-    a, b = (f"({wide}){x}" for x in args)
+    unsigned = "ulong" if dtype.size == 8 else "uint"
+    a, b = (f"({unsigned}){x}" for x in args)
     return f"(({dtype.cl})({a} {symbol} {b}))"
 
 
 def _float(x: float, dtype: DType) -> str:
-    single = dtype is float32 or dtype.size == 2
-    cast, suffix = ("", "f") if single else ("(double)", "")
+    is_single = dtype is float32 or dtype.size == 2
+    cast, suffix = ("", "f") if is_single else ("(double)", "")
     if math.isnan(x):
         return f"{cast}NAN"
     if math.isinf(x):
         return f"{cast}INFINITY" if x > 0 else f"(-{cast}INFINITY)"
-    text = _shortest(np.float32(x)) if single else repr(x)
+    text = _shortest(np.float32(x)) if is_single else repr(x)
     if "." not in text and "e" not in text:
         text += ".0"
     return f"({text}{suffix})" if text.startswith("-") else text + suffix

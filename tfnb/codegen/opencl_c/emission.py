@@ -17,12 +17,12 @@ from tfnb.codegen.program import DeviceFacts
 __all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
 
 NAME = "KERNEL_NAME"
-SMALL = 48 * 1024  # cheap operations: one core does so many before a second one would have started
+SMALL = 48 * 1024  # the cheap operations that one core does before a second core would have started
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """`groups` work-groups of `local` work-items."""
+    """The size of a launch: `groups` work-groups of `local` work-items."""
 
     groups: int
     local: int
@@ -53,7 +53,7 @@ class Generated:
 
 
 def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
-    """The geometry for `tasks` equal parts of `work` cheap operations in all."""
+    """Returns the geometry for `tasks` equal parts of `work` cheap operations in all."""
     if facts.kind == "gpu":
         local = 64
         return Geometry(max(1, min(1024, -(-tasks // local))), local)
@@ -69,7 +69,7 @@ def assemble(
     aligned: frozenset[Value] = frozenset(),
     has_local: bool = False,
 ) -> Generated:
-    """The finished kernel."""
+    """Returns the finished kernel."""
     text = "\n".join([kernel.signature(NAME), "{", *render(body, 1), "}"])
     params = list(kernel.params.values())
     return Generated(

@@ -24,7 +24,7 @@ _WORD = re.compile(r"[a-z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Memory that a kernel needs while it runs; `key` identifies it within the kernel, or the pair of kernels."""
+    """Memory that a kernel needs while it runs; `key` identifies it within the kernels of one group."""
 
     key: str
     nbytes: int
@@ -40,7 +40,7 @@ class Param:
     written: bool
 
     def declared(self) -> str:
-        """The declaration in the kernel's head."""
+        """Returns the declaration in the kernel's head."""
         return f"__global {'' if self.written else 'const '}{self.ctype} *{self.name}"
 
 
@@ -67,19 +67,19 @@ class KernelText:
         return "long" if self.wide else "int"
 
     def fresh(self, what: str) -> str:
-        """A new name for a local."""
+        """Returns a new name for a local."""
         self.locals += 1
         return self.named(what, self.locals)
 
     def named(self, what: str, number: int) -> str:
-        """A new name; `width` counts it as one letter and the number, however long it is."""
+        """Returns a new name; `width` counts it as one letter and the number, however long it is."""
         count = self.names[what] = self.names.get(what, 0) + 1
         name = f"{what}_{count}"
         self.surplus[name] = len(name) - len(str(number)) - 1
         return name
 
     def width(self, text: str) -> int:
-        """The length of an expression, in which a name counts as one letter and a number, however long it is.
+        """Returns the length of an expression, in which a name counts as one letter and a number, however long it is.
 
         An expression that is too wide becomes a local. A device may compute a product and a sum in one expression as
         one operation, which rounds once, so the results must not depend on the lengths of names.
@@ -91,7 +91,7 @@ class KernelText:
         self.needs[(file, ctype, lanes)] = None
 
     def size(self, n: int, role: str, key: object = None) -> str:
-        """C text of a number of elements or rows, or of a stride: an argument, or the number itself from -1 to 1.
+        """Returns C text of a size or a stride: an argument, or for -1, 0 and 1 the number itself.
 
         `role` says what the number is, and becomes the argument's name. Two equal sizes share an argument only if they
         have the same `key` (by default the role), so that the text stays the same for shapes in which they differ. A
@@ -109,25 +109,25 @@ class KernelText:
         return name
 
     def extent(self, loop: Loop) -> str:
-        """C text of the extent of a loop: n0 for i0."""
+        """Returns C text of the extent of a loop: n0 for i0."""
         return self.size(loop.extent, loop.size)
 
     def number(self, x: float) -> str:
-        """The name of an argument for a float that follows from the shapes."""
+        """Returns the name of an argument for a float that follows from the shapes."""
         return self.numbers.setdefault(x, f"x{len(self.numbers)}")
 
     def pointer(self, value: Value) -> str:
-        """The name of an array."""
+        """Returns the name of an array."""
         written = value.memory in self.outputs
         return self._param(value.memory, "out" if written else "in", memory_type(value.info.dtype), value, written)
 
     def scratch(self, what: str, key: object, ctype: str, elements: int) -> str:
-        """The name of scratch memory for `elements` elements; `what` and `key` identify it."""
+        """Returns the name of scratch memory for `elements` elements; `what` and `key` identify it."""
         target = Scratch(f"{what} {key}", elements * (8 if ctype in ("double", "long", "ulong") else 4))
         return self._param(("scratch", target.key), what, ctype, target, True)
 
     def rng(self, node: int) -> str:
-        """The name of the state of a random node."""
+        """Returns the name of the state of a random node."""
         return self._param(("rng", node), "random", "uint", node, False)
 
     def _param(self, key: object, what: str, ctype: str, target: Value | Scratch | int, written: bool) -> str:
@@ -139,7 +139,7 @@ class KernelText:
     # accesses
 
     def read(self, pointer: str, at: str, dtype: DType) -> str:
-        """C text that reads the element at `at` into a register."""
+        """Returns C text that reads the element at `at` into a register."""
         if dtype.is_bool:
             return f"({pointer}[{at}] != 0)"
         if dtype.name == "float16":
@@ -149,7 +149,7 @@ class KernelText:
         return f"{pointer}[{at}]"
 
     def read_vector(self, pointer: str, at: str, dtype: DType, lanes: int) -> str:
-        """C text that reads `lanes` elements from `at` on."""
+        """Returns C text that reads `lanes` elements from `at` on."""
         address = pointer if at == "0" else f"{pointer} + {at}"
         if dtype.is_bool:
             return f"convert_int{lanes}(vload{lanes}(0, {address}) != (uchar{lanes})(0))"
@@ -160,20 +160,20 @@ class KernelText:
         return f"vload{lanes}(0, {address})"
 
     def gather(self, pointer: str, at: str, dtype: DType, lanes: int, index: DType) -> str:
-        """C text that reads one element for each lane of the vector `at`, whose dtype is `index`."""
+        """Returns C text that reads one element for each lane of the vector `at`, whose dtype is `index`."""
         if index is int64:
             at = f"convert_long{lanes}({at})"
         kind = "half" if dtype.name == "float16" else memory_type(dtype)
         self.need("fused/gather.clh", kind, lanes)
-        found = f"gather({pointer}, {at})"
+        elements = f"gather({pointer}, {at})"
         if dtype.is_bool:
-            return f"convert_int{lanes}({found} != (uchar{lanes})(0))"
+            return f"convert_int{lanes}({elements} != (uchar{lanes})(0))"
         if dtype.name == "bfloat16":
-            return f"as_float{lanes}(convert_uint{lanes}({found}) << 16)"
-        return found
+            return f"as_float{lanes}(convert_uint{lanes}({elements}) << 16)"
+        return elements
 
     def write(self, pointer: str, at: str, text: str, dtype: DType, lanes: int = 1, live: str = "") -> Store:
-        """A store of one element, or of the first `live` lanes of a vector."""
+        """Returns a store of one element, or of the first `live` lanes of a vector."""
         kind = memory_type(dtype)
         if dtype.is_bool and lanes > 1:
             text = f"convert_uchar{lanes}({text} & 1)"
@@ -185,22 +185,22 @@ class KernelText:
         return Store(pointer, at, text, kind, lanes, live)
 
     def lane_index(self, name: str, lanes: int) -> str:
-        """C text of the innermost loop variable in each lane; lanes past the end repeat the last element."""
+        """Returns C text of the innermost loop variable in each lane; lanes past the end repeat the last element."""
         return f"lane_index{'_long' if self.wide else ''}{lanes}({name}, live)"
 
     def signature(self, name: str) -> str:
-        """The head of the kernel: pointers, then sizes, then numbers."""
+        """Returns the head of the kernel: pointers, then sizes, then numbers."""
         return f"__kernel void {name}(\n" + wrapped(self.parameters())
 
     def parameters(self) -> list[str]:
-        """The declarations of the parameters, in the order of the arguments."""
+        """Returns the declarations of the parameters, in the order of the arguments."""
         kind = self.index_type
         parts = [p.declared() for p in self.params.values()]
         return parts + [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
 
 
 def wrapped(parts: list[str]) -> str:
-    """The rest of a list after its opening parenthesis, broken into lines."""
+    """Returns the rest of a list after its opening parenthesis, broken into lines."""
     lines, line = [], "   "
     for k, part in enumerate(parts):
         text = part + ("," if k + 1 < len(parts) else ")")

@@ -33,7 +33,10 @@ class PrimitiveWriter:
         self.kernel, self.indexing, self.lanes = kernel, indexing, lanes
 
     def text(self, primitive: Primitive, e: Expr, args: list[str], vector: bool) -> str:
-        """C text of `e`, a primitive over operands whose texts are `args`. Raises `UnimplementedError` without one."""
+        """Returns C text of `e`, a primitive over operands whose texts are `args`.
+
+        Raises `UnimplementedError` for a primitive that has no form for the dtype.
+        """
         dtype = e.args[0].dtype
         if primitive.unsigned and not vector and self._may_overflow(e):
             return wrapped(primitive.unsigned, ["0", *args][-2:], dtype)
@@ -56,24 +59,27 @@ class PrimitiveWriter:
         return self._narrowed(e.dtype, text, vector)
 
     def as_mask(self, text: str, dtype: DType, vector: bool) -> str:
-        """The result of comparing elements of `dtype` as a bool: in vectors a mask of ints."""
-        wide = dtype.is_bool or dtype.size == 4 or dtype.is_floating and dtype.size == 2
-        return text if not vector or wide else f"convert_int{self.lanes}{text}"
+        """Returns the result of comparing elements of `dtype` as a bool: in vectors a mask of ints."""
+        is_int_mask = dtype.is_bool or dtype.size == 4 or dtype.is_floating and dtype.size == 2
+        return text if not vector or is_int_mask else f"convert_int{self.lanes}{text}"
 
     def rounded(self, text: str, dtype: DType, vector: bool) -> str:
-        """A float rounded to the 16-bit type `dtype`."""
+        """Returns a float rounded to the 16-bit type `dtype`."""
         self.kernel.need(f"fused/{dtype.name}.clh", "", self.lanes if vector else 1)
         return f"round_{dtype.name}({text})"
 
     def _may_overflow(self, e: Expr) -> bool:
-        """Whether an integer could leave its type, for all that is known. The arithmetic of indices does not."""
+        """Returns whether an integer expression needs arithmetic that wraps explicitly.
+
+        Unsigned types of 32 and 64 bits wrap in C, and expressions with known bounds, such as indices, stay in range.
+        """
         d = e.dtype
         if not d.is_integer or d.is_unsigned and d.size >= 4:
             return False
         return self.indexing.bounds(e) is None
 
     def _form(self, primitive: Primitive, dtype: DType, vector: bool) -> CForm:
-        """The form for elements of `dtype`."""
+        """Returns the form for elements of `dtype`."""
         form = primitive.floats if dtype.is_floating else primitive.integers
         if form is None:
             raise UnimplementedError(f"no OpenCL form of {primitive.name} for {dtype.name}")
@@ -82,7 +88,7 @@ class PrimitiveWriter:
         return primitive.vectors or form if vector and dtype.size < 8 else form
 
     def _by_constant(self, primitive: Primitive, e: Expr) -> str | None:
-        """The special form for this constant as the second operand of floats, if there is one."""
+        """Returns the special form for this constant as the second operand of floats, if there is one."""
         second = e.args[-1]
         if not primitive.by_constant or second.op != "const" or second.value != second.value:
             return None
@@ -93,20 +99,20 @@ class PrimitiveWriter:
         second = e.args[-1]
         if second.op != "const":
             return None
-        fixed = int(second.value)
+        divisor = int(second.value)
         if e.op in _SHIFTS:
-            return f"({{0}} {_SHIFTS[e.op]} {fixed})" if 0 <= fixed < 8 * e.dtype.size else None
-        if e.op not in _DIVISIONS or fixed in (0, -1):
+            return f"({{0}} {_SHIFTS[e.op]} {divisor})" if 0 <= divisor < 8 * e.dtype.size else None
+        if e.op not in _DIVISIONS or divisor in (0, -1):
             return None
         if e.op in ("floordiv", "floormod") and not e.dtype.is_unsigned:  # C rounds to zero, these round down
             first = e.args[0]
             low, _ = self.indexing.pure(first) and self.indexing.bounds(first) or (-1, 0)
-            if low < 0 or fixed < 0:
+            if low < 0 or divisor < 0:
                 return None
         return f"({{0}} {_DIVISIONS[e.op]} {{1}})"
 
     def _narrowed(self, dtype: DType, text: str, vector: bool) -> str:
-        """C widens small integers, and floats of 16 bits are computed with 32: the value in its own type again."""
+        """Converts a value back to its type: C widens small integers, and 16-bit floats are computed with 32 bits."""
         if dtype.is_floating and dtype.size == 2:
             return self.rounded(text, dtype, vector)
         if not vector and dtype.is_integer and dtype.size < 4:

@@ -13,7 +13,7 @@ INDENT = "    "
 
 
 def render(block: Block, depth: int = 0) -> list[str]:
-    """The lines of a block, `depth` levels to the right."""
+    """Returns the lines of a block, indented by `depth` levels."""
     lines: list[str] = []
     _block(block, INDENT * depth, lines)
     return lines
@@ -51,7 +51,7 @@ def _head(node: For | If | Range) -> str:
 
 
 def _line(node: Assign | Store | Call | Return) -> str:
-    """A statement without a body."""
+    """Returns the text of a statement without a body."""
     if isinstance(node, Store):
         return _store(node)
     if isinstance(node, Assign):
@@ -63,8 +63,8 @@ def _line(node: Assign | Store | Call | Return) -> str:
 
 def _declare(node: Declare) -> str:
     name = f"{node.name}[{node.length}]" if node.length else node.name
-    what = f"{node.ctype}{name}" if node.ctype[-1] == "*" else f"{node.ctype} {name}"
-    return f"{what} = {node.value};" if node.value else f"{what};"
+    declaration = f"{node.ctype}{name}" if node.ctype[-1] == "*" else f"{node.ctype} {name}"
+    return f"{declaration} = {node.value};" if node.value else f"{declaration};"
 
 
 def _store(node: Store) -> str:

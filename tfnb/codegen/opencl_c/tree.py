@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(slots=True, eq=False)
 class Declare:
-    """The declaration of a local, perhaps with its first value; with `length` it is an array of so many elements."""
+    """The declaration of a local, perhaps with its first value; with `length` an array of `length` elements."""
 
     ctype: str
     name: str
@@ -109,10 +109,10 @@ Block = list[Statement]
 
 
 def vector_loop(ctype: str, name: str, begin: str, end: str, lanes: int, body: Block) -> For:
-    """A loop over vectors, in which the local `live` is the number of lanes that lie before the end."""
+    """Returns a loop over vectors, in which the local `live` is the number of lanes that lie before the end."""
     return For(ctype, name, begin, end, str(lanes), [live_lanes(name, end, lanes), *body])
 
 
 def live_lanes(name: str, end: str, lanes: int) -> Declare:
-    """The declaration of `live` in a loop over vectors."""
+    """Returns the declaration of `live` in a loop over vectors."""
     return Declare("int", "live", f"LIVE({end} - {name}, {lanes})")

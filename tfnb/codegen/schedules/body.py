@@ -21,7 +21,7 @@ Stored = tuple[Value, Expr]  # an array, and the expression of its elements
 
 
 def kernel_for(nest: Nest, stores: Iterable[Stored]) -> KernelText:
-    """A new kernel over a nest, which will write the arrays of `stores`."""
+    """Returns a new kernel over a nest, which will write the arrays of `stores`."""
     return KernelText(nest.dtype is int64, frozenset(v.memory for v, _ in stores))
 
 
@@ -46,27 +46,27 @@ class Body:
 
     def store(self, stores: list[Stored], position: Expr | None = None) -> None:
         """Computes all values, then writes them, at the position of the nest or at the given one."""
-        terms = [self.printer.broadcast(e) for _, e in stores]
+        texts = [self.printer.broadcast(e) for _, e in stores]
         at = self.printer.position(self.nest.at if position is None else position, INNER, "out", raw=True)
-        for (value, _), text in zip(stores, terms, strict=True):
+        for (value, _), value_text in zip(stores, texts, strict=True):
             pointer = self.kernel.pointer(value)
-            self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
+            self.inner.append(self.kernel.write(pointer, at, value_text, value.info.dtype, self.lanes, "live"))
 
     def aligned(self, stores: list[Stored]) -> frozenset[Value]:
-        """The values that are read only at the element that is written."""
-        at: dict[Value, bool] = {}
+        """Returns the values that are read only at the element that is written."""
+        aligned_by_value: dict[Value, bool] = {}
         for load in (x for _, e in stores for x in walk(e) if x.op == "load"):
-            at[load.value] = at.get(load.value, True) and load.args[0] is self.nest.at
-        return frozenset(v for v, same in at.items() if same)
+            aligned_by_value[load.value] = aligned_by_value.get(load.value, True) and load.args[0] is self.nest.at
+        return frozenset(v for v, is_aligned in aligned_by_value.items() if is_aligned)
 
 
 def dtypes_of(exprs: list[Expr]) -> set[DType]:
-    """The dtypes of the values that are loaded or computed for each element, without those of index arithmetic."""
-    found = set()
+    """Returns the dtypes of the values that are loaded or computed for each element, except in index arithmetic."""
+    dtypes = set()
     for e in walk(*exprs):
         if e.op not in ("index", "const", "local") and not (e.dtype.is_integer and e.args and _index_only(e)):
-            found.add(e.dtype)
-    return found
+            dtypes.add(e.dtype)
+    return dtypes
 
 
 def _index_only(e: Expr) -> bool:
@@ -78,7 +78,7 @@ def _index_only(e: Expr) -> bool:
 
 
 def extent(loops: Iterable[Loop]) -> int:
-    """The number of iterations of nested loops."""
+    """Returns the number of iterations of nested loops."""
     n = 1
     for loop in loops:
         n *= loop.extent
@@ -86,7 +86,7 @@ def extent(loops: Iterable[Loop]) -> int:
 
 
 def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:
-    """The outer loops and the innermost one; a nest without loops has one of a single iteration."""
+    """Returns the outer loops and the innermost one; a nest without loops has one of a single iteration."""
     return (loops[:-1], loops[-1]) if loops else ((), Loop("i0", 1, False))
 
 
@@ -100,6 +100,6 @@ def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> Bloc
         else:
             n = kernel.extent(loop)
             lines.append(Declare(kind, loop.name, f"{rest} % {n}"))
-            rest, before = f"{row}_{k}", rest
-            lines.append(Declare(kind, rest, f"{before} / {n}"))
+            rest, quotient = f"{row}_{k}", rest
+            lines.append(Declare(kind, rest, f"{quotient} / {n}"))
     return lines

@@ -15,29 +15,29 @@ __all__ = ["as_part", "chain_name", "chain_text", "part_name"]
 
 
 def part_name(entry: str) -> str:
-    """The name of the function that does the work of the kernel `entry`."""
+    """Returns the name of the function that does the work of the kernel `entry`."""
     return f"part_{entry}"
 
 
 def chain_name(entries: Sequence[str]) -> str:
-    """The name of the kernel that is made of others: the numbers of all, and the name of the first."""
+    """Returns the name of the kernel that is made of others: the numbers of all, and the name of the first."""
     numbers = [e.split("_")[0] for e in entries]
     return "_".join([*numbers, *entries[0].split("_")[1:]])
 
 
 def as_part(text: str) -> str:
-    """A kernel's text as a function."""
+    """Returns a kernel's text as a function."""
     return text.replace("__kernel void", "static void", 1)
 
 
 def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """The kernel that calls the parts, given as (entry, declarations of its parameters)."""
-    declared, calls = [], []
+    """Returns the kernel that calls the parts, given as (entry, declarations of its parameters)."""
+    declarations, calls = [], []
     for k, (entry, parameters) in enumerate(parts):
-        names = []
+        args = []
         for text in parameters:
-            plain = text.replace("*", " ").split()[-1]
-            declared.append(f"{text.removesuffix(plain)}{chr(97 + k)}_{plain}")
-            names.append(f"{chr(97 + k)}_{plain}")
-        calls.append(f"    {part_name(entry)}({', '.join(names)});")
-    return f"__kernel void {name}(\n{wrapped(declared)}\n{{\n" + "\n".join(calls) + "\n}"
+            parameter_name = text.replace("*", " ").split()[-1]
+            declarations.append(f"{text.removesuffix(parameter_name)}{chr(97 + k)}_{parameter_name}")
+            args.append(f"{chr(97 + k)}_{parameter_name}")
+        calls.append(f"    {part_name(entry)}({', '.join(args)});")
+    return f"__kernel void {name}(\n{wrapped(declarations)}\n{{\n" + "\n".join(calls) + "\n}"

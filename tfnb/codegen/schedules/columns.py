@@ -23,12 +23,17 @@ from tfnb.codegen.schedules.rows import Plan, Reduction, needed_plan
 __all__ = ["emit_columns"]
 
 BLOCK = 256  # the number of rows that are added up before their sum is added to the total
-NARROW = 4  # up to so many vectors of columns are added up in registers
+NARROW = 4  # the most vectors of columns that are added up in registers
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """`batch` outer kept elements x `blocks` of columns x `splits` of the rows are the tasks."""
+    """The division of a column reduction into tasks: `batch` x `blocks` x `splits` of them.
+
+    `batch` is the number of elements of the outer kept dimensions, `blocks` the number of blocks of `block` columns,
+    `splits` the number of parts of `per` rows. `rows` and `columns` are the numbers of all rows and columns, and
+    `padded` is `columns` rounded up to whole vectors.
+    """
 
     batch: int
     blocks: int
@@ -59,11 +64,11 @@ def _shape(plan: Plan, items: int) -> _Shape:
 
 
 def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
-    """The kernel of a column group, or two when its rows are split."""
+    """Returns the kernel of a column group, or two when its rows are split."""
     plan = needed_plan(group, needed)
-    price = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
+    element_cost = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
     size = extent(plan.nest.loops)
-    items = 256 if facts.kind == "gpu" else geometry(facts, size, size * max(1, price // 4)).groups
+    items = 256 if facts.kind == "gpu" else geometry(facts, size, size * max(1, element_cost // 4)).groups
     shape = _shape(plan, items)
     local = Geometry(max(1, min(shape.tasks, items)), 1)
     if shape.splits == 1:
@@ -73,7 +78,7 @@ def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Accumulator:
-    """State number `state` of a reduction; `name` is the name of the local that holds a vector of it."""
+    """The accumulator of state number `state` of a reduction; `name` is the local that holds a vector of it."""
 
     reduction: Reduction
     state: int
@@ -118,14 +123,14 @@ def _update(kernel: KernelText, accs: list[_Accumulator], into: list[str], value
     """Combines the states in `values` into those in `into`, both by accumulator."""
     block: Block = []
     for r in dict.fromkeys(a.reduction for a in accs):
-        own = [j for j, a in enumerate(accs) if a.reduction is r]
-        states = tuple(into[j] for j in own), tuple(values[j] for j in own)
-        block.extend(r.combine.update(kernel, *states, accs[own[0]].lanes))
+        indices = [j for j, a in enumerate(accs) if a.reduction is r]
+        states = tuple(into[j] for j in indices), tuple(values[j] for j in indices)
+        block.extend(r.combine.update(kernel, *states, accs[indices[0]].lanes))
     return block
 
 
 class _Main(Body):
-    """The pass over the rows."""
+    """The body of the pass over the rows, which fills the accumulators."""
 
     def __init__(self, plan: Plan, kernel: KernelText, shape: _Shape) -> None:
         inner = plan.kept_loops[-1]
@@ -146,8 +151,10 @@ class _Main(Body):
         return self.shape.block <= NARROW * self.lanes
 
     def blocked(self) -> bool:
-        sums = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in self.plan.reductions)
-        return sums and self.shape.per > BLOCK
+        has_float_sums = any(
+            r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in self.plan.reductions
+        )
+        return has_float_sums and self.shape.per > BLOCK
 
     def operands(self, r: Reduction) -> tuple[str, ...]:
         x = self.kernel.fresh("value")
@@ -157,27 +164,27 @@ class _Main(Body):
 
     def accumulate(self) -> None:
         """Fills the body of the innermost loop."""
-        wide = not self.narrow()
+        is_wide = not self.narrow()
         for r in self.plan.reductions:
-            x = self.operands(r)
-            own = [a for a in self.accs if a.reduction is r]
-            pointers = [a.block if self.blocked() else a.total for a in own]
-            if wide:
-                self.inner.extend(a.load(a.name, p, self.last.name) for a, p in zip(own, pointers, strict=True))
-            self.inner.extend(r.combine.update(self.kernel, tuple(a.name for a in own), x, self.lanes))
-            if wide:
-                self.inner.extend(a.store(a.name, p, self.last.name) for a, p in zip(own, pointers, strict=True))
+            operands = self.operands(r)
+            accs = [a for a in self.accs if a.reduction is r]
+            pointers = [a.block if self.blocked() else a.total for a in accs]
+            if is_wide:
+                self.inner.extend(a.load(a.name, p, self.last.name) for a, p in zip(accs, pointers, strict=True))
+            self.inner.extend(r.combine.update(self.kernel, tuple(a.name for a in accs), operands, self.lanes))
+            if is_wide:
+                self.inner.extend(a.store(a.name, p, self.last.name) for a, p in zip(accs, pointers, strict=True))
         stores = [st for _, st in self.plan.full]
         if stores:
             self.store(stores)
 
     def row_loop(self, inner: Block, begin: str, end: str) -> For:
-        """The rows from `begin` to `end`."""
+        """Returns the loop over the rows from `begin` to `end`."""
         head = row_variables(self.kernel, self.plan.reduced_loops, "q")
         return For(self.kernel.index_type, "q", begin, end, "1", [*head, *self.middle, *inner])
 
     def column_loop(self, inner: Block) -> For:
-        """The columns of the task."""
+        """Returns the loop over the columns of the task."""
         return vector_loop(self.kernel.index_type, self.last.name, "begin", "end", self.lanes, inner)
 
     def narrow_columns(self, after: Block) -> For:
@@ -198,8 +205,8 @@ class _Main(Body):
             *join,
         ]
         blocks = For(kind, "block", "q_begin", "q_end", block, statements)
-        back = [Assign(a.name, a.total) for a in accs]
-        return self.column_loop([*totals, *outer, blocks, *back, *after])
+        sums = [Assign(a.name, a.total) for a in accs]
+        return self.column_loop([*totals, *outer, blocks, *sums, *after])
 
     def wide_columns(self, pointers: list[str]) -> Block:
         """Rows outside, columns inside, sums in scratch memory at `pointers`."""
@@ -211,41 +218,41 @@ class _Main(Body):
             return [*block, self.row_loop([rows], "q_begin", "q_end")]
         for a, p in zip(accs, self.scratch("block"), strict=True):
             block.append(Declare(f"__global {a.ctype} *", a.block, p))
-        reset = [a.store(f"({a.vector})({a.neutral})", a.block, i) for a in accs]
-        load = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}_before", a.total))]
+        reset_blocks = [a.store(f"({a.vector})({a.neutral})", a.block, i) for a in accs]
+        loads = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}_before", a.total))]
         join = _update(kernel, accs, [f"{a.name}_before" for a in accs], [a.name for a in accs])
-        put = [a.store(f"{a.name}_before", a.total, i) for a in accs]
+        store_totals = [a.store(f"{a.name}_before", a.total, i) for a in accs]
         step = kernel.size(BLOCK, "n_block_rows")
         statements: Block = [
-            self.column_loop([*reset]),
+            self.column_loop([*reset_blocks]),
             Declare(kind, "stop", f"min(q_end, block + {step})"),
             self.row_loop([rows], "block", "stop"),
-            self.column_loop([*load, *join, *put]),
+            self.column_loop([*loads, *join, *store_totals]),
         ]
         return [*block, For(kind, "block", "q_begin", "q_end", step, statements)]
 
     def scratch(self, what: str) -> list[str]:
-        """The address at which the scratch memory of the task begins, by accumulator."""
+        """Returns for each accumulator the address at which its scratch memory for the task begins, as C text."""
         padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
         bases = [self.kernel.scratch(what, j, a.ctype, elements) for j, a in enumerate(self.accs)]
         return [f"{base} + task * {padded}" for base in bases]
 
     def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
-        """The kernel whose tasks do `statements`."""
+        """Returns the kernel whose tasks run `statements`; `top` runs once before them."""
         loop = Range(self.kernel.index_type, "task", self.kernel.size(self.shape.tasks, "n_tasks"), 1, statements)
         return assemble(self.kernel, [*top, loop], geo)
 
 
 def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
-    """Declarations of the rows of a task, and the rest of its number, which says its columns."""
+    """Returns declarations of the rows of a task, and the C name of the number that determines its columns."""
     kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
     if shape.splits == 1:
         return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
-    n, per = kernel.size(shape.splits, "n_splits"), kernel.size(shape.per, "n_part")
+    splits, per = kernel.size(shape.splits, "n_splits"), kernel.size(shape.per, "n_part")
     return [
-        Declare(kind, "q_begin", f"task % {n} * {per}"),
+        Declare(kind, "q_begin", f"task % {splits} * {per}"),
         Declare(kind, "q_end", f"min({total}, q_begin + {per})"),
-        Declare(kind, "rest", f"task / {n}"),
+        Declare(kind, "rest", f"task / {splits}"),
     ], "rest"
 
 
@@ -254,8 +261,8 @@ def _task_columns(kernel: KernelText, plan: Plan, shape: _Shape, task: str) -> B
     kind, columns = kernel.index_type, kernel.extent(plan.kept_loops[-1])
     begin, end, row = "0", columns, task
     if shape.blocks > 1:
-        n, per = kernel.size(shape.blocks, "n_blocks"), kernel.size(shape.block, "n_block")
-        begin, end, row = f"{task} % {n} * {per}", f"min({columns}, begin + {per})", f"{task} / {n}"
+        blocks, per = kernel.size(shape.blocks, "n_blocks"), kernel.size(shape.block, "n_block")
+        begin, end, row = f"{task} % {blocks} * {per}", f"min({columns}, begin + {per})", f"{task} / {blocks}"
     bounds = [Declare(kind, "begin", begin), Declare(kind, "end", end), Declare(kind, "row", row)]
     outer = plan.kept_loops[:-1]
     return [*bounds, *(row_variables(kernel, outer, "row") if outer else [])]
@@ -268,7 +275,7 @@ def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
 
 
 class _Final(Body):
-    """The work on each column when its sums are complete."""
+    """The body of the work on each column, which begins when the sums of the column are complete."""
 
     def __init__(self, plan: Plan, kernel: KernelText) -> None:
         levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}
@@ -297,46 +304,49 @@ def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
     main.accumulate()
     final = _Final(plan, kernel)
     if main.narrow():
-        after = final.finish(main.accs)
-        loops: Block = [*final.row, main.narrow_columns(after)]
+        stores = final.finish(main.accs)
+        loops: Block = [*final.row, main.narrow_columns(stores)]
     else:
         loops = main.wide_columns(main.scratch("total"))
-        load = [a.load(a.name, a.total, main.last.name) for a in main.accs]
-        after = final.finish(main.accs)
-        loops += [*final.row, main.column_loop([*load, *after])]
+        loads = [a.load(a.name, a.total, main.last.name) for a in main.accs]
+        stores = final.finish(main.accs)
+        loops += [*final.row, main.column_loop([*loads, *stores])]
     return main.kernel_of([*main.top, *final.top], [*head, *main.row, *loops], geo)
 
 
 def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
-    """The kernel in which each task adds up one part of the rows."""
+    """Returns the kernel in which each task adds up one part of the rows."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     main = _Main(plan, kernel, shape)
     head = _head(kernel, plan, shape)
     main.accumulate()
     pointers = main.scratch("total")
     if main.narrow():
-        after = [a.store(a.name, p, main.last.name) for a, p in zip(main.accs, pointers, strict=True)]
-        loops: Block = [main.narrow_columns([*after])]
+        stores = [a.store(a.name, p, main.last.name) for a, p in zip(main.accs, pointers, strict=True)]
+        loops: Block = [main.narrow_columns([*stores])]
     else:
         loops = main.wide_columns(pointers)
     return main.kernel_of(main.top, [*head, *main.row, *loops], geo)
 
 
 def _join(plan: Plan, shape: _Shape) -> Generated:
-    """The kernel that adds the parts and works on the sums, with a task for each batch element and block of columns."""
+    """Returns the kernel that adds the parts and works on the sums.
+
+    It has a task for each batch element and block of columns.
+    """
     kernel = kernel_for(plan.nest, plan.kept)
     final, accs, i = _Final(plan, kernel), _accumulators(plan, kernel), plan.kept_loops[-1].name
-    padded, many = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")
-    declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
+    padded, splits = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")
+    declarations = [Declare(a.vector, a.name, a.neutral) for a in accs]
     parts = []
     for j, a in enumerate(accs):
         base = kernel.scratch("total", j, a.ctype, shape.padded * shape.tasks)
-        parts.append(a.load(f"{a.name}_part", base, f"(task * {many} + part) * {padded} + {i}"))
+        parts.append(a.load(f"{a.name}_part", base, f"(task * {splits} + part) * {padded} + {i}"))
     update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}_part" for a in accs])
-    loop = For("int", "part", "0", many, "1", [*parts, *update])
-    after = final.finish(accs)
+    loop = For("int", "part", "0", splits, "1", [*parts, *update])
+    stores = final.finish(accs)
     head = _task_columns(kernel, plan, shape, "task")
-    columns = vector_loop(kernel.index_type, i, "begin", "end", plan.lanes, [*declare, loop, *after])
+    columns = vector_loop(kernel.index_type, i, "begin", "end", plan.lanes, [*declarations, loop, *stores])
     n = kernel.size(shape.batch * shape.blocks, "n_tasks")
     tasks = Range(kernel.index_type, "task", n, 1, [*head, *final.row, columns])
     return assemble(kernel, [*final.top, tasks], Geometry(1, 1))

@@ -23,13 +23,13 @@ from tfnb.types import DType, int32, int64
 
 __all__ = ["Combine"]
 
-# the index of an accumulator that has met no better value than the neutral one
+# The index in an accumulator until a value that is better than the neutral one has been combined into it.
 FIRST_NONE = {int32: "INT_MAX", int64: "LONG_MAX"}
 
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """The code of one reduction; `dtype` is the dtype of the combined values, `result` that of the result."""
+    """The code of one reduction of elements of `dtype`, whose result has the dtype `result`."""
 
     name: str
     dtype: DType
@@ -51,21 +51,21 @@ class Combine:
         return (self.name, f"{self.name}_at") if self.arg else (self.name,)
 
     def neutral(self, state: int, vector: bool = False) -> str:
-        """C text of the value with which an accumulator starts."""
+        """Returns C text of the value with which an accumulator starts."""
         if state == 1:
             return FIRST_NONE[self.result]
         if self.name in ("any", "all"):
             return "0" if self.name == "any" else "-1" if vector else "1"
         if self.name in ("sum", "prod"):
             return constant(self.name == "prod", self.dtype)
-        low = self.name in ("max", "argmax")
+        is_max = self.name in ("max", "argmax")
         if self.dtype.is_floating:
-            return "-INFINITY" if low else "INFINITY"
-        limit = self.dtype.min if low else self.dtype.max
+            return "-INFINITY" if is_max else "INFINITY"
+        limit = self.dtype.min if is_max else self.dtype.max
         return constant(limit, self.dtype)
 
     def masked(self, x: str, lanes: int) -> str:
-        """`x` with neutral values in the lanes past the end."""
+        """Returns C text of `x` with neutral values in the lanes past the end."""
         kind = register_type(self.dtype) + str(lanes)
         keep = mask_like(f"lanes{lanes}() < (int{lanes})(live)", self.dtype, lanes)
         keep = keep if keep.startswith("convert") else f"({keep})"
@@ -96,23 +96,23 @@ class Combine:
         if self.dtype.is_floating:
             better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
         tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, self.result, self.dtype)})"
-        test = kernel.fresh("better")
+        is_better = kernel.fresh("better")
         kind = f"{mask_type(self.dtype)}{lanes}" if lanes > 1 else "int"
         return [
-            Declare(kind, test, f"{better} | {tie}"),
-            Assign(a, f"{test} ? {x[0]} : {a}"),
-            Assign(at, f"{self._mask(test, lanes, self.dtype, self.result)} ? {x[1]} : {at}"),
+            Declare(kind, is_better, f"{better} | {tie}"),
+            Assign(a, f"{is_better} ? {x[0]} : {a}"),
+            Assign(at, f"{self._mask(is_better, lanes, self.dtype, self.result)} ? {x[1]} : {at}"),
         ]
 
     @staticmethod
     def _mask(text: str, lanes: int, of: DType, to: DType) -> str:
-        """A mask whose lanes are as wide as those of `of`, converted to lanes as wide as those of `to`."""
+        """Returns C text that converts a mask from the lane width of the dtype `of` to that of the dtype `to`."""
         if lanes == 1 or register_size(of) == register_size(to):
             return text
         return f"convert_{mask_type(to)}{lanes}({text})"
 
     def shown(self, index: str, lanes: int = 1) -> Assign:
-        """C text of an index, in which 0 stands for the neutral one."""
+        """Returns the assignment that replaces the index of an accumulator that has met no better value by 0."""
         none, zero = FIRST_NONE[self.result], "0"
         if lanes > 1:
             kind = f"({register_type(self.result)}{lanes})"
@@ -134,5 +134,5 @@ class Combine:
         return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
 
     def outcome(self, states: tuple[str, ...]) -> str:
-        """C text of the result, given the scalar or vector states."""
+        """Returns C text of the result, given the scalar or vector states."""
         return states[0] if not self.arg else states[1]

@@ -36,7 +36,7 @@ __all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
 
 
 def stores_of(group: Group, needed: frozenset[object]) -> list[Stored]:
-    """The values that the members write over the whole domain, with their expressions."""
+    """Returns the values that the members write over the whole domain, with their expressions."""
     return [
         (v, e)
         for m, es, full in zip(group.members, group.exprs, group.full, strict=True)
@@ -47,7 +47,7 @@ def stores_of(group: Group, needed: frozenset[object]) -> list[Stored]:
 
 
 def biggest(group: Group) -> int:
-    """The number of elements of the group's largest array."""
+    """Returns the number of elements of the group's largest array."""
     values = [v for m in group.members for v in m.values] + list(group.reads)
     size = 1
     for n in group.domain:
@@ -56,40 +56,40 @@ def biggest(group: Group) -> int:
 
 
 def nest_of(region: Region) -> tuple[Nest, list[Stored]]:
-    """The merged nest of a region, and its stores over it."""
+    """Returns the merged nest of a region, and its stores over it."""
     nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
     return nest, [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
 
 
 def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated:
-    """The kernel of a pointwise group over a region of its domain."""
+    """Returns the kernel of a pointwise group over a region of its domain."""
     kernel = kernel_for(nest, stores)
     lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
     outer, inner = split_loops(nest.loops)
     size = extent(nest.loops)
     work = size * max(1, sum(cost(e) for _, e in stores) // 4)
     shape = geometry(facts, -(-size // lanes), work)
-    touched = _touched(stores, size)
+    touched_bytes = _touched(stores, size)
     if not nest.loops:
-        return replace(_emit_scalar(kernel, nest, stores), touched=touched)
+        return replace(_emit_scalar(kernel, nest, stores), touched=touched_bytes)
     levels: dict[object, int] = {n.name: 1 for n in outer}
     body = Body(kernel, nest, levels | {inner.name: INNER}, lanes)
     segments = split_segments(nest, inner, stores)
-    flat = not outer and len(segments) == 1
-    loop = _flat(body, inner, stores) if flat else _rows(body, outer, inner, shape.items, segments)
-    return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched)
+    is_flat = not outer and len(segments) == 1
+    loop = _flat(body, inner, stores) if is_flat else _rows(body, outer, inner, shape.items, segments)
+    return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched_bytes)
 
 
 def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
-    """The most bytes that `size` iterations can read of larger arrays, as rows of a table by their numbers."""
+    """Returns the most bytes that `size` iterations can read of larger arrays, as rows of a table by their numbers."""
     loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
-    read = {v: n * size * v.info.dtype.size for v, n in loads.items()}
-    written = {v for v, _ in stores}
-    return {v: n for v, n in read.items() if n < v.info.nbytes and v not in written}
+    nbytes = {v: n * size * v.info.dtype.size for v, n in loads.items()}
+    written_values = {v for v, _ in stores}
+    return {v: n for v, n in nbytes.items() if n < v.info.nbytes and v not in written_values}
 
 
 def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
-    """The statements for a nest of one loop; each vector is a task."""
+    """Returns the statements for a nest of one loop; each vector is a task."""
     body.printer.count(e for _, e in stores)
     body.open_inner()
     body.store(stores)
@@ -99,7 +99,10 @@ def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
 
 
 def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> Range:
-    """The statements for a nest of several loops: each row is a task, or each block of a row if there are few rows."""
+    """Returns the statements for a nest of several loops.
+
+    Each row is a task, or each block of a row if there are few rows.
+    """
     kernel, kind = body.kernel, body.kernel.index_type
     rows = extent(outer)
     blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
@@ -111,8 +114,8 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     loops = [statement for k, segment in enumerate(segments) for statement in _segment(body, inner, segment, k)]
     row, begin, end = "task", "0", n
     if blocks > 1:
-        many, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
-        row, begin, end = f"task / {many}", f"task % {many} * {per}", f"min({n}, begin + {per})"
+        n_blocks, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
+        row, begin, end = f"task / {n_blocks}", f"task % {n_blocks} * {per}", f"min({n}, begin + {per})"
     statements = [
         Declare(kind, "row", row),
         *body.row,
@@ -124,7 +127,7 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
 
 
 def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
-    """The loop over segment number `k` of the innermost dimension, which ends at cut number `k`."""
+    """Returns the loop over segment number `k` of the innermost dimension, which ends at cut number `k`."""
     kernel, kind = body.kernel, body.kernel.index_type
     body.printer.indexing = segment.indexing
     body.printer.count(e for _, e in segment.stores)
@@ -134,15 +137,15 @@ def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
     if segment.begin:
         cut = kernel.size(segment.begin, "n_cut", ("cut", k - 1))
         begin = f"max(begin, {cut})"
-    bound: Block = []
+    declarations: Block = []
     if segment.end < inner.extent:
         end, cut = kernel.fresh("end"), kernel.size(segment.end, "n_cut", ("cut", k))
-        bound.append(Declare(kind, end, f"min(end, {cut})"))
-    return [*bound, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
+        declarations.append(Declare(kind, end, f"min(end, {cut})"))
+    return [*declarations, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
 
 
 def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:
-    """The kernel of a group of scalars: one work-item without a loop."""
+    """Returns the kernel of a group of scalars: one work-item without a loop."""
     block: Block = [If("get_global_id(0)", [Return()])]
     printer = Printer(kernel, nest, {}, 1)
     printer.open(0, block)

@@ -21,12 +21,12 @@ from tfnb.ir.kernelcall import Product
 
 __all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
-PANEL = 12  # the rows of a tile, as the number of groups is computed
-LONG = 1 << 25  # so many multiplications take more than a quarter of a millisecond
+PANEL = 12  # the rows of a tile that are assumed when the number of groups is computed
+LONG = 1 << 25  # multiplications; a product with as many or more takes more than a quarter of a millisecond
 
 
 def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated:
-    """The kernel of a product and of the members that continue with its tiles."""
+    """Returns the kernel of a product and of the members that continue with its tiles."""
     call = group.members[0].definition
     if not isinstance(call, CallDef) or call.product is None:
         raise InternalError("a group of a product begins with something else")
@@ -45,13 +45,16 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     body.printer.count(e for _, e in stores)
     body.open_inner()
     _store(body, stores)
-    touched = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
-    loops = _loops(kernel, call.product, a, b, name, body, touched, f"{ctype}{lanes}")
+    aligned_pointers = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
+    loops = _loops(kernel, call.product, a, b, name, body, aligned_pointers, f"{ctype}{lanes}")
     return assemble(kernel, [*body.top, *loops], Geometry(_groups(call.product, facts.units), 1), has_local=True)
 
 
 def _groups(p: Product, units: int) -> int:
-    """The number of work-groups: one for each core if the product is short, else more, so that all end together."""
+    """Returns the number of work-groups: one for each core if the product is short, else more.
+
+    With more work-groups the cores end at nearly the same time.
+    """
     parts = units if p.m * p.n * p.k < LONG else 4 * units
     return min(-(-p.m // PANEL), parts)
 
@@ -68,7 +71,7 @@ def _store(body: Body, stores: list[Stored]) -> None:
 def _loops(
     kernel: KernelText, p: Product, a: str, b: str, element: str, body: Body, touched: list[str], kind: str
 ) -> Block:
-    """The loops over blocks of columns, panels of rows, tiles, and the vectors of a tile."""
+    """Returns the loops over blocks of columns, panels of rows, tiles, and the vectors of a tile."""
     m, n, k = kernel.size(p.m, "m"), kernel.size(p.n, "n"), kernel.size(p.k, "k")
     lanes = body.lanes
     vector: Block = [
@@ -106,12 +109,12 @@ def _loops(
 
 
 def is_small_product(call: CallDef) -> bool:
-    """Whether one work-item may compute the product as a part of a generated program."""
+    """Returns whether one work-item may compute the product as a part of a generated program."""
     return call.product is not None and call.product.small and call.site.epilogue.activation in ("none", "relu")
 
 
 def emit_small_product(call: CallDef) -> Generated:
-    """The kernel of a small product, with its bias and activation."""
+    """Returns the kernel of a small product, with its bias and activation."""
     p = call.product
     if p is None:
         raise InternalError(f"{call.label} is no product")

@@ -63,49 +63,49 @@ class Plan:
 
     @property
     def stores(self) -> tuple[Stored, ...]:
-        """All that the group stores."""
+        """All stores of the group, those over the whole domain first."""
         return (*(st for _, st in self.full), *self.kept)
 
 
 def make_plan(group: Group) -> Plan:
-    """The group's expressions over its merged nest, as reductions and stores."""
-    flat = [e for es in group.exprs for e in es]
+    """Returns the group's expressions over its merged nest, as reductions and stores."""
+    flat = [e for member_exprs in group.exprs for e in member_exprs]
     nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
-    done = iter(nest.exprs)
-    reductions, full, kept = [], [], []
-    for m, es, whole, level in zip(group.members, group.exprs, group.full, group.levels, strict=True):
+    exprs = iter(nest.exprs)
+    reductions, full_stores, kept_stores = [], [], []
+    for m, member_exprs, is_full, level in zip(group.members, group.exprs, group.full, group.levels, strict=True):
         if isinstance(m.definition, ReduceDef):
             d = m.definition
             combine = Combine(d.combine, d.body.dtype, d.accumulator)
-            reductions.append(Reduction(d.values[0].number, combine, next(done), level))
+            reductions.append(Reduction(d.values[0].number, combine, next(exprs), level))
             finish = group.results[d.values[0]][0]
-            kept.append((d.values[0], finish))
+            kept_stores.append((d.values[0], finish))
             continue
-        for v, _ in zip(m.values, es, strict=True):
-            (full.append((level, (v, next(done)))) if whole else kept.append((v, next(done))))
+        for v, _ in zip(m.values, member_exprs, strict=True):
+            (full_stores.append((level, (v, next(exprs)))) if is_full else kept_stores.append((v, next(exprs))))
     kinds = (
-        dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full])
+        dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full_stores])
         | {st for r in reductions for st in r.combine.states}
-        | {v.info.dtype for _, (v, _) in full}
+        | {v.info.dtype for _, (v, _) in full_stores}
     )
-    return Plan(nest, tuple(reductions), tuple(full), tuple(kept), vector_lanes(kinds))
+    return Plan(nest, tuple(reductions), tuple(full_stores), tuple(kept_stores), vector_lanes(kinds))
 
 
 def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
-    """The plan that stores only the values in `needed`."""
+    """Returns the plan that stores only the values in `needed`."""
     plan = make_plan(group)
-    full = tuple((lv, st) for lv, st in plan.full if st[0] in needed)
-    kept = tuple(st for st in plan.kept if st[0] in needed)
-    return Plan(plan.nest, plan.reductions, full, kept, plan.lanes)
+    full_stores = tuple((lv, st) for lv, st in plan.full if st[0] in needed)
+    kept_stores = tuple(st for st in plan.kept if st[0] in needed)
+    return Plan(plan.nest, plan.reductions, full_stores, kept_stores, plan.lanes)
 
 
 def emit_rows(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
-    """The kernel of a row group, or two when rows are split: partial results, then the rest."""
+    """Returns the kernel of a row group, or two when rows are split: partial results, then the rest."""
     plan = needed_plan(group, needed)
     splits = row_splits(group.domain, group.axes or (), facts)
     rows = extent(plan.kept_loops)
-    price = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
-    work = rows * extent(plan.reduced_loops) * max(1, price // 4)
+    element_cost = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
+    work = rows * extent(plan.reduced_loops) * max(1, element_cost // 4)
     shape = geometry(facts, rows * splits, work)
     if splits == 1:
         return [_whole(plan, shape)]
@@ -141,8 +141,8 @@ class _Rows(Body):
         for e, pointer in self.kept_scratch.items():
             self._reload(e, pointer)
         accs = {r: self._accumulators(r) for r in reductions}
-        exact = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in reductions)
-        blocked = exact and extent(self.plan.reduced_loops) > BLOCK
+        has_float_sums = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in reductions)
+        blocked = has_float_sums and extent(self.plan.reduced_loops) > BLOCK
         parts = {r: tuple(f"{a}_block" for a in acc) if blocked else acc for r, acc in accs.items()}
         for r in reductions:
             self._update(r, parts[r])
@@ -182,8 +182,8 @@ class _Rows(Body):
         states: tuple[str, ...] = (x,)
         if r.combine.arg:
             index = self.kernel.lane_index(self.last.name, self.lanes)
-            narrow = self.kernel.wide and r.combine.result is int32
-            states = (x, f"convert_int{self.lanes}({index})" if narrow else index)
+            is_narrow = self.kernel.wide and r.combine.result is int32
+            states = (x, f"convert_int{self.lanes}({index})" if is_narrow else index)
         self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
 
     def _keep(self, e: Expr, pointer: str) -> None:
@@ -210,11 +210,11 @@ class _Rows(Body):
         blocked: bool,
         bounds: tuple[str, str] | None,
     ) -> For:
-        """The loops over the reduced dimensions; `bounds` are those of the outermost one if rows are split."""
+        """Returns the loops over the reduced dimensions; `bounds` are those of the outermost one if rows are split."""
         kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
         n = kernel.extent(self.last)
         begin, end = bounds if bounds and not self.outer else ("0", n)
-        start = [node for r in accs for node in self._declared(r, parts[r])] if blocked else []
+        block_start = [node for r in accs for node in self._declared(r, parts[r])] if blocked else []
         join = (
             [node for r, acc in accs.items() for node in r.combine.update(kernel, acc, parts[r], lanes)]
             if blocked
@@ -225,7 +225,7 @@ class _Rows(Body):
             block = kernel.size(BLOCK, "n_block")
             stop = Declare(kind, "stop", f"min({end}, block + {block})")
             inner = vector_loop(kind, i, "block", "stop", lanes, self.inner)
-            loop = For(kind, "block", begin, end, block, [*start, stop, inner, *join])
+            loop = For(kind, "block", begin, end, block, [*block_start, stop, inner, *join])
         else:
             loop = vector_loop(kind, i, begin, end, lanes, self.inner)
         if not self.outer:
@@ -237,8 +237,8 @@ class _Rows(Body):
         if not blocked or long_rows:
             return For(kind, "q", begin, end, "1", row)
         rows = kernel.size(max(1, BLOCK // self.last.extent), "n_block")
-        some = For(kind, "q", "block", f"min({end}, block + {rows})", "1", row)
-        return For(kind, "block", begin, end, rows, [*start, some, *join])
+        block_rows = For(kind, "q", "block", f"min({end}, block + {rows})", "1", row)
+        return For(kind, "block", begin, end, rows, [*block_start, block_rows, *join])
 
     def store_kept(self) -> None:
         """Writes the values of which a row has one."""
@@ -249,7 +249,7 @@ class _Rows(Body):
 
 
 def _shared(plan: Plan) -> dict[int, list[Expr]]:
-    """Costly expressions that a later phase needs again, by the phase that computes them first."""
+    """Returns costly expressions that a later phase needs again, by the phase that computes them first."""
     inner = plan.reduced_loops[-1].name
     levels = sorted({r.level for r in plan.reductions} | {lv for lv, _ in plan.full})
     roots = {
@@ -257,7 +257,7 @@ def _shared(plan: Plan) -> dict[int, list[Expr]]:
         for lv in levels
     }
     first: dict[Expr, int] = {}
-    kept: dict[int, list[Expr]] = {}
+    shared: dict[int, list[Expr]] = {}
     for lv in levels:
         stack, seen = list(roots[lv]), set()
         while stack:
@@ -265,15 +265,15 @@ def _shared(plan: Plan) -> dict[int, list[Expr]]:
             if e in seen:
                 continue
             seen.add(e)
-            varying = any(x.op == "index" and x.value == inner for x in walk(e))
-            if e in first and varying and cost(e) >= KEEP_COST and e.op != "load":
-                if e not in kept.setdefault(first[e], []):
-                    kept[first[e]].append(e)
+            is_varying = any(x.op == "index" and x.value == inner for x in walk(e))
+            if e in first and is_varying and cost(e) >= KEEP_COST and e.op != "load":
+                if e not in shared.setdefault(first[e], []):
+                    shared[first[e]].append(e)
                 continue
             stack.extend(e.args)
         for e in walk(*roots[lv]):
             first.setdefault(e, lv)
-    return kept
+    return shared
 
 
 def _whole(plan: Plan, shape: Geometry) -> Generated:
@@ -288,28 +288,32 @@ def _whole(plan: Plan, shape: Geometry) -> Generated:
         for e in shared.get(level, []):
             kind = register_type(e.dtype)
             base = kernel.scratch("kept", count, kind, padded * shape.items)
-            own = f"{base} + ITEM * {kernel.size(padded, 'n_kept')}"
-            body.top.append(Declare(f"__global {kind} *", f"{base}_row", own))
+            row_address = f"{base} + ITEM * {kernel.size(padded, 'n_kept')}"
+            body.top.append(Declare(f"__global {kind} *", f"{base}_row", row_address))
             keep[e] = f"{base}_row"
             count += 1
         body.phase(level, keep)
     body.store_kept()
     loop = Range(kernel.index_type, "row", kernel.size(extent(plan.kept_loops), "n_rows"), 1, body.row)
-    single = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
-    aligned = body.aligned([st for _, st in plan.full]) if single and plan.full and not plan.reductions else frozenset()
+    has_one_phase = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
+    aligned = (
+        body.aligned([st for _, st in plan.full])
+        if has_one_phase and plan.full and not plan.reductions
+        else frozenset()
+    )
     return assemble(kernel, [*body.top, loop], shape, aligned)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A state of a reduction in scratch memory, one element for each part of each row."""
+    """An array in scratch memory that holds a state of a reduction for each part of each row."""
 
     pointer: str
     ctype: str
 
 
 def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, list[_Part]]:
-    """The scratch memory by which the two kernels of split rows pass partial results."""
+    """Returns the scratch memory by which the two kernels of split rows pass partial results."""
     parts: dict[Reduction, list[_Part]] = {}
     for k, r in enumerate(plan.reductions):
         kinds = [register_type(d) for d in r.combine.states]
@@ -318,21 +322,21 @@ def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, 
 
 
 def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
-    """The kernel in which each task reduces one part of one row."""
+    """Returns the kernel in which each task reduces one part of one row."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     body = _Rows(plan, kernel)
     rows = extent(plan.kept_loops)
-    many = kernel.size(splits, "n_splits")
-    split = extent(body.outer) if body.outer else body.last.extent
-    size = -(-split // splits)
+    n_splits = kernel.size(splits, "n_splits")
+    extent_split = extent(body.outer) if body.outer else body.last.extent
+    size = -(-extent_split // splits)
     if not body.outer:
         size = -(-size // plan.lanes) * plan.lanes
-    per = kernel.size(size, "n_part")
-    total = kernel.size(split, "n_outer") if body.outer else kernel.extent(body.last)
+    n_part = kernel.size(size, "n_part")
+    total = kernel.size(extent_split, "n_outer") if body.outer else kernel.extent(body.last)
     kind = kernel.index_type
-    body.row.append(Declare(kind, "row", f"task / {many}"))
-    body.row.append(Declare(kind, "begin", f"task % {many} * {per}"))
-    body.row.append(Declare(kind, "end", f"min({total}, begin + {per})"))
+    body.row.append(Declare(kind, "row", f"task / {n_splits}"))
+    body.row.append(Declare(kind, "begin", f"task % {n_splits} * {n_part}"))
+    body.row.append(Declare(kind, "end", f"min({total}, begin + {n_part})"))
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     body.phase(0, {}, ("begin", "end"))
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
@@ -343,21 +347,21 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
 
 
 def _combined(plan: Plan, splits: int, rows: int) -> Generated:
-    """The kernel that combines the parts of each row and does the work on the results."""
+    """Returns the kernel that combines the parts of each row and does the work on the results."""
     kernel = kernel_for(plan.nest, plan.kept)
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
-    many = kernel.size(splits, "n_splits")
+    n_splits = kernel.size(splits, "n_splits")
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
         acc, names = (tuple(kernel.fresh(name) for name in r.combine.names) for _ in range(2))
         body.row.extend(
             Declare(p.ctype, a, r.combine.neutral(k)) for k, (a, p) in enumerate(zip(acc, parts, strict=True))
         )
         loads: Block = [
-            Declare(p.ctype, x, f"{p.pointer}[row * {many} + part]") for x, p in zip(names, parts, strict=True)
+            Declare(p.ctype, x, f"{p.pointer}[row * {n_splits} + part]") for x, p in zip(names, parts, strict=True)
         ]
         update = r.combine.update(kernel, acc, names, 1)
-        body.row.append(For("int", "part", "0", many, "1", [*loads, *update]))
+        body.row.append(For("int", "part", "0", n_splits, "1", [*loads, *update]))
         body.finish(r, acc)
     body.store_kept()
     loop = Range(kernel.index_type, "row", kernel.size(rows, "n_rows"), 1, body.row)

@@ -31,17 +31,17 @@ SMALL = 1024  # elements: for smaller domains a gather is as fast
 
 
 def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated | None:
-    """The tiled kernel of a region that is read across rows; None when it is not."""
-    found = _across(nest, [e for _, e in stores])
-    if found is None or extent(nest.loops) < SMALL:
+    """Returns the tiled kernel of a region of which some operand is read across its rows; None for other regions."""
+    across = _across(nest, [e for _, e in stores])
+    if across is None or extent(nest.loops) < SMALL:
         return None
-    row, loads = found
+    row, loads = across
     kinds = dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}
     return _Tiled(nest, stores, row, loads, vector_lanes(kinds)).emit(facts)
 
 
 def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
-    """The loop along which some loads are contiguous, and these loads."""
+    """Returns the outer loop along which some loads are contiguous, and these loads; None if there is no such loop."""
     if len(nest.loops) < 2 or nest.loops[-1].extent < 4:
         return None
     ix, inner = nest.indexing, nest.loops[-1].name
@@ -90,13 +90,13 @@ class _Tiled:
         self.body.store(self.stores)
         blocks = -(-self.row.extent // lanes)
         n, rows = kernel.extent(self.inner), kernel.extent(self.row)
-        tasks, many = extent(self.others) * blocks, kernel.size(blocks, "n_blocks")
+        tasks, n_blocks = extent(self.others) * blocks, kernel.size(blocks, "n_blocks")
         head = row_variables(kernel, self.others, "row") if self.others else []
         each_row = For("int", "k", "0", "rows", "1", [Declare(kind, t, "first + k"), *self.middle, *inner])
         statements = [
-            Declare(kind, "row", f"task / {many}"),
+            Declare(kind, "row", f"task / {n_blocks}"),
             *head,
-            Declare(kind, "first", f"task % {many} * {lanes}"),
+            Declare(kind, "first", f"task % {n_blocks} * {lanes}"),
             Declare("int", "rows", f"LIVE({rows} - first, {lanes})"),
             *self.body.row,
             vector_loop(kind, i, "0", n, lanes, [*tiles, each_row]),

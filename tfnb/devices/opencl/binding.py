@@ -174,5 +174,5 @@ class Binding:
         return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
 
     def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
-        found = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
-        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, found, strict=True)]
+        uses = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
+        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]

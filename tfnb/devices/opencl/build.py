@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def kernels_root() -> Path:
-    """The folder of the OpenCL sources: inside the package in a wheel, next to it in a checkout."""
+    """Returns the folder of the OpenCL sources: inside the package in a wheel, next to it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "kernels_cl", package.parent / "kernels_cl"):
         if folder.is_dir():
@@ -88,7 +88,7 @@ class ProgramLibrary:
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
         self._cache = DiskCache(settings.cache_path / "programs")
         self._lock = threading.RLock()
-        # The programs of kernels_cl, and the generated ones, of which every new shape needs some.
+        # The programs of kernels_cl, and the generated programs, of which every new shape needs some.
         self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
         self._generated: Cache[tuple[Module, bool], Built] = Cache("generated programs", _MAX_GENERATED)
         self._texts: dict[str, str] = {}
@@ -96,30 +96,32 @@ class ProgramLibrary:
         self._folder = pocl.used_folder() if unit.is_pocl else None
 
     def get(self, module: Module, inline: bool = False) -> Built:
-        """The program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
-        kept = self._library if module.file else self._generated
-        found = kept.get((module, inline))
-        if found is None:
+        """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
+        cache = self._library if module.file else self._generated
+        built = cache.get((module, inline))
+        if built is None:
             with self._lock:
-                found = kept.get((module, inline))
-                if found is None:
-                    found = kept.put((module, inline), self._build(module, inline))
-        return found
+                built = cache.get((module, inline))
+                if built is None:
+                    built = cache.put((module, inline), self._build(module, inline))
+        return built
 
     def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
         """Returns whether the first launch of this kernel compiles nothing."""
         if not built.title or self._own_cache:
             return True
         mark = self._mark(built, entry, local)
-        kept = self._folder is None or self._folder.was_restored(built.key)
-        if mark not in self._compiled and kept and self._cache.has_mark(mark):
+        is_stored = self._folder is None or self._folder.was_restored(built.key)
+        if mark not in self._compiled and is_stored and self._cache.has_mark(mark):
             self._compiled.add(mark)
         return mark in self._compiled
 
     @contextmanager
     def compiling(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[None]:
-        """A context for the first launch of a library kernel. Announces the compilation and marks it as done on this
-        machine."""
+        """A context for the first launch of a library kernel.
+
+        It announces the compilation, and afterwards marks the kernel as compiled on this machine.
+        """
         with self._announced(f"{entry} of {built.title}"):
             yield
         mark = self._mark(built, entry, local)
@@ -139,13 +141,13 @@ class ProgramLibrary:
         """
         if self._folder is None:
             return
-        new = [launch for launch in launches if not launch[0].is_noted(launch[1:])]
-        if not new:
+        new_launches = [launch for launch in launches if not launch[0].is_noted(launch[1:])]
+        if not new_launches:
             return
-        for key in dict.fromkeys(built.key for built, *_ in new):
+        for key in dict.fromkeys(built.key for built, *_ in new_launches):
             self._folder.seal(key)
-        _pins.launched(tuple((built.key, entry, local) for built, entry, _, local in new), self._folder)
-        for built, *launch in new:
+        _pins.launched(tuple((built.key, entry, local) for built, entry, _, local in new_launches), self._folder)
+        for built, *launch in new_launches:
             built.note(tuple(launch))
 
     def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
@@ -179,8 +181,8 @@ class ProgramLibrary:
         if not self._own_cache:
             if self._folder is None:
                 return Built(self._from_source(module, options, device, key), key, module.file)
-            for gone in self._folder.drop_unused():
-                _pins.release(gone)
+            for unused_key in self._folder.drop_unused():
+                _pins.release(unused_key)
             with self._folder.building(key):
                 built = Built(self._from_source(module, options, device, key), key, module.file)
             self._folder.use(key, built)
@@ -204,8 +206,11 @@ class ProgramLibrary:
         return (_FLUSH, *defines) if " " in root else (_FLUSH, "-I", root, *defines)
 
     def _source(self, module: Module) -> str:
-        """The source to build. Compilers split options at spaces, so a root whose path contains one cannot be an
-        option; the includes are then put into the source."""
+        """Returns the source to build.
+
+        Compilers split options at spaces, so the root of the sources cannot be an option if its path contains one. The
+        includes are then put into the source.
+        """
         source = module.source
         if module.file:
             try:
@@ -217,24 +222,24 @@ class ProgramLibrary:
     def _with_includes(self, source: str) -> str:
         lines = []
         for number, line in enumerate(source.splitlines(), 1):
-            found = _INCLUDE.match(line)
-            if found is None:
+            match = _INCLUDE.match(line)
+            if match is None:
                 lines.append(line)
             else:
-                inner = self._with_includes(self._included(found[1]))
+                inner = self._with_includes(self._included(match[1]))
                 lines.append(f"{inner}\n#line {number + 1}")
         return "\n".join(lines) + "\n"
 
     def _expanded(self, module: Module) -> str:
-        """The source followed by each of its includes once, of which the key is computed."""
-        parts, seen, todo = [], set(), [self._source(module)]
-        while todo:
-            text = todo.pop()
+        """Returns the text of which the key is computed: the source, followed by each of its includes once."""
+        parts, seen, pending = [], set(), [self._source(module)]
+        while pending:
+            text = pending.pop()
             parts.append(text)
             for name in _INCLUDE.findall(text):
                 if name not in seen:
                     seen.add(name)
-                    todo.append(self._included(name))
+                    pending.append(self._included(name))
         return "\0".join(parts)
 
     def _included(self, name: str) -> str:
@@ -247,7 +252,7 @@ class ProgramLibrary:
         source = self._source(module)
         program = cl._cl._Program(self._unit.context, source)
         try:
-            # Not `pyopencl.Program.build`, which warns of every remark in the compiler's log and caches by pickle.
+            # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle.
             program._build(options=" ".join(options).encode(), devices=[device])
         except cl.Error as e:
             log = program.get_build_info(device, cl.program_build_info.LOG) or str(e)
@@ -280,29 +285,31 @@ class ProgramLibrary:
         path = self._settings.cache_path / "failed" / f"{key[:16]}.cl"
         try:
             write_atomically(path, source.encode())
-            kept = str(path)
+            source_path = str(path)
         except OSError as e:
-            kept = f"nowhere: {e}"
-        what = f"the library kernels {module.file}" if module.file else "a generated program"
+            source_path = f"nowhere: {e}"
+        title = f"the library kernels {module.file}" if module.file else "a generated program"
         lines = [
-            f"OpenCL cannot build {what} on {self._unit.device.name.strip()}",
-            f"  source kept in {kept}",
+            f"OpenCL cannot build {title} on {self._unit.device.name.strip()}",
+            f"  source kept in {source_path}",
         ]
-        found = _MESSAGE.search(log)
-        if found:
-            number = int(found["line"])
-            lines.insert(1, f"  {_named(found['file'], kept)}:{number}: {found['text']}")
-            code = _line(found["file"], source, number)
-            if code:
-                lines.insert(2, f"    {code}")
+        match = _MESSAGE.search(log)
+        if match:
+            number = int(match["line"])
+            lines.insert(1, f"  {_named(match['file'], source_path)}:{number}: {match['text']}")
+            source_line = _line(match["file"], source, number)
+            if source_line:
+                lines.insert(2, f"    {source_line}")
         else:
             lines.append(log.strip()[:2000])
-        return KernelBuildError("\n".join(lines), log=log, source_path=kept)
+        return KernelBuildError("\n".join(lines), log=log, source_path=source_path)
 
 
 def _named(file: str, kept: str) -> str:
-    """The file or cell to which a message refers. Compilers use a temporary name for the source of the program
-    itself."""
+    """Returns the name of the file or notebook cell to which a compiler's message refers.
+
+    For the source of the program itself, which compilers give a temporary name, this is `kept`.
+    """
     return file if file.endswith(".clh") or linecache.getlines(file) else kept
 
 

@@ -23,7 +23,7 @@ class DeviceClock:
         self._low, self._high, self._when = float("-inf"), float("inf"), 0.0
 
     def zero(self, before: float, first: float, last: float, after: float, most: float = float("inf")) -> float:
-        """The number to add to a time of the device to get the time of the host.
+        """Returns the number to add to a time of the device to get the time of the host.
 
         The first launch was queued at the device's time `first`, which was after the host's time `before`; the last one
         at the device's time `last`, which was before the host's time `after`. `most` is another upper bound.

@@ -158,7 +158,7 @@ class OpenCLDevice:
             self._last = None
 
     def ticket(self, event: RunEvent, keep: object) -> _Ticket:
-        """The ticket of the work that was just enqueued and that ends with `event`."""
+        """Returns the ticket of the work that was just enqueued and that ends with `event`."""
         ticket = _Ticket(self.name, event, keep, self._last)
         self._last = ticket
         self.in_flight = None
@@ -170,7 +170,10 @@ class OpenCLDevice:
         return ticket
 
     def scratch(self, nbytes: int, who: str) -> DeviceTensor:
-        """The arena that all programs share, enlarged to `nbytes` if it is smaller."""
+        """Returns the arena that all programs share, enlarged to `nbytes` if it is smaller.
+
+        Raises `ResourceExhaustedError`, with `who` as the name of the program that needs the memory.
+        """
         arena = self.arena
         if arena is None or arena.info.nbytes < nbytes:
             self.settle()
@@ -184,21 +187,21 @@ class OpenCLDevice:
         return arena
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
-        """A copy of an array that never changes. All programs that use the array share the copy."""
-        known, tensor = self._constants.get(id(array), (None, None))
-        if tensor is None or known is None or known() is not array:
+        """Returns a copy of an array that never changes. All programs that use the array share the copy."""
+        reference, tensor = self._constants.get(id(array), (None, None))
+        if tensor is None or reference is None or reference() is not array:
             tensor = self.from_numpy(array)
             forget = functools.partial(self._forget, id(array))
             self._constants[id(array)] = weakref.ref(array, forget), tensor
         return tensor
 
     def _forget(self, key: int, _: weakref.ref[np.ndarray]) -> None:
-        known = self._constants.get(key)
-        if known is not None and known[0]() is None:
+        entry = self._constants.get(key)
+        if entry is not None and entry[0]() is None:
             del self._constants[key]
 
     def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
-        """The queue of traced runs, on the device or in the caller's thread."""
+        """Returns the queue of traced runs, on the device or in the caller's thread."""
         if inline not in self._profiling:
             properties = cl.command_queue_properties.PROFILING_ENABLE
             device = self.unit.device_of(inline)
@@ -213,26 +216,31 @@ class OpenCLDevice:
 
 
 def _read_clock(queue: cl.CommandQueue, clock: DeviceClock) -> None:
-    """Reads the device's time several times. The fastest answer bounds the difference best, so the first traced run is
-    accurate too."""
+    """Reads the device's time several times, so that the first traced run is accurate too.
+
+    The fastest answer bounds the difference of the two clocks best.
+    """
     for _ in range(_CLOCK_READINGS):
         before = 1e6 * time.perf_counter()
         event = cl.enqueue_marker(queue)
         after = 1e6 * time.perf_counter()
         event.wait()
-        queued = 1e-3 * cast(int, event.get_profiling_info(cl.profiling_info.QUEUED))
-        clock.zero(before, queued, queued, after)
+        queued_at = 1e-3 * cast(int, event.get_profiling_info(cl.profiling_info.QUEUED))
+        clock.zero(before, queued_at, queued_at, after)
 
 
 def _memory_of(unit: Unit) -> int:
-    """Bytes of memory of a unit. A CPU may use the whole memory of the machine, although its driver may report less."""
+    """Returns the bytes of a unit's memory.
+
+    A CPU may use the whole memory of the machine, although its driver may report less.
+    """
     if unit.kind != "cpu":
         return int(unit.device.global_mem_size)
     return host_memory() or int(unit.device.global_mem_size)
 
 
 def host_memory() -> int:
-    """Bytes of the machine's memory; 0 if the system does not tell."""
+    """Returns the bytes of the machine's memory; 0 if the system does not report them."""
     try:
         return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
@@ -253,7 +261,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
-    """The library of a unit. All sessions of a process with the same settings share it."""
+    """Returns the library of a unit. All sessions of a process with the same settings share it."""
     with _libraries_lock:
         key = unit, settings
         if key not in _libraries:
@@ -262,13 +270,13 @@ def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
 
 
 def list_devices(settings: Settings) -> list[dict[str, Any]]:
-    """The descriptions of the devices that sessions of this process have. Raises `DeviceNotFoundError`."""
+    """Returns the descriptions of the devices that sessions of this process have. Raises `DeviceNotFoundError`."""
     counts = {"cpu": 0, "gpu": 0}
-    found = []
+    descriptions = []
     for unit in units(settings):
-        found.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
+        descriptions.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
         counts[unit.kind] += 1
-    return found
+    return descriptions
 
 
 def make_devices(
@@ -279,33 +287,33 @@ def make_devices(
     gpu_memory_fraction: float = 0.0,
     visible_gpus: Sequence[int] | None = None,
 ) -> list[OpenCLDevice]:
-    """The devices of a session, CPUs first.
+    """Returns the devices of a session, CPUs first.
 
     `device_count` is the number of devices of each kind ("CPU", "GPU"). More CPUs than exist share the existing ones;
     with fewer GPUs the rest is not used. `visible_gpus` are the numbers of the GPUs to use, in this order; the list has
     no effect if there is no GPU, as in TensorFlow. Raises `DeviceNotFoundError` if a requested kind has no device.
     """
-    wanted = {kind.lower(): n for kind, n in (device_count or {}).items()}
-    found = units(settings)
-    made: list[OpenCLDevice] = []
+    requested_counts = {kind.lower(): n for kind, n in (device_count or {}).items()}
+    all_units = units(settings)
+    devices: list[OpenCLDevice] = []
     for kind in ("cpu", "gpu"):
-        there = [u for u in found if u.kind == kind]
-        if kind == "gpu" and there and visible_gpus is not None:
-            if max(visible_gpus) >= len(there):
+        kind_units = [u for u in all_units if u.kind == kind]
+        if kind == "gpu" and kind_units and visible_gpus is not None:
+            if max(visible_gpus) >= len(kind_units):
                 raise DeviceNotFoundError(
-                    f"visible_device_list names GPU {max(visible_gpus)}; OpenCL has {len(there)}, numbered from 0"
+                    f"visible_device_list names GPU {max(visible_gpus)}; OpenCL has {len(kind_units)}, numbered from 0"
                 )
-            there = [there[i] for i in visible_gpus]
-        n = wanted.get(kind, len(there))
-        if n > len(there) and (kind == "gpu" or not there):
+            kind_units = [kind_units[i] for i in visible_gpus]
+        n = requested_counts.get(kind, len(kind_units))
+        if n > len(kind_units) and (kind == "gpu" or not kind_units):
             raise DeviceNotFoundError(
-                f"device_count asks for {n} {kind.upper()} devices; OpenCL has {len(there)}: "
-                f"{', '.join(u.device.name.strip() for u in found)}"
+                f"device_count asks for {n} {kind.upper()} devices; OpenCL has {len(kind_units)}: "
+                f"{', '.join(u.device.name.strip() for u in all_units)}"
             )
         for i in range(n):
-            unit = there[i % len(there)]
+            unit = kind_units[i % len(kind_units)]
             limit = memory_limit
             if kind == "gpu" and gpu_memory_fraction > 0 and not limit:
                 limit = int(gpu_memory_fraction * unit.device.global_mem_size)
-            made.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
-    return made
+            devices.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
+    return devices

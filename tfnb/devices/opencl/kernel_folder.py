@@ -57,9 +57,9 @@ class KernelFolder:
         self._users: Counter[str] = Counter()  # the number of programs of this process by key
         self._gone: deque[str] = deque()  # keys of programs that were garbage collected
         self._pid = os.getpid()
-        base, why = _place(cache)
-        if why:
-            _warn(cache, why, base)
+        base, reason = _place(cache)
+        if reason:
+            _warn(cache, reason, base)
         self._folder = self._make(base)
         self.link = self._folder.parent / _CURRENT
         os.symlink(self._folder, self.link)
@@ -70,41 +70,43 @@ class KernelFolder:
     def _make(self, base: Path) -> Path:
         """Creates a folder below `base`, which is locked as long as this process or a fork of it lives."""
         while True:
-            own = Path(tempfile.mkdtemp(prefix=f"tfnb-{self._pid}-", dir=base))
-            handle = os.open(own / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            own_folder = Path(tempfile.mkdtemp(prefix=f"tfnb-{self._pid}-", dir=base))
+            handle = os.open(own_folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             if fcntl is not None:
                 with contextlib.suppress(OSError):  # the file system has no locks
                     fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if (own / _LOCK).exists():  # else another process has removed the folder before it was locked
+            if (own_folder / _LOCK).exists():  # else another process has removed the folder before it was locked
                 break
             os.close(handle)
-        self._owned.append((own, handle))
-        folder = own / self._name
+        self._owned.append((own_folder, handle))
+        folder = own_folder / self._name
         folder.mkdir()
         return folder
 
     def _remove(self) -> None:
-        """Removes the folders at the end of the process. A fork that still lives keeps them; a later process removes
-        them."""
+        """Removes the folders at the end of the process.
+
+        If a fork of the process still lives, its folders stay, and a later process removes them.
+        """
         if os.getpid() != self._pid:
             return
-        for own, handle in self._owned:
+        for own_folder, handle in self._owned:
             os.close(handle)
-            _remove_if_dead(own)
+            _remove_if_dead(own_folder)
 
     def _move(self) -> None:
         """Moves the folder with its content to another disk, because the disk is full."""
-        taken = {own.parent for own, _ in self._owned}
-        base, why = _place(None, taken)
+        used_bases = {own_folder.parent for own_folder, _ in self._owned}
+        base, reason = _place(None, used_bases)
         folder = self._make(base)
         shutil.copytree(self.link, folder, dirs_exist_ok=True)
-        new = self.link.with_name(f"{_CURRENT}-{len(self._owned)}")
+        new_link = self.link.with_name(f"{_CURRENT}-{len(self._owned)}")
         try:
-            os.symlink(folder, new)
-            os.replace(new, self.link)
+            os.symlink(folder, new_link)
+            os.replace(new_link, self.link)
         except OSError as e:
             raise ResourceExhaustedError(_full(self._folder, str(e))) from None
-        _warn(self._folder, why or "the disk is full", base)
+        _warn(self._folder, reason or "the disk is full", base)
         self._folder = folder
 
     @contextlib.contextmanager
@@ -131,15 +133,17 @@ class KernelFolder:
 
     @contextlib.contextmanager
     def building(self, key: str) -> Iterator[None]:
-        """A context in which a program is built. Unpacks the kernels that were compiled for it earlier, and notes its
-        folder."""
+        """A context in which a program is built.
+
+        It first unpacks the kernels that were compiled for the program earlier, and afterwards notes its folder.
+        """
         with self._lock, self.compiling():
-            restored = self._restore(key)
+            is_restored = self._restore(key)
             yield
-            if not restored:
-                new = self._new_programs()
-                if len(new) == 1:
-                    self._programs[key] = new[0]
+            if not is_restored:
+                new_folders = self._new_programs()
+                if len(new_folders) == 1:
+                    self._programs[key] = new_folders[0]
 
     def was_restored(self, key: str) -> bool:
         """Returns whether kernels of this program, compiled by an earlier process, were unpacked or archived."""
@@ -172,7 +176,7 @@ class KernelFolder:
 
     def drop_unused(self) -> list[str]:
         """Removes the files of programs that are not used any more, and returns their keys. Archives are kept."""
-        dropped = []
+        keys = []
         with self._lock:
             while self._gone:
                 key = self._gone.popleft()
@@ -180,8 +184,8 @@ class KernelFolder:
                 if not self._users[key]:
                     del self._users[key]
                     self._forget(key)
-                    dropped.append(key)
-        return dropped
+                    keys.append(key)
+        return keys
 
     def _forget(self, key: str) -> None:
         with self._lock:
@@ -191,7 +195,7 @@ class KernelFolder:
                 shutil.rmtree(self._folder / place, ignore_errors=True)
 
     def libraries(self, key: str) -> list[str]:
-        """The real paths of the compiled kernels of a program."""
+        """Returns the real paths of the compiled kernels of a program."""
         with self._lock:
             place = self._programs.get(key)
             if place is None:
@@ -218,27 +222,29 @@ class KernelFolder:
         return True
 
     def _new_programs(self) -> list[str]:
-        """The program folders of PoCL that are new since the last call."""
-        found = []
-        for first in os.scandir(self._folder):
-            if len(first.name) != 2:
+        """Returns the program folders of PoCL that are new since the last call."""
+        folders = []
+        for entry in os.scandir(self._folder):
+            if len(entry.name) != 2:
                 continue
-            names = frozenset(os.listdir(first.path))
-            found += [f"{first.name}/{n}" for n in names - self._seen.get(first.name, frozenset())]
-            self._seen[first.name] = names
-        return found
+            names = frozenset(os.listdir(entry.path))
+            folders += [f"{entry.name}/{n}" for n in names - self._seen.get(entry.name, frozenset())]
+            self._seen[entry.name] = names
+        return folders
 
 
 def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, str]:
-    """A folder in which a process can compile, and the reason why it is not below the cache ("" if it is). Raises
-    `ResourceExhaustedError` if there is none."""
+    """Returns a folder in which a process can compile, and the reason why it is not below the cache ("" if it is).
+
+    Raises `ResourceExhaustedError` if there is no such folder.
+    """
     reasons = []
-    wanted = [] if cache is None else [cache / "processes"]
-    for base in (*wanted, Path(tempfile.gettempdir()), Path("/dev/shm")):
+    cache_bases = [] if cache is None else [cache / "processes"]
+    for base in (*cache_bases, Path(tempfile.gettempdir()), Path("/dev/shm")):
         if taken and base in taken:
             continue
         try:
-            if base in wanted:
+            if base in cache_bases:
                 base.mkdir(parents=True, exist_ok=True)
                 _sweep(base)
             with tempfile.TemporaryFile(dir=base) as file:
@@ -280,9 +286,9 @@ def _free(folder: Path) -> int:
 
 def _sweep(base: Path) -> None:
     """Removes the folders of processes that have ended without removing them."""
-    for own in base.iterdir():
-        if _NAME.fullmatch(own.name):
-            _remove_if_dead(own)
+    for folder in base.iterdir():
+        if _NAME.fullmatch(folder.name):
+            _remove_if_dead(folder)
 
 
 def _remove_if_dead(own: Path) -> None:

@@ -65,27 +65,27 @@ class Launcher:
         """Launches the kernels of a first run one by one, and announces those that this machine has not compiled
         yet."""
         library, interrupt = self._device.library, None
-        launched: list[Any] = []
+        events_of_run: list[Any] = []
         for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):
             if self._is_compiled(b):
-                events, caught = _all_of(starmap(_enqueue, [call]))
+                events, new_interrupt = _all_of(starmap(_enqueue, [call]))
             else:
                 start = recorder.now_us() if recorder is not None else 0.0
                 with library.compiling(b.built, b.entry, b.call[3]):
-                    events, caught = _all_of(starmap(_enqueue, [call]))
+                    events, new_interrupt = _all_of(starmap(_enqueue, [call]))
                     call[0].finish()
                 if recorder is not None:
                     recorder.span("compile", b.label, start, detail=f"the device compiles {b.entry}")
-            launched.append(events[0])
-            interrupt = interrupt or caught
+            events_of_run.append(events[0])
+            interrupt = interrupt or new_interrupt
             if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
                 call[0].finish()
                 library.launched(
                     (x.built, x.entry, x.call[2], x.call[3]) for x in self._launches[i - i % _WATCH : i + 1]
                 )
-        _, caught = _all_of(starmap(setattr, changes))
+        _, new_interrupt = _all_of(starmap(setattr, changes))
         self._has_run = True
-        return launched, interrupt or caught
+        return events_of_run, interrupt or new_interrupt
 
     def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[RunEvent | None, BaseException | None]:
         """Launches on a queue that measures times, which the recorder reads later."""
@@ -93,30 +93,30 @@ class Launcher:
             queue = self._device.profiling_queue(self._inline)
             self._traced_calls = [(queue, *call[1:]) for call in self._calls]
         calls = self._traced_calls
-        before = recorder.now_us()
+        start = recorder.now_us()
         events: Sequence[Any]
         if self._has_run:
-            made = chain(starmap(_enqueue, calls), starmap(setattr, changes))
-            found, interrupt = _all_of(made, len(calls) + len(changes))
-            events = list(islice(found, len(calls)))
+            operations = chain(starmap(_enqueue, calls), starmap(setattr, changes))
+            results, interrupt = _all_of(operations, len(calls) + len(changes))
+            events = list(islice(results, len(calls)))
         else:
             with self._device.library.room():
                 events, interrupt = self._early(calls, changes, recorder)
         if not events:
             return None, interrupt
-        done = SeenEvent(events[-1])
+        run_event = SeenEvent(events[-1])
         if self._inline:  # it is done already, in this thread
-            done.wait()
-        recorder.later(partial(self._report, recorder, events, done, before, recorder.now_us()))
-        return done, interrupt
+            run_event.wait()
+        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us()))
+        return run_event, interrupt
 
     def _report(self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float) -> None:
         """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder."""
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
         first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
-        begin, ended = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended earlier
-        zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, ended) - begin
+        begin, latest_zero = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended earlier
+        zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, latest_zero) - begin
         name, queue = self._device.name, "inline" if self._inline else "queue"
         launch = recorder.launch
         for b, (start, end) in zip(self._launches, times, strict=True):

@@ -31,7 +31,7 @@ _SLAB = 128 << 10
 
 
 class MemoryOwner(Protocol):
-    """What a device's memory uses of that device."""
+    """The part of a device that the device's memory uses."""
 
     name: str
 
@@ -55,21 +55,21 @@ class DeviceMemory(Protocol):
     align: int
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """A new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
+        """Returns a new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
         ...
 
     def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """A copy of the array."""
+        """Returns a copy of the array."""
         ...
 
     def admit(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """A tensor for reading the array: the array itself if kernels can access it, else a copy."""
+        """Returns a tensor for reading the array: the array itself if kernels can access it, else a copy."""
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray: ...
 
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
-        """The kernel argument for `nbytes` bytes of a tensor from `offset` on."""
+        """Returns the kernel argument for `nbytes` bytes of a tensor from `offset` on."""
         ...
 
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
@@ -159,7 +159,7 @@ class SharedMemory:
         address = memory.svm_ptr
         if nbytes >= _HUGE:
             _advise_huge(address, nbytes)
-        # Through ctypes, because views would skip a plain array as their base (see `Block`).
+        # The memory is wrapped by ctypes, because views would skip a plain array as their base (see `Block`).
         return (ctypes.c_ubyte * nbytes).from_address(address), memory
 
 
@@ -178,17 +178,17 @@ def _readable(array: np.ndarray) -> bool:
     flags = array.flags
     if not (flags.c_contiguous and flags.writeable and flags.aligned):
         return False  # an SVM argument needs writable memory
-    left = -(array.ctypes.data + array.nbytes) % mmap.PAGESIZE
-    return left >= PAD
+    bytes_to_page_end = -(array.ctypes.data + array.nbytes) % mmap.PAGESIZE
+    return bytes_to_page_end >= PAD
 
 
 def _advise_huge(address: int, nbytes: int) -> None:
     """Requests large pages. The error of a system without them is ignored."""
-    advise = getattr(ctypes.CDLL(None), "madvise", None)
-    if advise is not None:
+    madvise = getattr(ctypes.CDLL(None), "madvise", None)
+    if madvise is not None:
         first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
         length = (address + nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
-        advise(ctypes.c_void_p(first), ctypes.c_size_t(length), _MADV_HUGEPAGE)
+        madvise(ctypes.c_void_p(first), ctypes.c_size_t(length), _MADV_HUGEPAGE)
 
 
 class BufferMemory:
@@ -204,17 +204,17 @@ class BufferMemory:
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         in_use = self._pool.active_bytes
-        why = f"the limit is {self._limit:,}"
+        reason = f"the limit is {self._limit:,}"
         if not self._limit or in_use + capacity <= self._limit:
             try:
                 buffer = self._pool.allocate(info.nbytes + PAD)
                 self._peak = max(self._peak, self._pool.active_bytes)
                 return DeviceTensor(self._device, info, buffer)
             except cl.MemoryError as e:
-                why = str(e)
+                reason = str(e)
         raise ResourceExhaustedError(
             f"out of memory on {self._device.name}: {capacity:,} bytes needed for "
-            f"{info.dtype.name}{list(info.shape)}, {in_use:,} in use, {why}"
+            f"{info.dtype.name}{list(info.shape)}, {in_use:,} in use, {reason}"
         )
 
     def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
@@ -242,10 +242,10 @@ class BufferMemory:
         # A sub-buffer must begin at an aligned offset, so the rows are padded.
         width = table.itemsize * table.shape[1]
         stride = -(-width // self.align) * self.align
-        spread = np.zeros((len(table), stride), np.uint8)
-        spread[:, :width] = np.ascontiguousarray(table).view(np.uint8)
-        info = TensorInfo(as_dtype(spread.dtype), spread.shape)
-        tensor = self.upload(spread, info, capacity_of(info.nbytes))
+        padded_rows = np.zeros((len(table), stride), np.uint8)
+        padded_rows[:, :width] = np.ascontiguousarray(table).view(np.uint8)
+        info = TensorInfo(as_dtype(padded_rows.dtype), padded_rows.shape)
+        tensor = self.upload(padded_rows, info, capacity_of(info.nbytes))
         return tensor, [self.part(tensor, i * stride, width) for i in range(len(table))]
 
     def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:

@@ -51,27 +51,29 @@ class Unit:
     @property
     def shares_memory(self) -> bool:
         """Whether host and kernels can use the same pointers, without mapping."""
-        fine = cl.device_svm_capabilities.FINE_GRAIN_BUFFER
+        fine_grain = cl.device_svm_capabilities.FINE_GRAIN_BUFFER
         devices = [self.device] if self.inline is None else [self.device, self.inline]
-        return self.kind == "cpu" and all(_svm(d) & fine for d in devices)
+        return self.kind == "cpu" and all(_svm(d) & fine_grain for d in devices)
 
     @property
     def reads_any_pointer(self) -> bool:
-        """Whether kernels may access the host's ordinary memory. PoCL's CPU device calls kernels as functions, so they
-        may."""
-        system = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
+        """Whether kernels may access the host's ordinary memory.
+
+        The kernels of PoCL's CPU device may, because the device calls them as functions of this process.
+        """
+        fine_grain_system = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
         devices = [self.device] if self.inline is None else [self.device, self.inline]
-        return self.shares_memory and (self.is_pocl or all(_svm(d) & system for d in devices))
+        return self.shares_memory and (self.is_pocl or all(_svm(d) & fine_grain_system for d in devices))
 
     def device_of(self, inline: bool) -> cl.Device:
-        """The device that runs kernels in the caller's thread if `inline` is set, else the main device."""
+        """Returns the device that runs kernels in the caller's thread if `inline` is set, else the main device."""
         if not inline:
             return self.device
         assert self.inline is not None, "only a program of a device with a companion is inline"
         return self.inline
 
     def fingerprint(self) -> str:
-        """A text with all properties of platform and device on which a compiled program depends."""
+        """Returns a text with all properties of platform and device on which a compiled program depends."""
         p, d = self.platform, self.device
         return "\n".join((p.name, p.version, d.name, d.version, d.driver_version))
 
@@ -96,16 +98,16 @@ def _svm(device: cl.Device) -> int:
 
 
 def units(settings: Settings) -> tuple[Unit, ...]:
-    """The devices that `settings.devices` selects, CPUs first. Raises `DeviceNotFoundError`."""
+    """Returns the devices that `settings.devices` selects, CPUs first. Raises `DeviceNotFoundError`."""
     with _lock:
-        found = _discover(str(settings.cache_path))
+        all_units = _discover(str(settings.cache_path))
         if _discovered_by[0] != os.getpid():
-            found = _of_fork(found)
-    return _choose(found, settings.devices)
+            all_units = _of_fork(all_units)
+    return _choose(all_units, settings.devices)
 
 
 def _of_fork(found: tuple[Unit, ...]) -> tuple[Unit, ...]:
-    """The devices of the parent that a forked process can use: those of PoCL that run kernels in the caller's thread.
+    """Returns the devices that a forked process can use: PoCL's devices that run kernels in the caller's thread.
 
     The threads of a driver do not exist in the fork. Raises `FailedPreconditionError` if no device can be used.
     """
@@ -138,18 +140,18 @@ def _platforms() -> tuple[cl.Platform, ...]:
 
 
 def _all(cache: str) -> tuple[Unit, ...]:
-    found: list[Unit] = []
+    all_units: list[Unit] = []
     for platform in _platforms():
         try:
-            found += _units_of(platform, Path(cache))
+            all_units += _units_of(platform, Path(cache))
         except cl.Error:
             continue  # the driver has no devices, or does not start
-    if not found:
+    if not all_units:
         names = ", ".join(p.name for p in _platforms()) or "none"
         selected = os.environ.get("POCL_DEVICES")
         note = f" POCL_DEVICES is {selected!r}." if selected is not None else ""
         raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}")
-    return tuple(found)
+    return tuple(all_units)
 
 
 _discovered: list[tuple[Unit, ...]] = []  # filled once, by the process that first needs a device
@@ -173,10 +175,10 @@ def _units_of(platform: cl.Platform, cache: Path) -> list[Unit]:
     for d in devices:
         pocl.teach_avx512(d)
     inline = next((d for d in devices if d.name.startswith(pocl.INLINE_NAMES)), None)
-    others = [d for d in devices if not d.name.startswith(pocl.INLINE_NAMES)]
-    if not others:
+    main_devices = [d for d in devices if not d.name.startswith(pocl.INLINE_NAMES)]
+    if not main_devices:
         return [_unit(platform, d, None) for d in devices]
-    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in others]
+    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in main_devices]
 
 
 def _unit(platform: cl.Platform, device: cl.Device, inline: cl.Device | None) -> Unit:
@@ -197,17 +199,19 @@ def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
     parts = [part.strip().lower() for part in wish.split(",") if part.strip()]
     if not parts:
         return (*(() if default is None else (default,)), *gpus)
-    chosen: dict[Unit, None] = {}
+    selection: dict[Unit, None] = {}
     for part in parts:
         matching = [u for u in found if part in _names(u)]
         if not matching:
-            known = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
-            raise DeviceNotFoundError(f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}")
-        chosen.update(dict.fromkeys(matching))
+            descriptions = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
+            raise DeviceNotFoundError(
+                f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {descriptions}. {_HOW_TO}"
+            )
+        selection.update(dict.fromkeys(matching))
     # Nodes without a kernel for GPUs need a CPU.
-    if default is not None and not any(u.kind == "cpu" for u in chosen):
-        chosen[default] = None
-    return tuple(sorted(chosen, key=lambda u: u.kind != "cpu"))
+    if default is not None and not any(u.kind == "cpu" for u in selection):
+        selection[default] = None
+    return tuple(sorted(selection, key=lambda u: u.kind != "cpu"))
 
 
 def _names(unit: Unit) -> str:

@@ -32,7 +32,7 @@ __all__ = [
     "used_folder",
 ]
 
-# The driver that runs kernels in the caller's thread, by its names before and since PoCL 4.
+# The names, before and since PoCL 4, of the driver that runs kernels in the caller's thread.
 INLINE_NAMES = ("basic", "cpu-minimal")
 
 _AVX512 = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))
@@ -58,19 +58,19 @@ def environment(platform: cl.Platform, cache: Path) -> Iterator[None]:
     the same core, which doubled the time of a matrix product of a tenth of a millisecond.
     """
     version = re.search(r"PoCL (\d+)", platform.version, re.IGNORECASE)
-    modern = version is not None and int(version.group(1)) >= 4
+    is_modern = version is not None and int(version.group(1)) >= 4
     base = Path(os.environ.get("POCL_CACHE_DIR") or cache)
-    wanted = {"POCL_CACHE_DIR": str(kernel_folder(base).link)}
+    variables = {"POCL_CACHE_DIR": str(kernel_folder(base).link)}
     if "POCL_DEVICES" not in os.environ:
-        wanted["POCL_DEVICES"] = "cpu cpu-minimal" if modern else "pthread basic"
+        variables["POCL_DEVICES"] = "cpu cpu-minimal" if is_modern else "pthread basic"
     if "POCL_AFFINITY" not in os.environ and _may_pin():
-        wanted["POCL_AFFINITY"] = "1"
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+        variables["POCL_AFFINITY"] = "1"
+    former_values = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name, text in before.items():
+        for name, text in former_values.items():
             if text is None:
                 os.environ.pop(name, None)
             else:
@@ -87,7 +87,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def kernel_folder(cache: Path) -> KernelFolder:
-    """The folder of compiled kernels of this process. PoCL reads its name once, so the first call determines it."""
+    """Returns the folder of compiled kernels of this process.
+
+    PoCL reads its name once, so the first call determines it.
+    """
     with _folder_lock:
         if not _folders:
             _folders.append(KernelFolder(cache, "pocl-avx512" if is_renamed() else "pocl"))
@@ -95,21 +98,23 @@ def kernel_folder(cache: Path) -> KernelFolder:
 
 
 def used_folder() -> KernelFolder | None:
-    """The folder of compiled kernels, if PoCL has been started."""
+    """Returns the folder of compiled kernels, if PoCL has been started."""
     return _folders[0] if _folders else None
 
 
 def is_renamed() -> bool:
-    """Returns whether PoCL is given another name for this processor. Its kernels must then have other keys."""
+    """Returns whether PoCL gets another name for this processor; the keys of its kernels must then differ, too."""
     return _cpu_flags() >= _AVX512
 
 
 def _may_pin() -> bool:
-    """Returns whether threads may be pinned. PoCL pins thread i to core i and aborts if it may not, so this process
-    must be allowed to use all cores."""
-    allowed: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
-    whole = allowed == set(range(os.cpu_count() or 0))
-    return whole and "POCL_MAX_PTHREAD_COUNT" not in os.environ
+    """Returns whether PoCL may pin its threads.
+
+    PoCL pins thread i to core i and aborts if that is forbidden, so this process must be allowed to use all cores.
+    """
+    allowed_cores: set[int] = getattr(os, "sched_getaffinity", lambda _: set())(0)
+    has_all_cores = allowed_cores == set(range(os.cpu_count() or 0))
+    return has_all_cores and "POCL_MAX_PTHREAD_COUNT" not in os.environ
 
 
 def _cpu_flags() -> frozenset[str]:
@@ -117,8 +122,8 @@ def _cpu_flags() -> frozenset[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    return frozenset(found.group(1).split()) if found else frozenset()
+    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(match.group(1).split()) if match else frozenset()
 
 
 def teach_avx512(device: cl.Device) -> bool:
@@ -151,7 +156,7 @@ def teach_avx512(device: cl.Device) -> bool:
 
 
 def _find_pair(memory: int, start: int, first: bytes, second: bytes) -> int | None:
-    """The address of the first pointer to `second` that follows a pointer to `first`."""
+    """Returns the address of the first pointer to `second` that follows a pointer to `first`."""
     data = _read(memory, start, _DEVICE_STRUCT_BYTES)
     words = struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
     for i, (a, b) in enumerate(zip(words, words[1:], strict=False)):
@@ -191,9 +196,9 @@ class Pins:
                 self._kernels.setdefault(kernel[0], set()).add(kernel)
             if sum(map(len, self._kernels.values())) <= self._MANY:
                 return
-            for key, launched in self._kernels.items():
+            for key, kernels_of_program in self._kernels.items():
                 pinned = self._libraries.setdefault(key, {})
-                if len(pinned) < len(launched):
+                if len(pinned) < len(kernels_of_program):
                     for path in folder.libraries(key):
                         if path not in pinned:
                             pinned[path] = _ctypes.dlopen(path, os.RTLD_NOW)

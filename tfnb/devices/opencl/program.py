@@ -36,7 +36,7 @@ _MEMORY_ERRORS = (
 
 
 def error_of(error: cl.Error, device: str) -> OpError:
-    """The error of tfnb for an error of OpenCL."""
+    """Returns the error of tfnb for an error of OpenCL."""
     text = f"{device}: {error}"
     return ResourceExhaustedError(text) if error.code in _MEMORY_ERRORS else InternalError(text)
 
@@ -77,14 +77,14 @@ class OpenCLProgram:
         recorder: Recorder | None = None,
     ) -> Sequence[DeviceTensor | np.ndarray]:
         device = self._device
-        # Before the lock is taken, because a download from another device may take the lock of that device.
+        # The lock is not taken yet, because a download from another device may take the lock of that device.
         values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
         with device.lock:
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
-                    found = self._reads.copies(values, cells)
-                    if found is not None:
-                        return found
+                    copies = self._reads.copies(values, cells)
+                    if copies is not None:
+                        return copies
                 return self._run(values, cells, rng, recorder)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
@@ -105,30 +105,32 @@ class OpenCLProgram:
         if self._arena_uses and (self._arena is None or self._arena is not device.arena):
             self._bind_arena()
         keep: list[Any] = []
-        for k, (value, (info, capacity, plain, further)) in enumerate(zip(inputs, self._inputs, strict=True)):
-            own = False
+        for k, (value, (info, capacity, uses_at_start, uses_at_offset)) in enumerate(
+            zip(inputs, self._inputs, strict=True)
+        ):
+            uses_own = False
             if type(value) is not DeviceTensor:
-                own = self.inline and recorder is None and capacity <= _OWN
-                if own and self._holds_own[k]:
+                uses_own = self.inline and recorder is None and capacity <= _OWN
+                if uses_own and self._holds_own[k]:
                     self._own[k].array[...] = value  # type: ignore[union-attr,index]
                     continue
-                value = self._placed(k, value) if own else self._admit(value, info, capacity, recorder)
+                value = self._placed(k, value) if uses_own else self._admit(value, info, capacity, recorder)
             self._holds_own[k] = False
             keep.append(value.array)
             keep.append(arg := value.arg)
-            for set_arg, place in plain:
+            for set_arg, place in uses_at_start:
                 set_arg(place, arg)
-            if further:
-                self._bind_further(value, further)
-            self._holds_own[k] = own
+            if uses_at_offset:
+                self._bind_further(value, uses_at_offset)
+            self._holds_own[k] = uses_own
         outputs = []
-        for info, capacity, plain, further in self._outputs:
+        for info, capacity, uses_at_start, uses_at_offset in self._outputs:
             value = memory.allocate(info, capacity)
             arg = value.arg
-            for set_arg, place in plain:
+            for set_arg, place in uses_at_start:
                 set_arg(place, arg)
-            if further:
-                self._bind_further(value, further)
+            if uses_at_offset:
+                self._bind_further(value, uses_at_offset)
             outputs.append(value)
         changes = self._bind_cells(cells) if cells else []
         if self._rows:
@@ -138,8 +140,11 @@ class OpenCLProgram:
         return outputs
 
     def _placed(self, k: int, array: np.ndarray) -> DeviceTensor:
-        """Copies a small input into memory that the program keeps. After a run in the caller's thread nothing reads it
-        any more. Memory from a pool, which must be bound in each run, would cost several times as much as the copy."""
+        """Copies a small input into memory that the program keeps.
+
+        After a run in the caller's thread nothing reads this memory any more, so the next run may use it again. Memory
+        from a pool must be bound in each run, which would cost several times as much as the copy.
+        """
         tensor = self._own[k]
         if tensor is None:
             info, capacity, _, _ = self._inputs[k]
@@ -166,9 +171,9 @@ class OpenCLProgram:
 
     def _bind_arena(self) -> None:
         device = self._device
-        moved, more = _spread((offset for _, offset, _ in self._arena_uses), device.memory.align)
-        arena = device.scratch(self.program.arena_nbytes + more, self.program.name)
-        self._bind_further(arena, ((use, moved[offset], nbytes) for use, offset, nbytes in self._arena_uses))
+        new_offsets, surplus = _spread((offset for _, offset, _ in self._arena_uses), device.memory.align)
+        arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
+        self._bind_further(arena, ((use, new_offsets[offset], nbytes) for use, offset, nbytes in self._arena_uses))
         self._arena = arena
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
@@ -180,7 +185,10 @@ class OpenCLProgram:
         return tensor
 
     def _bind_cells(self, cells: Sequence[Cell]) -> list[tuple[Cell, str, DeviceTensor]]:
-        """Binds the memory of the variables; returns the changes of cells that this run gives new memory."""
+        """Binds the memory of the variables.
+
+        Returns the arguments of the `setattr` calls for those cells that get new memory in this run.
+        """
         changes: list[tuple[Cell, str, DeviceTensor]] = []
         for i, cell in enumerate(cells):
             tensor = cell.tensor
@@ -201,11 +209,11 @@ class OpenCLProgram:
         return changes
 
     def _fresh(self, cell: Cell, info: TensorInfo, reads: bool) -> DeviceTensor:
-        memory, old = self._device.memory, cell.tensor
-        room = info.nbytes if old is None or not reads else max(info.nbytes, old.info.nbytes)
-        tensor: DeviceTensor = memory.allocate(info, capacity_of(room))
-        if reads and old is not None:
-            memory.copy(old, tensor)
+        memory, old_tensor = self._device.memory, cell.tensor
+        nbytes = info.nbytes if old_tensor is None or not reads else max(info.nbytes, old_tensor.info.nbytes)
+        tensor: DeviceTensor = memory.allocate(info, capacity_of(nbytes))
+        if reads and old_tensor is not None:
+            memory.copy(old_tensor, tensor)
         return tensor
 
     def _finish(
@@ -237,11 +245,11 @@ def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
 
     Later offsets move at least as far as earlier ones, so disjoint buffers stay disjoint.
     """
-    moved, shift = {}, 0
+    new_offsets, shift = {}, 0
     for offset in sorted(set(offsets)):
         shift += -(offset + shift) % align
-        moved[offset] = offset + shift
-    return moved, shift
+        new_offsets[offset] = offset + shift
+    return new_offsets, shift
 
 
 def _is_small(program: Program) -> bool:
@@ -250,7 +258,7 @@ def _is_small(program: Program) -> bool:
     Library kernels run on the main device, because compiling them for two devices takes seconds. Exceptions are kernels
     with a single work-item, as for small matrix products.
     """
-    touched = 0
+    accessed_bytes = 0
     variables: dict[int, int] = {}  # the bytes that are used of each, as a few rows of a large table
     for step in program.steps:
         slots = (step.source, step.target) if isinstance(step, Copy) else step.args
@@ -258,10 +266,10 @@ def _is_small(program: Program) -> bool:
             if isinstance(slot, Slot) and slot.kind == "variable":
                 variables[slot.index] = max(slot.nbytes, variables.get(slot.index, 0))
         if isinstance(step, Copy):
-            touched += 2 * step.nbytes
+            accessed_bytes += 2 * step.nbytes
         elif program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
             return False
         else:
-            touched += sum(a.nbytes for a in step.args if isinstance(a, Slot))
-    moved = sum(i.nbytes for i in (*program.inputs, *program.outputs))
-    return touched + moved + sum(variables.values()) <= INLINE_BYTES
+            accessed_bytes += sum(a.nbytes for a in step.args if isinstance(a, Slot))
+    transferred_bytes = sum(i.nbytes for i in (*program.inputs, *program.outputs))
+    return accessed_bytes + transferred_bytes + sum(variables.values()) <= INLINE_BYTES

@@ -1,4 +1,4 @@
-"""What programs, their bindings and their launchers use of the OpenCL device on which they run.
+"""The part of an OpenCL device that programs, their bindings and their launchers use.
 
 The device creates the programs, so their modules cannot import its class; this protocol gives them its type. Invariant:
 everything but `name`, `facts` and `lock` is used only while `lock` is held.
@@ -48,15 +48,18 @@ class ProgramDevice(Protocol):
         ...
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
-        """A copy of the tensor's value on the host, or a view where the host can reach the memory."""
+        """Returns a copy of the tensor's value on the host, or a view where the host can reach the memory."""
         ...
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
-        """The tensor that holds a copy of a constant; equal requests share it."""
+        """Returns a tensor with a copy of a constant array; all requests for the same array get the same tensor."""
         ...
 
     def scratch(self, nbytes: int, who: str) -> DeviceTensor:
-        """The shared arena, grown to `nbytes`; `who` names the program in a `ResourceExhaustedError`."""
+        """Returns the shared arena, enlarged to `nbytes` if it is smaller.
+
+        Raises `ResourceExhaustedError`, with `who` as the name of the program that needs the memory.
+        """
         ...
 
     def settle(self) -> None:
@@ -64,9 +67,9 @@ class ProgramDevice(Protocol):
         ...
 
     def ticket(self, event: RunEvent, keep: object) -> Ticket:
-        """The ticket of the work that ends with `event`; it keeps `keep` alive until then."""
+        """Returns the ticket of the work that ends with `event`; it keeps `keep` alive until then."""
         ...
 
     def profiling_queue(self, inline: bool = False) -> cl.CommandQueue:
-        """The queue of traced runs, on the device or in the caller's thread."""
+        """Returns the queue of traced runs, on the device or in the caller's thread."""
         ...

@@ -1,8 +1,8 @@
-"""Programs that only read small variables or a few rows, as the partition of a parameter server (white paper, section
-2).
+"""Programs that only read small variables or a few rows of variables, without a launch (white paper, section 2).
 
-NumPy copies a few kilobytes in a tenth of the time of a launch. Invariant: NumPy reads a variable only if no enqueued
-work still writes it, and only rows that exist, so the values are those that a launch would read.
+The partition of a parameter server is often such a program. NumPy copies a few kilobytes in a tenth of the time of a
+launch. Invariant: NumPy reads a variable only if no enqueued work still writes it, and only rows that exist, so the
+values are those that a launch would read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SmallReads:
 
     @classmethod
     def of(cls, program: Program) -> SmallReads | None:
-        """The reads of a program; None if the program does anything else."""
+        """Returns the reads of a program; None if the program does anything else."""
         places = [_place(program, r, o) for r, o in zip(program.reads, program.outputs, strict=False)]
         return cls([p for p in places if p is not None]) if places and None not in places else None
 
@@ -43,14 +43,14 @@ class SmallReads:
         self._places = places
 
     def copies(self, inputs: Sequence[DeviceTensor | np.ndarray], cells: Sequence[Cell]) -> list[np.ndarray] | None:
-        """The outputs, or None if only a launch can compute them. The caller holds the device's lock."""
-        found: list[np.ndarray] = []
+        """Returns the outputs, or None if only a launch can compute them. The caller holds the device's lock."""
+        outputs: list[np.ndarray] = []
         for variable, rows, table, shape in self._places:
             array = _known(cells[variable].tensor)
             if array is None:
                 return None
             if rows is None:
-                found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
+                outputs.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
                 continue
             if isinstance(rows, int):
                 value = inputs[rows]
@@ -61,8 +61,8 @@ class SmallReads:
                 numbers = rows
             if array.shape != table:
                 return None
-            found.append(array.take(numbers, 0).reshape(shape))
-        return found
+            outputs.append(array.take(numbers, 0).reshape(shape))
+        return outputs
 
 
 def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
@@ -77,10 +77,10 @@ def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
 
 
 def _are_there(numbers: np.ndarray, count: int) -> bool:
-    """Returns whether these are numbers of existing rows, of which there are `count`. Negative numbers are not."""
+    """Returns whether all `numbers` are numbers of rows of a table with `count` rows; negative ones are not."""
     return not numbers.size or int(numbers.view(f"u{numbers.dtype.itemsize}").max()) < count
 
 
 def _known(tensor: DeviceTensor | None) -> np.ndarray | None:
-    """The value of a tensor if it has been computed and the host can access it, else None."""
+    """Returns the value of a tensor if it has been computed and the host can access it, else None."""
     return tensor.array if tensor is not None and tensor.array is not None and tensor.is_computed else None

@@ -45,7 +45,10 @@ _OURS = "_"
 
 
 class Form(typing.NamedTuple):
-    """The form of an attribute in an AttrValue: its field `kind`, or a list of these. `raw` bytes need not be text."""
+    """The form of an attribute in an AttrValue: its field `kind`, or with `listed` a list of such values.
+
+    With `raw`, bytes need not be text in UTF-8.
+    """
 
     kind: str
     listed: bool = False
@@ -57,7 +60,7 @@ _NUMBER = Form("i")
 
 @remembered("fields of attributes", 2048)
 def _fields(attrs: type) -> Mapping[str, Form]:
-    """The attributes of an attrs class that are written to a GraphDef, by their names there, with their forms.
+    """Returns the attributes of an attrs class that are written to a GraphDef, by their names there, with their forms.
 
     Attributes that TensorFlow's op does not have begin with "_". Python objects (functions, graphs) are not written,
     because they belong to this process.
@@ -83,53 +86,57 @@ def _form(hint: object) -> Form | None:
 
 
 def is_sendable(attrs: Attrs) -> bool:
-    """Whether a GraphDef holds all of the attributes, except those that every node creates anew."""
-    known = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
-    own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
-    return all(getattr(attrs, f.name) is f.default for f in own)
+    """Returns whether a GraphDef can hold all of the attributes, so that the node can be sent to another process.
+
+    Attributes that are not written must have their default values.
+    """
+    written = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
+    unwritten = [f for f in dataclasses.fields(attrs) if f.init and f.name not in written]
+    return all(getattr(attrs, f.name) is f.default for f in unwritten)
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:
-    """The names of the attributes that are lengths of arguments: "N" of "N*T"."""
+    """Returns the names of the attributes that are lengths of arguments: "N" of "N*T"."""
     args = (*opdef.input_args, *opdef.output_args)
     return tuple(dict.fromkeys(a.number for a in args if a.number is not None))
 
 
 def type_lists_of(opdef: OpDef) -> frozenset[str]:
-    """The type variables that are lists: "T" of "[T]"."""
+    """Returns the type variables that stand for lists of dtypes: "T" of "[T]"."""
     return frozenset(a.type for a in (*opdef.input_args, *opdef.output_args) if a.type_list)
 
 
 def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """For each output by name the number of its first tensor, and the number of its tensors."""
-    found, start = {}, 0
+    """Returns for each output, by its name, the position of its first tensor and the number of its tensors."""
+    places, start = {}, 0
     for a in opdef.output_args:
         count = len(attrs.get(a.type, ())) if a.type_list else attrs.get(a.number, 0) if a.number else 1
-        found[a.name] = (start, count)
+        places[a.name] = (start, count)
         start += count
-    return found
+    return places
 
 
 def encode_value(
     kind: str, listed: bool, value: object, into: AttrValue | None = None, declared: DType | None = None
 ) -> AttrValue:
-    """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given.
+    """Returns the AttrValue of a value, in its field `kind`, or with `listed` as a list of that kind.
 
-    `declared` is the dtype of a tensor if it is not that of the array.
+    It is written into the message `into` if that is given. `declared` is the dtype of a tensor, if it is not the dtype
+    of the array.
     """
-    found: AttrValue = proto("attr_value").AttrValue() if into is None else into
+    message: AttrValue = proto("attr_value").AttrValue() if into is None else into
     if listed:
         values: Any = value
-        found.list.SetInParent()
-        items = getattr(found.list, kind)
+        message.list.SetInParent()
+        items = getattr(message.list, kind)
         items.extend([_PLAIN[kind](v) for v in values])
     elif kind == "tensor":
-        encode_array(np.asarray(value), found.tensor, declared)
+        encode_array(np.asarray(value), message.tensor, declared)
     elif kind == "shape":
-        found.shape.CopyFrom(_PLAIN[kind](value))
+        message.shape.CopyFrom(_PLAIN[kind](value))
     else:
-        setattr(found, kind, _PLAIN[kind](value))
-    return found
+        setattr(message, kind, _PLAIN[kind](value))
+    return message
 
 
 _PLAIN: Mapping[str, Callable[[Any], object]] = {
@@ -148,8 +155,8 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
     """Writes type variables, numbers and attributes of a node into the map `attr` of its NodeDef."""
     numbers = numbers_of(opdef)
     for name, value in types.items():
-        listed = isinstance(value, (list, tuple))
-        encode_value("i" if name in numbers else "type", listed, value, into[name])
+        is_list = isinstance(value, (list, tuple))
+        encode_value("i" if name in numbers else "type", is_list, value, into[name])
     for name, form in _fields(opdef.attrs).items():
         value = getattr(attrs, name.removeprefix(_OURS))
         if value is not None and (not name.startswith(_OURS) or value):
@@ -158,37 +165,38 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
 
 @remembered("default attributes", 2048)
 def default_attrs(opdef: OpDef) -> dict[str, Any]:
-    """The AttrValues of those attributes of an operation that have a default."""
-    found = {}
+    """Returns the AttrValues of those attributes of an operation that have a default."""
+    values = {}
     forms = _fields(opdef.attrs)
     for f in dataclasses.fields(opdef.attrs):
         form = forms.get(f.name)
         if form is not None and f.default is not dataclasses.MISSING and f.default is not None:
-            found[f.name] = encode_value(form.kind, form.listed, f.default)
+            values[f.name] = encode_value(form.kind, form.listed, f.default)
     for name, value in opdef.defaults.items():
         if name in opdef.types:
-            found[name] = encode_value("type", False, value)
-    return found
+            values[name] = encode_value("type", False, value)
+    return values
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]:
-    """Keyword arguments for `bind` from the map `attr` of a NodeDef. Unknown names that begin with "_" are ignored.
+    """Returns keyword arguments for `bind` from the map `attr` of a NodeDef.
 
+    Unknown names that begin with "_" are ignored.
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
     fields, numbers, lists = _fields(opdef.attrs), numbers_of(opdef), type_lists_of(opdef)
-    found: dict[str, Any] = {}
+    attrs: dict[str, Any] = {}
     for name in sorted(given):
         if name.startswith(_OURS) and name not in fields:
             continue
         value = given[name]
         try:
             if name in opdef.types:
-                found[name] = _decode(Form("type", name in lists), value)
+                attrs[name] = _decode(Form("type", name in lists), value)
             elif name in fields:
-                found[name.removeprefix(_OURS)] = _decode(fields[name], value)
+                attrs[name.removeprefix(_OURS)] = _decode(fields[name], value)
             elif name in numbers:
-                found[name] = _decode(_NUMBER, value)
+                attrs[name] = _decode(_NUMBER, value)
             else:
                 _check_unknown(opdef, name, value)
         except (InvalidArgumentError, MemoryError) as e:
@@ -197,20 +205,20 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]
             raise
     for name, value in opdef.defaults.items():
         if name in opdef.types:
-            found.setdefault(name, value)
+            attrs.setdefault(name, value)
     for name in lists & opdef.types.keys():
-        found.setdefault(name, ())
-    return found
+        attrs.setdefault(name, ())
+    return attrs
 
 
 def _decode(form: Form, value: AttrValue) -> Any:
-    kind, which = form.kind, value.WhichOneof("value")
+    kind, value_kind = form.kind, value.WhichOneof("value")
     if form.listed:
-        if which != "list":
+        if value_kind != "list":
             raise DTypeError(f"needed a list, got {_said(value)}")
         _check_homogeneous(kind, value.list)
         return tuple(_decoded(form, v) for v in getattr(value.list, kind))
-    if which != kind:
+    if value_kind != kind:
         raise DTypeError(f"needed the kind {kind!r}, got {_said(value)}")
     return _decoded(form, getattr(value, kind))
 
@@ -231,7 +239,10 @@ _DECODE: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _decoded(form: Form, value: object) -> Any:
-    """One value of an AttrValue. Raises `InvalidArgumentError` for bytes that are no text, and as the decoders do."""
+    """Decodes one value of an AttrValue.
+
+    Raises `InvalidArgumentError` for bytes that are not text, and the errors of the functions in `_DECODE`.
+    """
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -246,22 +257,23 @@ def _decoded(form: Form, value: object) -> Any:
 def _check_unknown(opdef: OpDef, name: str, value: AttrValue) -> None:
     """Raises `InvalidArgumentError` for an attribute that the op does not have, unless the value has no effect.
 
-    No effect have 0, false and empty values, and the one value that `OpDef.defaults` accepts."""
-    which = value.WhichOneof("value")
-    if which is None or (which in "bifs" and not getattr(value, which)):
+    Values without effect are 0, false, empty values, and the one value that `OpDef.defaults` accepts.
+    """
+    value_kind = value.WhichOneof("value")
+    if value_kind is None or (value_kind in "bifs" and not getattr(value, value_kind)):
         return
-    if which == "list" and not value.list.ListFields():
+    if value_kind == "list" and not value.list.ListFields():
         return
     if name in opdef.defaults:
-        wanted = opdef.defaults[name]
-        if wanted is None:
+        accepted = opdef.defaults[name]
+        if accepted is None:
             return
-        kind = _KINDS[type(wanted)]
-        if which == kind and _decoded(Form(kind), getattr(value, kind)) == wanted:
+        kind = _KINDS[type(accepted)]
+        if value_kind == kind and _decoded(Form(kind), getattr(value, kind)) == accepted:
             return
-        raise InvalidArgumentError(f"only the value {wanted!r} is served, got {_said(value)}")
-    known = sorted((*opdef.types, *_fields(opdef.attrs), *numbers_of(opdef)))
-    raise InvalidArgumentError(f"there is no such attribute, only {', '.join(known) or 'none'}")
+        raise InvalidArgumentError(f"only the value {accepted!r} is served, got {_said(value)}")
+    names = sorted((*opdef.types, *_fields(opdef.attrs), *numbers_of(opdef)))
+    raise InvalidArgumentError(f"there is no such attribute, only {', '.join(names) or 'none'}")
 
 
 def _said(value: AttrValue) -> str:

@@ -29,17 +29,17 @@ _ROUNDS = 12  # the most attempts with wider shapes in loops, before all of thes
 
 
 class _Again(Exception):
-    """A loop's shapes were assumed too narrow."""
+    """The shape that was assumed for a loop's Merge does not hold in all iterations."""
 
 
 class Functions(Protocol):
     """The functions of a GraphDef's library: `tfnb.ir.graphdef.functions.Library`."""
 
     def find(self, name: str, /) -> OpDef:
-        """The op of this name, of the library or of the catalogue."""
+        """Returns the op of this name, from the library or from the catalogue."""
 
     def plain(self, nodes: Repeated[NodeDef], handles: Handles, /) -> list[NodeDef]:
-        """The nodes in the form in which they are read."""
+        """Returns the nodes in the form in which they are read."""
 
 
 def import_graph_def(
@@ -56,14 +56,14 @@ def import_graph_def(
     that are read instead. Returns the operations and tensors that `return_elements` names. Errors are `OpError`s that
     name the node.
     """
-    mapped = _read_map(graph, input_map or {})
+    tensors_by_link = _read_map(graph, input_map or {})
     message: GraphDef = as_message("graph", "GraphDef", graph_def)
     functions = library(message.library)
     nodes = functions.plain(message.node, Handles(message.node))
     with all_or_nothing(graph):
         used: set[Link] = set()
-        element = add_nodes(graph, nodes, functions.find, mapped, prefix, used)
-        unused = [str(link) for link in mapped if link not in used]
+        element = add_nodes(graph, nodes, functions.find, tensors_by_link, prefix, used)
+        unused = [str(link) for link in tensors_by_link if link not in used]
         if unused:
             raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
         return None if return_elements is None else [element(name) for name in return_elements]
@@ -82,23 +82,23 @@ def add_nodes(
     The keys of `mapped` that some node reads are added to `used`.
     """
     nodes = parse_nodes(node_defs, find_op)
-    ordered = in_order(nodes, lambda link: link in mapped)
-    assumed: dict[str, Shape] = {}
+    order = in_order(nodes, lambda link: link in mapped)
+    merge_shapes: dict[str, Shape] = {}
     for attempt in range(_ROUNDS + 1):
-        building = _Import(graph, nodes, mapped, prefix, assumed, attempt == _ROUNDS)
+        attempted_import = _Import(graph, nodes, mapped, prefix, merge_shapes, attempt == _ROUNDS)
         try:
             with all_or_nothing(graph):
-                building.add(ordered)
+                attempted_import.add(order)
         except _Again:
             continue
         if used is not None:
-            used.update(building.used)
-        return building.element
+            used.update(attempted_import.used)
+        return attempted_import.element
     raise GraphError("the shapes of the GraphDef's loops do not settle")
 
 
 def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, Any]:
-    found: dict[Link, Any] = {}
+    tensors_by_link: dict[Link, Any] = {}
     for name, value in input_map.items():
         text = name.decode() if isinstance(name, bytes) else name
         if not isinstance(text, str):
@@ -106,12 +106,12 @@ def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, A
         link = parse_link(text)
         if link.port < 0:
             element = graph.as_graph_element(value)
-            found[link] = element.op if isinstance(element, Tensor) else element
+            tensors_by_link[link] = element.op if isinstance(element, Tensor) else element
         else:
-            found[link] = graph.to_tensor(value)
-            if found[link].graph is not graph:
-                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", found[link].op)
-    return found
+            tensors_by_link[link] = graph.to_tensor(value)
+            if tensors_by_link[link].graph is not graph:
+                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", tensors_by_link[link].op)
+    return tensors_by_link
 
 
 class _Import:
@@ -148,20 +148,20 @@ class _Import:
             except (
                 Exception
             ) as e:  # a file can have values that no program makes, and that shape functions do not expect
-                problem = f"{node.opdef.name} cannot take these inputs and attributes: {e}"
-                raise blamed(node.name, GraphError(problem)) from e
+                text = f"{node.opdef.name} cannot take these inputs and attributes: {e}"
+                raise blamed(node.name, GraphError(text)) from e
         for merge, index, name, link in self.open:
             self._close(merge, index, name, link)
 
     def _add(self, node: ParsedNode) -> Operation:
         full = f"{self.prefix}{node.name}"
         claim_name(self.graph, full)
-        late = [i for i, link in enumerate(node.links) if self._is_back(node, link)]
+        back_inputs = [i for i, link in enumerate(node.links) if self._is_back(node, link)]
         groups = [[self._tensor(link) for link in group if not self._is_back(node, link)] for group in node.inputs]
-        if late:
+        if back_inputs:
             if not groups[0]:
                 raise GraphError("a Merge that no value can enter")
-            for i in late:
+            for i in back_inputs:
                 groups[0].insert(i, groups[0][0])
         opdef = node.opdef
         if opdef.body is not None and opdef.body.refined is not None:
@@ -170,19 +170,19 @@ class _Import:
             g if a.number is not None or a.type_list else g[0] for a, g in zip(opdef.input_args, groups, strict=True)
         ]
         bound = bind(opdef, values, node.attrs, self.graph.to_tensor)
-        for name, given in node.attrs.items():
-            if isinstance(bound.types.get(name), tuple) and tuple(given) != bound.types[name]:
+        for name, declared in node.attrs.items():
+            if isinstance(bound.types.get(name), tuple) and tuple(declared) != bound.types[name]:
                 raise DTypeError(f"{opdef.name}: its inputs are not of the dtypes {name!r} that it names")
         op = self.graph.create_op(opdef, bound.inputs, bound.attrs, bound.types, full + "/")
         self._finish(op, node)
-        if late:
-            self._assume(op, node, late)
+        if back_inputs:
+            self._assume(op, node, back_inputs)
         return op
 
     def _finish(self, op: Operation, node: ParsedNode) -> None:
         """Sets control inputs, device and colocation as in the file."""
-        behind = [self._control(c) for c in node.control]
-        op.control_inputs = list(dict.fromkeys([*op.control_inputs, *behind]))
+        operations = [self._control(c) for c in node.control]
+        op.control_inputs = list(dict.fromkeys([*op.control_inputs, *operations]))
         if node.device:
             inner = DeviceSpec.from_string(node.device)
             op.device = inner.merged(DeviceSpec.from_string(op.device)).to_string()
@@ -242,7 +242,7 @@ class _Import:
         replace_input(merge, index, value)
 
     def element(self, name: str) -> Any:
-        """The operation ("x") or tensor ("x:0") of the file."""
+        """Returns the operation ("x") or tensor ("x:0") of the file."""
         text = name.decode() if isinstance(name, bytes) else name
         if not isinstance(text, str):
             raise DTypeError(f"return_elements: needed names, got {name!r}")
@@ -255,7 +255,7 @@ class _Import:
 
 
 def common_shape(a: Shape, b: Shape) -> Shape:
-    """The most that is known of a tensor that has one of the two shapes."""
+    """Returns the most specific shape with which both `a` and `b` agree."""
     if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
         return unknown_shape
     return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))

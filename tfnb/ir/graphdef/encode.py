@@ -26,7 +26,7 @@ class WrittenGraph(Protocol):
     """A graph, as far as it is written to a GraphDef."""
 
     def get_operations(self) -> Sequence[Written]:
-        """All operations, in the order in which they were added."""
+        """Returns all operations, in the order in which they were added."""
 
 
 class WrittenFunction(Protocol):
@@ -47,46 +47,46 @@ class WrittenFunction(Protocol):
 
 
 def input_name(tensor: Tensor) -> str:
-    """The name of a tensor in NodeDefs, in which the first output has no number."""
+    """Returns the name of a tensor in NodeDefs, in which the first output has no number."""
     return tensor.op.name if tensor.index == 0 else f"{tensor.op.name}:{tensor.index}"
 
 
 def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None) -> NodeDef:
-    """The NodeDef of an operation, written into the empty message `into` if given.
+    """Returns the NodeDef of an operation; it is written into the empty message `into` if that is given.
 
     With `add_shapes` its attribute "_output_shapes" holds the static shapes.
     """
-    found: NodeDef = proto("node_def").NodeDef() if into is None else into
-    found.name, found.op, found.device = op.name, op.type, op.device
-    found.input.extend(input_name(t) for t in op.inputs)
-    found.input.extend(f"^{c.name}" for c in op.control_inputs)
-    encode_attrs(op.opdef, op.types, op.attrs, found.attr)
+    node: NodeDef = proto("node_def").NodeDef() if into is None else into
+    node.name, node.op, node.device = op.name, op.type, op.device
+    node.input.extend(input_name(t) for t in op.inputs)
+    node.input.extend(f"^{c.name}" for c in op.control_inputs)
+    encode_attrs(op.opdef, op.types, op.attrs, node.attr)
     if op.colocation:
-        encode_value("s", True, op.colocation, found.attr["_class"])
+        encode_value("s", True, op.colocation, node.attr["_class"])
     if op.gradient_type is not None:
-        encode_value("s", False, op.gradient_type, found.attr["_gradient_op_type"])
+        encode_value("s", False, op.gradient_type, node.attr["_gradient_op_type"])
     if add_shapes and op.specs:
         shapes = [s.shape for s in op.specs]
-        encode_value("shape", True, shapes, found.attr["_output_shapes"])
-    return found
+        encode_value("shape", True, shapes, node.attr["_output_shapes"])
+    return node
 
 
 def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-    """The GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
-    found: GraphDef = proto("graph").GraphDef()
-    found.versions.producer = PRODUCER
+    """Returns the GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
+    message: GraphDef = proto("graph").GraphDef()
+    message.versions.producer = PRODUCER
     operations = graph.get_operations()
     constants = LoopConstants(operations)
     for op in operations[from_version or 0 :]:
         copies = constants.copies(op)
         for name, source, pivot in copies.values():
             if pivot is not None:
-                copied = node_def(source, add_shapes, found.node.add())
-                copied.name, copied.input[:] = name, [f"^{pivot.name}"]
-        node = node_def(op, add_shapes, found.node.add())
+                copy = node_def(source, add_shapes, message.node.add())
+                copy.name, copy.input[:] = name, [f"^{pivot.name}"]
+        node = node_def(op, add_shapes, message.node.add())
         _of_loop(node, copies, constants.pivot(op))
-    found.library.CopyFrom(encode_library(graph))
-    return found
+    message.library.CopyFrom(encode_library(graph))
+    return message
 
 
 def _of_loop(node: NodeDef, copies: Mapping[str, Copy], pivot: Written | None) -> None:
@@ -99,11 +99,11 @@ def _of_loop(node: NodeDef, copies: Mapping[str, Copy], pivot: Written | None) -
 
 
 def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
-    """The FunctionDefLibrary of the functions that a graph calls, callees first.
+    """Returns the FunctionDefLibrary of the functions that a graph calls, and of those that these call.
 
     Raises `GraphError` when two different functions have one name.
     """
-    found: FunctionDefLibrary = proto("function").FunctionDefLibrary()
+    library: FunctionDefLibrary = proto("function").FunctionDefLibrary()
     seen: dict[str, WrittenFunction] = {}
     stack = [op.opdef.body for op in reversed(graph.get_operations()) if op.opdef.body is not None]
     while stack:
@@ -116,26 +116,26 @@ def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
                 raise GraphError(f"two different functions of the graph have the name {function.name!r}")
             continue
         seen[function.name] = function
-        found.function.append(message)
+        library.function.append(message)
         stack.extend(op.opdef.body for op in function.body.get_operations() if op.opdef.body is not None)
         if function.gradient_function is not None:
             other = function.gradient_function()
-            found.gradient.add(function_name=function.name, gradient_func=other.name)
+            library.gradient.add(function_name=function.name, gradient_func=other.name)
             stack.append(other)
-    return found
+    return library
 
 
 def _encode(function: WrittenFunction) -> FunctionDef:
-    found: FunctionDef = proto("function").FunctionDef()
+    message: FunctionDef = proto("function").FunctionDef()
     args = {t.op for t in function.args}
-    signature = found.signature
+    signature = message.signature
     signature.name = function.name
     signature.is_stateful = function.opdef.stateful
     for t in function.args:
         signature.input_arg.add(name=t.op.name, type=t.dtype.enum, is_ref=t.spec.ref)
     for a, t in zip(function.opdef.output_args, function.results, strict=True):
         signature.output_arg.add(name=a.name, type=t.dtype.enum)
-        found.ret[a.name] = _inner_name(t, args)
+        message.ret[a.name] = _inner_name(t, args)
     operations = function.body.get_operations()
     constants = LoopConstants(operations)
     for op in operations:
@@ -144,13 +144,13 @@ def _encode(function: WrittenFunction) -> FunctionDef:
         copies = constants.copies(op)
         for name, source, pivot in copies.values():
             if pivot is not None:
-                copied = node_def(source, into=found.node_def.add())
-                copied.name, copied.input[:] = name, [f"^{pivot.name}"]
-        node = node_def(op, into=found.node_def.add())
+                copy = node_def(source, into=message.node_def.add())
+                copy.name, copy.input[:] = name, [f"^{pivot.name}"]
+        node = node_def(op, into=message.node_def.add())
         control = [c.name for c in op.control_inputs if c not in args]
         node.input[:] = [_inner_name(t, args) for t in op.inputs] + [f"^{c}" for c in control]
         _of_loop(node, copies, constants.pivot(op))
-    return found
+    return message
 
 
 def _inner_name(t: Tensor, args: set[Any]) -> str:

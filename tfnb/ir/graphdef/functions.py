@@ -39,8 +39,8 @@ _INPUT = re.compile(r"(\^?)([^:^]+)(?::([^:]+)(?::(\d{1,9}))?)?\Z")
 class _Call(NamedTuple):
     """A call of functions by their names.
 
-    `op` is the calling op ("" if that is the function itself), `dtype` that of the condition. `handles` has for each
-    argument the number of the variable's dtype, or 0 if the argument is not the handle of a variable.
+    `op` is the calling op ("" if a node names the function as its op), `dtype` the dtype of the condition. `handles`
+    has for each argument the number of the variable's dtype, or 0 if the argument is not the handle of a variable.
     """
 
     op: str
@@ -50,40 +50,41 @@ class _Call(NamedTuple):
 
 
 def _condition(node: NodeDef) -> DType | None:
-    """The dtype of the condition of an `If`."""
+    """Returns the dtype of the condition of an `If`; None for any other node."""
     if node.op not in ("If", "StatelessIf"):
         return None
     return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
 
 
 def _of_variants(node: NodeDef) -> NodeDef | None:
-    """The node with the name that its op on variants has here; None for any other node."""
+    """Returns an op on variants under the name that the op has in tfnb; None for any other node."""
     if node.op not in _OF_VARIANTS or node.attr["T"].type != variant.enum:
         return None
-    found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
-    found.input.extend(node.input)
+    renamed: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
+    renamed.input.extend(node.input)
     if "N" in node.attr:
-        found.attr["N"].CopyFrom(node.attr["N"])
-    return found
+        renamed.attr["N"].CopyFrom(node.attr["N"])
+    return renamed
 
 
 class Forms(Protocol):
-    """Makes functions of functions."""
+    """The functions that the library composes of other functions."""
 
     def gradient(self, function: Function) -> Callable[..., Any]:
-        """The gradient function of calls of `function`."""
+        """Returns the gradient function of calls of `function`."""
 
     def symbolic(self, function: Function) -> Function:
-        """(arguments, gradients of results) -> gradients of arguments."""
+        """Returns the function (arguments, gradients of results) -> gradients of arguments."""
 
     def branches(self, dtype: DType | None, functions: Sequence[Function]) -> Function:
-        """(condition of `dtype`, arguments) -> the results of the first function if it is true, else of the second.
+        """Returns the function (condition, arguments) -> results that calls one of `functions`.
 
-        Without a `dtype`: (number of a function, arguments) -> its results.
+        With a `dtype`, which is that of the condition, the first function is called if the condition is true, else the
+        second. Without a `dtype`, the condition is the number of the function to call.
         """
 
     def loop(self, cond: Function, body: Function) -> Function:
-        """(loop variables) -> loop variables."""
+        """Returns the function (loop variables) -> loop variables that runs `body` as long as `cond` is true."""
 
 
 class Library:
@@ -103,7 +104,7 @@ class Library:
             self.defs[f.signature.name] = f
 
     def find(self, name: str) -> OpDef:
-        """The op of this name: of the library, else of the catalogue. Raises `GraphError`."""
+        """Returns the op of this name, from the library or the catalogue. Raises `GraphError` if there is none."""
         if name in self.made:
             return self.made[name].opdef
         if name in self.calls:
@@ -116,8 +117,8 @@ class Library:
             cond, body = (self._function(name, call.handles) for name in call.functions)
             return self.forms.loop(cond, body)
         if call.op in _BRANCHES:
-            found = [self._function(name, call.handles) for name in call.functions]
-            return self.forms.branches(call.dtype, found)
+            functions = [self._function(name, call.handles) for name in call.functions]
+            return self.forms.branches(call.dtype, functions)
         function = self._function(call.functions[0], call.handles)
         return self.forms.symbolic(function) if call.op == _GRADIENT else function
 
@@ -127,14 +128,17 @@ class Library:
         A node that calls functions by attributes gets a name for this call as its op. Resource variables become
         reference variables.
         """
-        found = []
+        plain_nodes = []
         for n in nodes:
             call = self._call(n, handles) or _of_variants(n)
-            found.extend(handles.plain(n) if call is None else [call])
-        return [*found, *handles.branches()]
+            plain_nodes.extend(handles.plain(n) if call is None else [call])
+        return [*plain_nodes, *handles.branches()]
 
     def _call(self, node: NodeDef, handles: Handles) -> NodeDef | None:
-        """The NodeDef of a call, None for any other node. Raises `GraphError` for functions that are not there."""
+        """Returns the NodeDef of a call of functions, None for any other node.
+
+        Raises `GraphError` for functions that are not in the library.
+        """
         if node.op in self.defs:
             names: Sequence[str] = (node.op,)
         elif node.op in _CALLS or node.op == _GRADIENT:
@@ -148,47 +152,58 @@ class Library:
         else:
             return None
         data = [t for t in node.input if not t.startswith("^")]
-        passed = [handles.resolve(t) for t in (data[1:] if node.op in _BRANCHES else data)]
-        kinds = tuple(0 if h is None else h.dtype for h in passed)
-        plain = node.op not in (*LOOPS, *_BRANCHES, _GRADIENT) and not any(kinds)
+        argument_handles = [handles.resolve(t) for t in (data[1:] if node.op in _BRANCHES else data)]
+        kinds = tuple(0 if h is None else h.dtype for h in argument_handles)
+        is_plain = node.op not in (*LOOPS, *_BRANCHES, _GRADIENT) and not any(kinds)
         dtype = _condition(node)
-        of = "" if dtype is None else f" by {dtype.name}"
-        key = names[0] if plain else f"{node.op}{of} of {', '.join(names)}{f' for {kinds}' if any(kinds) else ''}"
-        if not plain:
+        by_dtype = "" if dtype is None else f" by {dtype.name}"
+        key = (
+            names[0]
+            if is_plain
+            else f"{node.op}{by_dtype} of {', '.join(names)}{f' for {kinds}' if any(kinds) else ''}"
+        )
+        if not is_plain:
             self.calls[key] = _Call("" if node.op in self.defs else node.op, tuple(names), dtype, kinds)
-        found: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
-        found.input.extend(handles.inputs(node))
+        call_node: NodeDef = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
+        call_node.input.extend(handles.inputs(node))
         if "_class" in node.attr:
-            found.attr["_class"].CopyFrom(node.attr["_class"])
-        return found
+            call_node.attr["_class"].CopyFrom(node.attr["_class"])
+        return call_node
 
     def _named(self, node: NodeDef, *attrs: str) -> list[str]:
-        """The functions that attributes name. An attribute that is given several times is a list."""
-        found = []
+        """Returns the names of the functions that attributes of a node name.
+
+        The attribute "branches" is a list, and is given once for each of its elements. Raises `GraphError` if there is
+        no function of such a name.
+        """
+        names = []
         for k, attr in enumerate(attrs):
             value = node.attr.get(attr, None)
-            listed = value is not None and attr == "branches"
-            function = None if value is None else value.list.func[k] if listed else value.func
+            is_list = value is not None and attr == "branches"
+            function = None if value is None else value.list.func[k] if is_list else value.func
             if function is None or function.name not in self.defs:
                 raise blamed(
                     node.name, GraphError(f"{node.op} names no function of the library in its attribute {attr!r}")
                 )
-            found.append(function.name)
-        if not found:
+            names.append(function.name)
+        if not names:
             raise blamed(node.name, GraphError(f"{node.op} names no functions"))
-        return found
+        return names
 
     def _function(self, name: str, handles: tuple[int, ...] = ()) -> Function:
-        """The function. Arguments for which `handles` has the number of a dtype are variables."""
+        """Returns the function, after building it if necessary.
+
+        Arguments for which `handles` has the number of a dtype are variables of that dtype.
+        """
         order = self._order(name)
         if any(handles):
             key = f"{name} for {handles}"
             if key not in self.made:
                 self.made[key] = self._blamed(name, handles)
             return self.made[key]
-        for wanted in order:
-            if wanted not in self.made and (wanted == name or not self._takes_handles(wanted)):
-                self.made[wanted] = self._blamed(wanted, ())
+        for needed in order:
+            if needed not in self.made and (needed == name or not self._takes_handles(needed)):
+                self.made[needed] = self._blamed(needed, ())
         return self.made[name]
 
     def _takes_handles(self, name: str) -> bool:
@@ -203,32 +218,35 @@ class Library:
             raise
 
     def _order(self, name: str) -> list[str]:
-        """The functions that `name` needs and that are not built, callees first. Raises `GraphError` for recursion."""
+        """Returns the functions that `name` needs and that are not built, callees first, and `name` itself as the last.
+
+        Raises `GraphError` for recursion.
+        """
         order: list[str] = []
-        open_: dict[str, list[str]] = {name: self._called(name)}
-        while open_:
-            current = next(reversed(open_))
-            if open_[current]:
-                following = open_[current].pop()
-                if following in open_:
-                    raise GraphError(f"the function {following[:200]!r} of the GraphDef calls itself")
-                if following not in order and following not in self.made:
-                    open_[following] = self._called(following)
-                    if len(open_) > MAX_DEPTH:
+        pending: dict[str, list[str]] = {name: self._called(name)}
+        while pending:
+            current = next(reversed(pending))
+            if pending[current]:
+                callee = pending[current].pop()
+                if callee in pending:
+                    raise GraphError(f"the function {callee[:200]!r} of the GraphDef calls itself")
+                if callee not in order and callee not in self.made:
+                    pending[callee] = self._called(callee)
+                    if len(pending) > MAX_DEPTH:
                         raise GraphError(f"functions of the GraphDef are nested more than {MAX_DEPTH} deep")
             else:
                 order.append(current)
-                del open_[current]
+                del pending[current]
         return order
 
     def _called(self, name: str) -> list[str]:
-        found = set()
+        names = set()
         for n in self.defs[name].node_def:
-            found.add(n.op)
+            names.add(n.op)
             for value in n.attr.values():
-                found.add(value.func.name)
-                found.update(f.name for f in value.list.func)
-        return sorted(found & self.defs.keys())
+                names.add(value.func.name)
+                names.update(f.name for f in value.list.func)
+        return sorted(names & self.defs.keys())
 
     def _build(self, message: FunctionDef, handles: tuple[int, ...]) -> Function:
         signature = message.signature
@@ -237,57 +255,61 @@ class Library:
         if handles and len(handles) != len(signature.input_arg):
             raise GraphError(f"takes {len(signature.input_arg)} arguments, called with {len(handles)}")
         kinds = dict(zip((a.name for a in signature.input_arg), handles, strict=False))
-        known = Handles(message.node_def, {name: dtype for name, dtype in kinds.items() if dtype})
+        body_handles = Handles(message.node_def, {name: dtype for name, dtype in kinds.items() if dtype})
         body = FunctionBuilder()
-        nodes = self.plain(message.node_def, known)
+        nodes = self.plain(message.node_def, body_handles)
         with body.as_default():
-            mapped = self._arguments(body, signature, nodes, kinds)
+            arguments = self._arguments(body, signature, nodes, kinds)
             flat = _Flat({a.name for a in signature.input_arg}, nodes, self.find)
             for n in message.node_def:
                 if n.op == "ReadVariableOp":
                     flat.places[n.name] = {"value": (0, 1)}
-            returned: dict[str, str] = {}
-            passed = {}
+            tensor_names: dict[str, str] = {}
+            handle_names = {}
             for out in signature.output_arg:
                 if out.name not in message.ret:
                     raise GraphError(f"nothing is returned for the output {out.name[:80]!r}")
-                returned[out.name] = message.ret[out.name]
-                handle = known.resolve(returned[out.name])
+                tensor_names[out.name] = message.ret[out.name]
+                handle = body_handles.resolve(tensor_names[out.name])
                 if handle is not None:  # callers use the handle itself, and never read this result
-                    passed[len(returned) - 1] = handle.source
+                    handle_names[len(tensor_names) - 1] = handle.source
                     read = proto("node_def").NodeDef(name=f"{out.name}/handle", op="Identity", input=[handle.source])
                     nodes.append(read)
                     flat.places[read.name] = {"output": (0, 1)}
-                    returned[out.name] = f"{read.name}:output:0"
-            element = add_nodes(body, [flat.node(n) for n in nodes], self.find, mapped)
+                    tensor_names[out.name] = f"{read.name}:output:0"
+            element = add_nodes(body, [flat.node(n) for n in nodes], self.find, arguments)
             results: list[Tensor] = []
             for k, out in enumerate(signature.output_arg):
-                t = element(flat.text(returned[out.name]))
-                if k not in passed and t.dtype is not decode_dtype(out.type):
+                t = element(flat.text(tensor_names[out.name]))
+                if k not in handle_names and t.dtype is not decode_dtype(out.type):
                     raise GraphError(f"the output {out.name[:80]!r} is {t.dtype.name}, declared otherwise")
                 results.append(t)
         names = [a.name for a in signature.output_arg]
         name = signature.name if signature.name not in self.names else Function.unique_name(signature.name, body)
         self.names.add(name)
-        made = Function(name, body, results, self._gradient_of, names, None, signature.description)
-        made.passed = {k: [a.name for a in signature.input_arg].index(n) for k, n in passed.items() if n in kinds}
-        return made
+        function = Function(name, body, results, self._gradient_of, names, None, signature.description)
+        function.passed = {
+            k: [a.name for a in signature.input_arg].index(n) for k, n in handle_names.items() if n in kinds
+        }
+        return function
 
     def _arguments(
         self, body: FunctionBuilder, signature: OpSignature, nodes: Sequence[NodeDef], handles: Mapping[str, int]
     ) -> dict[Link, Any]:
         """Adds the arguments to the body. Returns them by their names in the body."""
-        found: dict[Link, Any] = {}
-        taken = {n.name for n in nodes}
+        arguments: dict[Link, Any] = {}
+        node_names = {n.name for n in nodes}
         for a in signature.input_arg:
             if a.type_attr or a.type_list_attr or a.number_attr:
                 raise GraphError(f"the argument {a.name[:80]!r} is of no fixed dtype")
-            if Link(a.name, 0) in found or a.name in taken:
+            if Link(a.name, 0) in arguments or a.name in node_names:
                 raise GraphError(f"the name of the argument {a.name[:80]!r} is taken twice")
-            of_variable = handles.get(a.name, 0)
-            made = body.add_arg(decode_dtype(of_variable or a.type), name=a.name, ref=a.is_ref or bool(of_variable))
-            found[Link(a.name, 0)], found[Link(a.name, -1)] = made, made.op
-        return found
+            variable_dtype = handles.get(a.name, 0)
+            argument = body.add_arg(
+                decode_dtype(variable_dtype or a.type), name=a.name, ref=a.is_ref or bool(variable_dtype)
+            )
+            arguments[Link(a.name, 0)], arguments[Link(a.name, -1)] = argument, argument.op
+        return arguments
 
     def _is_op(self, name: str) -> bool:
         try:
@@ -302,10 +324,10 @@ class Library:
             return self.forms.gradient(function)
         if name not in self.defs:
             raise GraphError(f"the gradient {name[:200]!r} of {function.name!r} is not in the library")
-        made = self._function(name).opdef
+        opdef = self._function(name).opdef
 
         def call(op: Operation, *dys: Tensor | None) -> list[Any]:
-            outputs = made(*op.inputs, *dys, graph=op.graph)
+            outputs = opdef(*op.inputs, *dys, graph=op.graph)
             return outputs if isinstance(outputs, list) else [outputs]
 
         return call
@@ -327,14 +349,14 @@ class _Flat:
                 raise blamed(n.name, e) from None
 
     def node(self, node: NodeDef) -> NodeDef:
-        """The NodeDef with a graph's names for its inputs."""
-        found: NodeDef = proto("node_def").NodeDef()
-        found.CopyFrom(node)
+        """Returns the NodeDef with a graph's names for its inputs."""
+        renamed: NodeDef = proto("node_def").NodeDef()
+        renamed.CopyFrom(node)
         try:
-            found.input[:] = [self.text(t) for t in node.input]
+            renamed.input[:] = [self.text(t) for t in node.input]
         except OpError as e:
             raise blamed(node.name, e) from None
-        return found
+        return renamed
 
     def text(self, text: str) -> str:
         match = _INPUT.match(text)

@@ -1,4 +1,4 @@
-"""Constants of loops in GraphDefs, as TensorFlow wants them (white paper, section 4.4).
+"""Constants of loops in GraphDefs, in the form that TensorFlow requires (white paper, section 4.4).
 
 In tfnb a constant has no frame, and can be read in any frame. In TensorFlow a node is in the frame of a loop only by
 its inputs. So a constant inside a loop is written with a control edge from the loop's pivot, which is alive in each
@@ -66,41 +66,41 @@ class LoopConstants:
 
     @staticmethod
     def pivot(op: Written) -> Written | None:
-        """The pivot for which a constant inside a loop must wait, if it waits for nothing else; else None."""
+        """Returns the pivot for which a constant inside a loop must wait, if it waits for nothing else; else None."""
         if op.opdef.kind is not Kind.CONST or op.control_inputs or _loop(op) is None:
             return None
         return op.extra.get(PIVOT)
 
     def copies(self, op: Written) -> dict[str, Copy]:
-        """The copies of the constants from outside that an operation in a loop reads, by the names of the constants.
+        """Returns the copies of constants from outside that an operation in a loop reads, by the constants' names.
 
         The pivot of a copy that was returned before is None.
         """
         loop = _loop(op)
         if loop is None:
             return {}
-        found: dict[str, Copy] = {}
+        copies: dict[str, Copy] = {}
         for t in op.inputs:
             if t.op.opdef.kind is not Kind.CONST or _loop(t.op) is loop:
                 continue
             pivot = op.extra[PIVOT]
-            known = self._copies.get((t.op, pivot))
-            name = known or self._free_name(t.op.name)
+            cached_name = self._copies.get((t.op, pivot))
+            name = cached_name or self._free_name(t.op.name)
             self._copies[t.op, pivot] = name
-            found.setdefault(t.op.name, Copy(name, t.op, None if known else pivot))
-        return found
+            copies.setdefault(t.op.name, Copy(name, t.op, None if cached_name else pivot))
+        return copies
 
     def _free_name(self, name: str) -> str:
-        found, k = f"{name}/in_loop", 0
-        while found in self._names:
+        candidate, k = f"{name}/in_loop", 0
+        while candidate in self._names:
             k += 1
-            found = f"{name}/in_loop_{k}"
-        self._names.add(found)
-        return found
+            candidate = f"{name}/in_loop_{k}"
+        self._names.add(candidate)
+        return candidate
 
 
 def _loop(op: Written) -> Any:
-    """The innermost loop around an operation, or None."""
+    """Returns the innermost loop around an operation, or None."""
     context = op.extra.get(CONTEXT)
     while context is not None and not context.is_loop:
         context = context.outer

@@ -15,13 +15,14 @@ __all__ = ["as_message"]
 
 
 def as_message(file: str, name: str, value: object) -> Any:
-    """The message `name` of `file`.proto for `value`: such a message, one of another package (TensorFlow), or bytes.
+    """Returns the message `name` of `file`.proto for `value`.
 
-    Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message,
-    `ResourceExhaustedError` for bytes that would take too much memory.
+    `value` is such a message, a message of the same name of another package (TensorFlow), or bytes. Raises `DTypeError`
+    for anything else, `DataLossError` for bytes that are not such a message, `ResourceExhaustedError` for bytes that
+    would take too much memory.
     """
-    wanted = getattr(proto(file), name)
-    if isinstance(value, wanted):
+    message_class = getattr(proto(file), name)
+    if isinstance(value, message_class):
         return value
     descriptor = getattr(value, "DESCRIPTOR", None)
     if isinstance(value, (bytes, bytearray)):
@@ -30,6 +31,6 @@ def as_message(file: str, name: str, value: object) -> Any:
         content = value.SerializeToString()
     else:
         raise DTypeError(f"needed a {name}, got {type(value).__name__} {str(value)[:80]!r}")
-    found = wanted()
-    read_message(found, content)
-    return found
+    message = message_class()
+    read_message(message, content)
+    return message

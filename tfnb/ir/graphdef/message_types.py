@@ -57,7 +57,7 @@ class Descriptor(Protocol):
 
 
 class Message(Protocol):
-    """What all messages have."""
+    """The fields and methods of all messages."""
 
     DESCRIPTOR: Any
 
@@ -162,7 +162,7 @@ class FunctionDef(Message, Protocol):
 
 
 class GradientDef(Protocol):
-    """Which function is the gradient of which."""
+    """The statement that the function `gradient_func` is the gradient of the function `function_name`."""
 
     function_name: str
     gradient_func: str

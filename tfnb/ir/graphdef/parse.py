@@ -34,7 +34,7 @@ __all__ = [
     "parse_nodes",
 ]
 
-MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not create any number of tensors
+MAX_OUTPUTS = 1 << 16  # the most outputs of one node, since a small file could otherwise ask for billions of tensors
 # The most outputs of all nodes of a graph together: a fixed number, and a few for each node.
 MAX_OUTPUTS_IN_ALL, OUTPUTS_PER_NODE = 1 << 18, 4
 
@@ -73,29 +73,29 @@ class ParsedNode:
 
 
 def blamed(name: str, error: OpError) -> OpError:
-    """The error, with the name of the node of the file that is to blame."""
+    """Returns the error with the name of the file's node that is to blame at the beginning of its message."""
     error.message = f"GraphDef node {name[:200]!r}: {error.message}"
     error.args = (error.message,)
     return error
 
 
 def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
-    """The nodes by name, in the file's order. Raises `OpError`s that say which node is wrong, and how."""
-    found: dict[str, ParsedNode] = {}
-    most = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
+    """Returns the nodes by their names, in the file's order. Raises an `OpError` that names the first wrong node."""
+    nodes: dict[str, ParsedNode] = {}
+    limit = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
     outputs = repeated = 0
     for node in node_defs:
         try:
             if not _NAME.match(node.name):
                 raise GraphError("not a valid name for an operation")
-            if node.name in found:
+            if node.name in nodes:
                 raise GraphError("there are two nodes of this name")
-            parsed = found[node.name] = _parse(node, find_op(node.op))
+            parsed = nodes[node.name] = _parse(node, find_op(node.op))
             outputs += _count_outputs(parsed)
             repeated += _count_repeated(node, parsed.attrs)
-            if outputs > most:
+            if outputs > limit:
                 raise ResourceExhaustedError(
-                    f"{len(found)} nodes with {outputs} outputs: at most {most} are served of {len(node_defs)} nodes"
+                    f"{len(nodes)} nodes with {outputs} outputs: at most {limit} are served of {len(node_defs)} nodes"
                 )
             if repeated > MAX_REPEATED:
                 raise ResourceExhaustedError(
@@ -104,11 +104,11 @@ def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -
                 )
         except OpError as e:
             raise blamed(node.name, e) from None
-    return found
+    return nodes
 
 
 def parse_link(text: str) -> Link:
-    """ "x", "x:1" or "^x" as a `Link`. Raises `GraphError` for anything else."""
+    """Parses an input of a NodeDef: "x", "x:1" or "^x". Raises `GraphError` for anything else."""
     match = _INPUT.match(text)
     if match is None or (match.group(1) and match.group(3)):
         raise GraphError(f"the input {text[:200]!r} is none: needed 'name', 'name:1' or '^name'")
@@ -123,9 +123,9 @@ def _parse(node: NodeDef, opdef: OpDef) -> ParsedNode:
     attrs = decode_attrs(opdef, node.attr)
     _check_outputs(opdef, attrs)
     if opdef.kind is Kind.CONST and {"value", "dtype"} <= attrs.keys():
-        told = decode_dtype(node.attr["value"].tensor.dtype)
-        if told is not attrs["dtype"]:
-            raise DTypeError(f"a constant of {attrs['dtype'].name} whose value is of {told.name}")
+        value_dtype = decode_dtype(node.attr["value"].tensor.dtype)
+        if value_dtype is not attrs["dtype"]:
+            raise DTypeError(f"a constant of {attrs['dtype'].name} whose value is of {value_dtype.name}")
     groups = _grouped(opdef, data, attrs)
     if node.device:
         DeviceSpec.from_string(node.device)
@@ -142,9 +142,10 @@ def _parse(node: NodeDef, opdef: OpDef) -> ParsedNode:
 
 
 def _grouped(opdef: OpDef, data: Sequence[Link], attrs: dict[str, Any]) -> tuple[tuple[Link, ...], ...]:
-    """The inputs by argument. Raises `GraphError` unless there are as many as the signature says.
+    """Returns the inputs of each argument. Raises `GraphError` unless there are as many as the signature says.
 
-    Numbers of inputs leave `attrs` unless they are fields of the attrs class: they follow from the inputs.
+    Numbers of inputs are removed from `attrs`, because they follow from the inputs, unless they are fields of the attrs
+    class.
     """
     groups, start = [], 0
     for a in opdef.input_args:
@@ -197,13 +198,13 @@ def _count_repeated(node: NodeDef, attrs: Mapping[str, Any]) -> int:
 def _colocation(node: NodeDef) -> tuple[str, ...]:
     if "_class" not in node.attr:
         return ()
-    found = []
+    names = []
     for text in node.attr["_class"].list.s:
         name = text.decode("utf-8", "replace")
         if not name.startswith("loc:@"):
             raise GraphError(f"the attribute '_class' holds {name[:80]!r}, needed 'loc:@name'")
-        found.append(name.removeprefix("loc:@"))
-    return tuple(found)
+        names.append(name.removeprefix("loc:@"))
+    return tuple(names)
 
 
 def _text(node: NodeDef, name: str) -> str | None:
@@ -211,19 +212,19 @@ def _text(node: NodeDef, name: str) -> str | None:
 
 
 def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[ParsedNode]:
-    """The nodes, each after its inputs, else in the file's order; the edges that close loops do not count.
+    """Returns the nodes, each after its inputs, else in the file's order; the edges that close loops do not count.
 
-    `outside` says which links the caller supplies. Raises `GraphError` for an input that does not exist or a cycle
-    that does not go through NextIteration -> Merge.
+    `outside(link)` says whether the caller supplies the value of a link. Raises `GraphError` for an input that does not
+    exist or a cycle that does not go through NextIteration -> Merge.
     """
     names = list(nodes)
     place = {name: i for i, name in enumerate(names)}
-    before = {node.name: _behind(node, nodes, outside) for node in nodes.values()}
+    predecessors = {node.name: _behind(node, nodes, outside) for node in nodes.values()}
     readers: dict[str, list[str]] = {}
-    for name, needed in before.items():
+    for name, needed in predecessors.items():
         for other in needed:
             readers.setdefault(other, []).append(name)
-    pending = {name: len(needed) for name, needed in before.items()}
+    pending = {name: len(needed) for name, needed in predecessors.items()}
     ready = [place[name] for name, n in pending.items() if n == 0]
     order = []
     while ready:
@@ -234,31 +235,31 @@ def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -
             if pending[reader] == 0:
                 heapq.heappush(ready, place[reader])
     if len(order) < len(names):
-        raise _cycle({name: before[name] for name, n in pending.items() if n > 0})
+        raise _cycle({name: predecessors[name] for name, n in pending.items() if n > 0})
     return order
 
 
 def _cycle(stuck: Mapping[str, list[str]]) -> OpError:
-    """The error for a cycle among nodes that all wait for one of themselves."""
+    """Returns the error for a cycle; each of the nodes `stuck` waits for another one of them."""
     path: dict[str, None] = {}
     name = next(iter(stuck))
     while name not in path:
         path[name] = None
         name = next(b for b in stuck[name] if b in stuck)
-    around = list(path)
-    around = [name, *reversed(around[around.index(name) :])]
-    return blamed(name, GraphError(f"lies on a cycle that is no loop: {' -> '.join(n[:60] for n in around[:8])}"))
+    names = list(path)
+    names = [name, *reversed(names[names.index(name) :])]
+    return blamed(name, GraphError(f"lies on a cycle that is no loop: {' -> '.join(n[:60] for n in names[:8])}"))
 
 
 def _behind(node: ParsedNode, nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[str]:
-    """The names of the nodes that must come before."""
-    found: dict[str, None] = {}
+    """Returns the names of the nodes that must come before `node`. Raises `GraphError` for an input that is missing."""
+    predecessors: dict[str, None] = {}
     for link in (*node.links, *(Link(c, -1) for c in node.control)):
         if outside(link):
             continue
         if link.name not in nodes:
             raise blamed(node.name, GraphError(f"its input {str(link)[:200]!r} is not in the graph"))
-        back = node.opdef.kind is Kind.MERGE and nodes[link.name].opdef.kind is Kind.NEXT_ITERATION
-        if not back or link.port < 0:
-            found[link.name] = None
-    return list(found)
+        is_back = node.opdef.kind is Kind.MERGE and nodes[link.name].opdef.kind is Kind.NEXT_ITERATION
+        if not is_back or link.port < 0:
+            predecessors[link.name] = None
+    return list(predecessors)

@@ -20,7 +20,7 @@ __all__ = ["LOOPS", "Handle", "Handles", "as_reference"]
 LOOPS = ("While", "StatelessWhile")
 _DTYPE_AS_T = {"dtype": "T"}
 _SAME: dict[str, str] = {}
-# op -> (op on references, which attributes it takes under which names)
+# op on a handle -> (op on a reference, the names of the attributes that it takes -> their names there)
 _OPS: dict[str, tuple[str, dict[str, str]]] = {
     "VarHandleOp": ("VariableV2", {k: k for k in ("dtype", "shape", "container", "shared_name")}),
     "ReadVariableOp": ("Identity", _DTYPE_AS_T),
@@ -37,12 +37,16 @@ _OPS: dict[str, tuple[str, dict[str, str]]] = {
         {k: k for k in ("T", "Index", "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")},
     ),
 }
-_PASSED_BY = ("Identity", "Enter", "Switch")  # when their T is `resource`
+_PASSED_BY = ("Identity", "Enter", "Switch")  # ops that pass a handle on if their T is `resource`
 
 
 @dataclass(frozen=True)
 class Handle:
-    """The variable of a handle: the tensor that is its reference, its dtype's number, and the nodes to wait for."""
+    """The variable of a handle.
+
+    `source` is the name of the tensor that is a reference to the variable, `dtype` the number of the variable's dtype,
+    and `behind` are the names of the nodes that must run before the variable is used.
+    """
 
     source: str
     dtype: int
@@ -50,22 +54,22 @@ class Handle:
 
 
 def as_reference(node: NodeDef) -> NodeDef:
-    """A NodeDef of an op on resource variables as one of the op on references; any other one unchanged."""
+    """Converts a NodeDef of an op on resource variables to the op on references; returns any other one unchanged."""
     if node.op in _OPS:
         op, names = _OPS[node.op]
     elif node.op.startswith(("ResourceScatter", "ResourceApply", "ResourceSparseApply")):
         op = node.op.removeprefix("Resource")
-        scatter = op.startswith("Scatter") and not op.startswith("ScatterNd")
-        names = {k: "T" if scatter and k == "dtype" else k for k in node.attr}
+        is_scatter = op.startswith("Scatter") and not op.startswith("ScatterNd")
+        names = {k: "T" if is_scatter and k == "dtype" else k for k in node.attr}
     else:
         return node
-    found = _node(node.name, op, node.input, node.device)
+    reference_node = _node(node.name, op, node.input, node.device)
     for old, new in names.items():
         if old in node.attr:
-            found.attr[new].CopyFrom(node.attr[old])
+            reference_node.attr[new].CopyFrom(node.attr[old])
     if "_class" in node.attr:
-        found.attr["_class"].CopyFrom(node.attr["_class"])
-    return found
+        reference_node.attr["_class"].CopyFrom(node.attr["_class"])
+    return reference_node
 
 
 class Handles:
@@ -83,70 +87,73 @@ class Handles:
         self._branches: dict[tuple[str, int], None] = {}
 
     def resolve(self, text: str) -> Handle | None:
-        """The variable whose handle the tensor is; None if it is not a handle."""
+        """Returns the variable whose handle a tensor is; None if the tensor is not a handle."""
         if self._none:
             return None
-        behind: dict[str, None] = {}
-        taken: dict[tuple[str, int], None] = {}
+        nodes: dict[str, None] = {}
+        branches: dict[tuple[str, int], None] = {}
         for _ in range(len(self.nodes) + 1):
             name, port = _place(text)
             if name in self.args and name not in self.nodes:
-                self._branches.update(taken)
-                return Handle(name, self.args[name], tuple(behind))
+                self._branches.update(branches)
+                return Handle(name, self.args[name], tuple(nodes))
             node = self.nodes.get(name)
             if node is None:
                 return None
             if node.op == "VarHandleOp":
                 source = f"{name}:ref:0" if self._in_body else name
-                self._branches.update(taken)
-                return Handle(source, node.attr["dtype"].type, tuple(behind))
+                self._branches.update(branches)
+                return Handle(source, node.attr["dtype"].type, tuple(nodes))
             if node.op in LOOPS:
                 types = node.attr["T"].list.type
                 if port >= len(types) or port >= len(node.input) or types[port] != resource.enum:
                     return None
-                behind[name] = None
+                nodes[name] = None
                 text = node.input[port]
                 continue
             if node.op not in _PASSED_BY or node.attr["T"].type != resource.enum or not node.input:
                 return None
             if node.op == "Enter":
-                behind[name] = None
+                nodes[name] = None
             elif node.op == "Switch":
-                behind[f"{name}/taken_{port}"] = None
-                taken[name, port] = None
-            behind.update({c[1:]: None for c in node.input if c.startswith("^")})
+                nodes[f"{name}/taken_{port}"] = None
+                branches[name, port] = None
+            nodes.update({c[1:]: None for c in node.input if c.startswith("^")})
             text = node.input[0]
         return None
 
     def inputs(self, node: NodeDef) -> list[str]:
-        """The node's inputs, in which variables replace their handles."""
+        """Returns the inputs of a node, in which variables replace their handles."""
         data: list[str] = []
         control = {t: None for t in node.input if t.startswith("^")}
         for text in node.input:
             if not text.startswith("^"):
-                found = self.resolve(text)
-                data.append(text if found is None else found.source)
-                if found is not None:
-                    control.update({f"^{name}": None for name in found.behind})
+                handle = self.resolve(text)
+                data.append(text if handle is None else handle.source)
+                if handle is not None:
+                    control.update({f"^{name}": None for name in handle.behind})
         return [*data, *control]
 
     def plain(self, node: NodeDef) -> list[NodeDef]:
-        """The nodes that replace one node."""
+        """Returns the nodes that replace one node."""
         if self._none:
             return [as_reference(node)]
         if node.op in _PASSED_BY and node.attr["T"].type == resource.enum and self.resolve(node.name) is not None:
             return self._passing(node)
-        found = as_reference(node)
+        reference_node = as_reference(node)
         inputs = self.inputs(node)
-        if list(found.input) != inputs:
-            copied: NodeDef = proto("node_def").NodeDef()
-            copied.CopyFrom(found)
-            copied.input[:] = inputs
-            found = copied
-        return [found]
+        if list(reference_node.input) != inputs:
+            copy: NodeDef = proto("node_def").NodeDef()
+            copy.CopyFrom(reference_node)
+            copy.input[:] = inputs
+            reference_node = copy
+        return [reference_node]
 
     def _passing(self, node: NodeDef) -> list[NodeDef]:
-        """The nodes for one that only passes a handle on. A bool passes instead, when the handle would have passed."""
+        """Returns the nodes that replace a node that only passes a handle on.
+
+        A bool is passed on in place of the handle, so that nodes can wait for it.
+        """
         first = _node(f"{node.name}/known", "IsVariableInitialized", self.inputs(node)[:1], node.device)
         control = self.inputs(node)
         data = sum(not t.startswith("^") for t in node.input)
@@ -158,21 +165,24 @@ class Handles:
         return [first, passing]
 
     def branches(self) -> list[NodeDef]:
-        """Nodes that run on the branches into which handles are passed. To be called after all nodes are rewritten."""
-        found = []
+        """Returns nodes that run on the branches into which handles are passed, one for each such branch.
+
+        This is called after all nodes have been rewritten.
+        """
+        nodes = []
         for name, port in self._branches:
             text = self._text(name, "output_true" if port else "output_false", 0 if self._in_body else port)
-            made = _node(f"{name}/taken_{port}", "Identity", [text])
-            made.attr["T"].type = bool_.enum
-            found.append(made)
-        return found
+            node = _node(f"{name}/taken_{port}", "Identity", [text])
+            node.attr["T"].type = bool_.enum
+            nodes.append(node)
+        return nodes
 
     def _text(self, name: str, output: str, number: int) -> str:
         return f"{name}:{output}:{number}" if self._in_body else f"{name}:{number}"
 
 
 def _place(text: str) -> tuple[str, int]:
-    """The node and output number of "x" and "x:1", and of "x:output:1" in a body."""
+    """Returns the name of the node and the number of the output for "x", "x:1", and "x:output:1" of a body."""
     name, _, rest = text.partition(":")
     output, colon, number = rest.rpartition(":")
     if not number.isdigit() or len(number) > 9:
@@ -181,6 +191,6 @@ def _place(text: str) -> tuple[str, int]:
 
 
 def _node(name: str, op: str, inputs: Sequence[str], device: str = "") -> NodeDef:
-    found: NodeDef = proto("node_def").NodeDef(name=name, op=op, device=device)
-    found.input.extend(inputs)
-    return found
+    node: NodeDef = proto("node_def").NodeDef(name=name, op=op, device=device)
+    node.input.extend(inputs)
+    return node

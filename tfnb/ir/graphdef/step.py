@@ -30,14 +30,14 @@ __all__ = ["decode_step_graph", "encode_step_graph"]
 
 
 def encode_step_graph(graph: Graph) -> GraphDef:
-    """The GraphDef of a step's graph. Fetches, feeds and targets are not in it.
+    """Returns the GraphDef of a step's graph, which does not contain fetches, feeds and targets.
 
     Raises `UnimplementedError` with the name of a node that holds an object of this process.
     """
-    found: GraphDef = proto("graph").GraphDef()
+    message: GraphDef = proto("graph").GraphDef()
     for i in graph.order:
-        _encode(graph.nodes[i], found.node.add())
-    return found
+        _encode(graph.nodes[i], message.node.add())
+    return message
 
 
 def _encode(node: Node, into: NodeDef) -> None:
@@ -56,13 +56,13 @@ def _encode(node: Node, into: NodeDef) -> None:
 
 
 def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
-    """The nodes of a GraphDef made by `encode_step_graph`; `find` gives the definition of an op's type.
+    """Returns the graph of a GraphDef that `encode_step_graph` made; `find` returns the op of a name.
 
     Raises `InvalidArgumentError` for a message that is not the encoding of a step's graph.
     """
     nodes: dict[int, Node] = {}
-    for given in message.node:
-        node = _decode(given, find)
+    for node_def in message.node:
+        node = _decode(node_def, find)
         if node.id in nodes:
             raise InvalidArgumentError(f"two nodes of a step's graph have the id {node.id}")
         nodes[node.id] = node
@@ -79,24 +79,24 @@ def decode_step_graph(message: GraphDef, find: Callable[[str], OpDef]) -> Graph:
 
 def _decode(given: NodeDef, find: Callable[[str], OpDef]) -> Node:
     try:
-        opdef, own = find(given.op), given.attr
-        types, attrs = _split(opdef, decode_attrs(opdef, own))
+        opdef, attr = find(given.op), given.attr
+        types, attrs = _split(opdef, decode_attrs(opdef, attr))
         inputs = tuple(Edge(*map(int, t.split(":"))) for t in given.input if not t.startswith("^"))
         control = tuple(int(t[1:]) for t in given.input if t.startswith("^"))
         specs = tuple(
             TensorSpec(decode_dtype(t), decode_shape(s), r)
-            for t, s, r in zip(own["_dtypes"].list.type, own["_shapes"].list.shape, own["_refs"].list.b, strict=True)
+            for t, s, r in zip(attr["_dtypes"].list.type, attr["_shapes"].list.shape, attr["_refs"].list.b, strict=True)
         )
-        where = [s.decode() for s in own["_origin"].list.s] if "_origin" in own else None
-        origin = None if where is None else Origin(where[0], int(where[1]), where[2])
-        name = own["_name"].s.decode()
+        origin_parts = [s.decode() for s in attr["_origin"].list.s] if "_origin" in attr else None
+        origin = None if origin_parts is None else Origin(origin_parts[0], int(origin_parts[1]), origin_parts[2])
+        name = attr["_name"].s.decode()
         return Node(int(given.name), name, opdef, inputs, control, attrs, types, specs, given.device, origin)
     except (ValueError, TypeError, IndexError) as e:
         raise InvalidArgumentError(f"node {given.name[:40]!r} of a step's graph is malformed: {e}") from e
 
 
 def _split(opdef: OpDef, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """(type variables and numbers, attributes)."""
+    """Splits decoded attributes into type variables with numbers, and an object of the op's attrs class."""
     kinds = {*opdef.types, *numbers_of(opdef), *type_lists_of(opdef)}
     types = {name: v for name, v in values.items() if name in kinds}
     fields = {f.name for f in dataclasses.fields(opdef.attrs)}

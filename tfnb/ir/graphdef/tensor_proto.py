@@ -32,7 +32,7 @@ __all__ = [
     "repeated_bytes",
 ]
 
-MAX_BYTES = 1 << 31  # of one constant: what one protobuf message can hold
+MAX_BYTES = 1 << 31  # the most bytes of one constant, which are those of one protobuf message
 # Bytes that one constant may gain because its last element is repeated behind other elements. A constant of a single
 # repeated element is a view of stride 0 and gains nothing, whatever its shape.
 MAX_REPEATED = 1 << 25
@@ -59,7 +59,10 @@ _FIELDS = {
 
 
 def decode_dtype(enum: int) -> DType:
-    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for an unknown number."""
+    """Returns the dtype of a DataType number; for a reference, the dtype to which it refers.
+
+    Raises `DTypeError` for an unknown number.
+    """
     base = enum - 100 if enum > 100 else enum
     try:
         return as_dtype(base)
@@ -68,23 +71,23 @@ def decode_dtype(enum: int) -> DType:
 
 
 def _held(dtype: DType) -> DType:
-    """The dtype of the array that holds a tensor: quantised numbers are stored as plain integers."""
+    """Returns the dtype of the array that holds a tensor; quantised numbers are stored as plain integers."""
     return as_dtype(dtype.np) if dtype.is_quantized else dtype
 
 
 def encode_shape(shape: Shape) -> TensorShapeProto:
-    """The TensorShapeProto of a static shape."""
-    found: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
+    """Returns the TensorShapeProto of a static shape."""
+    message: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
     if shape.dims is None:
-        found.unknown_rank = True
+        message.unknown_rank = True
     else:
         for d in shape.dims:
-            found.dim.add(size=-1 if d is None else d)
-    return found
+            message.dim.add(size=-1 if d is None else d)
+    return message
 
 
 def decode_shape(message: TensorShapeProto) -> Shape:
-    """The static shape. Raises `ShapeError` for a dimension below -1, or more than `MAX_RANK` dimensions."""
+    """Returns a static shape. Raises `ShapeError` for a dimension below -1, or more than `MAX_RANK` dimensions."""
     if message.unknown_rank:
         return Shape(None)
     if len(message.dim) > MAX_RANK:
@@ -96,22 +99,24 @@ def decode_shape(message: TensorShapeProto) -> Shape:
 
 
 def encode_array(array: np.ndarray, into: TensorProto | None = None, declared: DType | None = None) -> TensorProto:
-    """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes.
+    """Returns the TensorProto of an array.
 
-    It is written into the message `into` if that is given, so that large values are copied only once. `declared` is the
+    Texts, and a single or repeated element, are in the field of their dtype; other elements are written as bytes.
+
+    The message `into` is filled if it is given, so that large values are copied only once. `declared` is the
     quantised dtype of the array's integers, which NumPy does not know.
     """
     dtype = as_dtype(array.dtype)
-    found: TensorProto = proto("tensor").TensorProto() if into is None else into
-    found.dtype = dtype.enum if declared is None else declared.enum
-    found.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
+    message: TensorProto = proto("tensor").TensorProto() if into is None else into
+    message.dtype = dtype.enum if declared is None else declared.enum
+    message.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
     if dtype.is_string:
-        found.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
+        message.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
     elif array.size == 1 or (array.size and not any(array.strides)):
-        getattr(found, _FIELDS[dtype.name]).extend(_numbers(array.reshape(-1)[:1], dtype))
+        getattr(message, _FIELDS[dtype.name]).extend(_numbers(array.reshape(-1)[:1], dtype))
     else:
-        found.tensor_content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-    return found
+        message.tensor_content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return message
 
 
 def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
@@ -123,10 +128,10 @@ def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
 
 
 def decode_array(message: TensorProto) -> np.ndarray:
-    """The read-only array of a TensorProto; no copy where one element is repeated.
+    """Returns the read-only array of a TensorProto; a view of stride 0 if it has a single, repeated element.
 
-    Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES` and `MAX_REPEATED`,
-    `InvalidArgumentError` for elements that do not fit the shape.
+    Raises `DTypeError` or `ShapeError` for a dtype or shape that is not served, `ResourceExhaustedError` beyond
+    `MAX_BYTES` and `MAX_REPEATED`, and `InvalidArgumentError` for elements that do not fit the shape.
     """
     dtype = _held(decode_dtype(message.dtype))
     if dtype.name not in _FIELDS:
@@ -145,18 +150,18 @@ def decode_array(message: TensorProto) -> np.ndarray:
                 f"last one to {count * dtype.size} bytes; at most {MAX_REPEATED} bytes of repeated elements are served"
             )
         flat = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))])
-    found = flat[:count].reshape(dims) if flat.size >= count else np.broadcast_to(flat.reshape(()), dims)
-    found.flags.writeable = False
-    return found
+    array = flat[:count].reshape(dims) if flat.size >= count else np.broadcast_to(flat.reshape(()), dims)
+    array.flags.writeable = False
+    return array
 
 
 def repeated_bytes(message: TensorProto, array: np.ndarray) -> int:
-    """How many bytes of `array`, which was decoded from `message`, are copies of the last element that it lists."""
+    """Returns how many bytes of `array`, decoded from `message`, are copies of the last element in the message."""
     if message.tensor_content or not array.size or not any(array.strides):
         return 0
     dtype = _held(decode_dtype(message.dtype))
-    listed = len(getattr(message, _FIELDS[dtype.name])) // (2 if dtype.is_complex else 1)
-    return max(array.size - listed, 0) * dtype.size
+    n_listed = len(getattr(message, _FIELDS[dtype.name])) // (2 if dtype.is_complex else 1)
+    return max(array.size - n_listed, 0) * dtype.size
 
 
 def _content(message: TensorProto, dtype: DType, count: int) -> np.ndarray:
@@ -190,24 +195,24 @@ def _listed(message: TensorProto, dtype: DType, count: int) -> np.ndarray:
         return texts
     if dtype.is_floating and dtype.size == 2:
         return np.array(values, np.int64).astype(np.uint16).view(dtype.np)
-    small = dtype.is_integer and dtype.size < 8
-    return np.array(values, np.int64 if small else dtype.np).astype(dtype.np)
+    is_small = dtype.is_integer and dtype.size < 8
+    return np.array(values, np.int64 if is_small else dtype.np).astype(dtype.np)
 
 
 def make_tensor_proto(
     values: object, dtype: DTypeLike | None = None, shape: object | None = None, verify_shape: bool = False
 ) -> TensorProto:
-    """The TensorProto of a Python or NumPy value, converted as for `tf.constant`.
+    """Returns the TensorProto of a Python or NumPy value, converted as for `tf.constant`.
 
     If `shape` is given, the elements are laid out in it, and the last one is repeated if there are too few, unless
     `verify_shape`. Raises `DTypeError` for a value not of `dtype`, `ShapeError` for more elements than the shape has.
     """
     message_class: Any = proto("tensor").TensorProto
     if isinstance(values, message_class):
-        found: TensorProto = values
-        return found
-    wanted = None if dtype is None else as_dtype(dtype)
-    array = to_numpy(values, wanted)
+        message: TensorProto = values
+        return message
+    requested_dtype = None if dtype is None else as_dtype(dtype)
+    array = to_numpy(values, requested_dtype)
     if shape is not None:
         dims = as_shape(shape).known()
         count = int(np.prod(dims, dtype=np.int64))
@@ -215,7 +220,7 @@ def make_tensor_proto(
             raise ShapeError(f"a value of shape {array.shape} was given for the shape {dims}")
         flat = array.reshape(-1)
         array = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))]).reshape(dims)
-    return encode_array(array, declared=wanted)
+    return encode_array(array, declared=requested_dtype)
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:

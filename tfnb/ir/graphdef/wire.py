@@ -24,7 +24,10 @@ _STRING, _NUMBER, _POINTER, _HEAD = 16, 8, 16, 16  # bytes in the memory of the 
 
 
 class _Field(NamedTuple):
-    """A field whose content takes memory of its own: `inner` for messages, else `per_byte` of a packed list."""
+    """The memory of a field: `cost` bytes for each occurrence, and `per_byte` for each byte of its content.
+
+    `inner` describes the messages in a field of messages, and is None for other fields.
+    """
 
     cost: int
     per_byte: int
@@ -33,20 +36,20 @@ class _Field(NamedTuple):
 
 @remembered("fields of messages", 256)
 def _fields(descriptor: Descriptor) -> dict[int, _Field]:
-    found = {}
+    fields = {}
     for field in descriptor.fields:
         if field.message_type is not None:
-            found[field.number] = _Field(_size(field.message_type) + _POINTER, 0, field.message_type)
+            fields[field.number] = _Field(_size(field.message_type) + _POINTER, 0, field.message_type)
         elif field.type in (field.TYPE_STRING, field.TYPE_BYTES):
-            found[field.number] = _Field(_STRING, 1, None)
+            fields[field.number] = _Field(_STRING, 1, None)
         else:
-            found[field.number] = _Field(0, _NUMBER, None)
-    return found
+            fields[field.number] = _Field(0, _NUMBER, None)
+    return fields
 
 
 @remembered("sizes of messages", 256)
 def _size(descriptor: Descriptor) -> int:
-    """The bytes of an empty message in memory. The fields of a oneof share one place."""
+    """Returns the bytes of an empty message in memory, where the fields of a oneof share one place."""
     places: dict[Any, int] = {}
     for field in descriptor.fields:
         size = _STRING if field.type in (field.TYPE_STRING, field.TYPE_BYTES) else _NUMBER
@@ -58,8 +61,8 @@ def _size(descriptor: Descriptor) -> int:
 def read_message(message: Message, content: bytes) -> None:
     """Reads `content` into an empty message.
 
-    Raises `ResourceExhaustedError` for a content that would take too much memory, and `DataLossError` for one that is
-    no such message, with the number of the byte that is wrong.
+    Raises `ResourceExhaustedError` for a content that would take too much memory, and `DataLossError` for a content
+    that is not such a message.
     """
     name = message.DESCRIPTOR.name
     if len(content) >= UNMEASURED:
@@ -75,7 +78,7 @@ def read_message(message: Message, content: bytes) -> None:
 
 def _check_memory(descriptor: Descriptor, content: bytes) -> None:
     """Checks the memory of all fields. Reading a large graph spends its time in this loop, so it makes few calls."""
-    name, most = descriptor.name, FREE_MEMORY + MEMORY_PER_BYTE * len(content)
+    name, limit = descriptor.name, FREE_MEMORY + MEMORY_PER_BYTE * len(content)
     memory = at = 0
     end, fields = len(content), _fields(descriptor)
     outer: list[tuple[int, dict[int, _Field]]] = []
@@ -102,9 +105,9 @@ def _check_memory(descriptor: Descriptor, content: bytes) -> None:
                 at += size
                 continue
             memory += field.cost + size * field.per_byte
-            if memory > most:
+            if memory > limit:
                 raise ResourceExhaustedError(
-                    f"a {name} of {len(content):,} bytes takes more than {most:,} bytes of memory, as byte {begin:,} "
+                    f"a {name} of {len(content):,} bytes takes more than {limit:,} bytes of memory, as byte {begin:,} "
                     f"shows: at most {MEMORY_PER_BYTE} for each byte and {FREE_MEMORY:,} more are taken"
                 )
             if field.inner is None:
@@ -126,7 +129,10 @@ def _check_memory(descriptor: Descriptor, content: bytes) -> None:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number with 7 bits in each byte, and the position after it. Raises `DataLossError` for more than 10 bytes."""
+    """Reads a number with 7 bits in each byte; returns it, and the position after it.
+
+    Raises `DataLossError` for a number of more than 10 bytes.
+    """
     value = 0
     for shift in range(0, 70, 7):
         byte = content[at]

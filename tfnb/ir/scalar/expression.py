@@ -215,45 +215,45 @@ _UNIQUE: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
 
 
 def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: object | None = None) -> Expr:
-    """The unique expression with these parts."""
+    """Returns the unique expression with these parts."""
     # equal keys must mean equal constants: repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaNs equal
     key = (op, args, dtype, repr(value) if op == "const" else value)
-    found = _UNIQUE.get(key)
-    if found is None:
-        found = Expr()
-        found.op, found.args, found.dtype, found.value = op, args, dtype, value
-        found.depth = 1 + max([a.depth for a in args]) if args else 1
-        found = _UNIQUE.setdefault(key, found)
-    return found
+    expr = _UNIQUE.get(key)
+    if expr is None:
+        expr = Expr()
+        expr.op, expr.args, expr.dtype, expr.value = op, args, dtype, value
+        expr.depth = 1 + max([a.depth for a in args]) if args else 1
+        expr = _UNIQUE.setdefault(key, expr)
+    return expr
 
 
 def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
-    """A constant: `value` converted to `dtype`. A value of a string is bytes."""
+    """Returns the constant `value`, converted to `dtype`; the value of a string is bytes."""
     return make("const", (), dtype, dtype.np.type(value).item() if not dtype.is_string else value)
 
 
 def wrapped(value: int, dtype: DType) -> Expr:
-    """The constant of the signed integer type `dtype` that `value` becomes when it wraps."""
+    """Returns the constant of the signed integer type `dtype` that `value` becomes when it wraps."""
     return const((value - dtype.min) % (1 << 8 * dtype.size) + dtype.min, dtype)
 
 
 def arg(i: int, dtype: DType) -> Expr:
-    """The element of the op's input number `i`."""
+    """Returns the element of the op's input number `i`."""
     return make("arg", (), dtype, i)
 
 
 def index(name: str, dtype: DType = int32) -> Expr:
-    """The loop variable `name`."""
+    """Returns the loop variable `name`."""
     return make("index", (), dtype, name)
 
 
 def load(buffer: object, linear: Expr, dtype: DType) -> Expr:
-    """The element of `buffer` at the linear index."""
+    """Returns the element of `buffer` at the linear index."""
     return make("load", (linear,), dtype, buffer)
 
 
 def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
-    """The expression of a primitive with two operands, one of which may be a number."""
+    """Returns the expression of a primitive with two operands, one of which may be a number."""
     op = primitive.name
     if not isinstance(a, Expr):
         if not isinstance(b, Expr):
@@ -278,7 +278,7 @@ def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
 
 
 def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
-    """The simpler form of an integer expression, if there is one, so that index arithmetic stays small."""
+    """Returns the simpler form of an integer expression, or None; this keeps index arithmetic small."""
     if a.dtype not in (int32, int64) or b.op != "const":
         return None
     v = b.value
@@ -294,7 +294,7 @@ def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
 
 
 def cast(x: Expr, dtype: DType) -> Expr:
-    """The value converted as in C: a float to an integer is truncated, and a bool says whether the value is not 0."""
+    """Converts a value as C does: floats are truncated to integers, and a bool says whether the value is not 0."""
     if x.dtype is dtype:
         return x
     if x.op == "const" and x.dtype in (int32, int64) and dtype in (int32, int64):
@@ -303,17 +303,17 @@ def cast(x: Expr, dtype: DType) -> Expr:
 
 
 def position(x: Expr, size: int) -> Expr:
-    """The integer `x` as an index into `size` elements: an int32, or an int64 if the indices need one."""
+    """Returns the integer `x` as an index into `size` elements: an int32, or an int64 if the indices need one."""
     return cast(x, int32 if size <= 2**31 - 1 else int64)
 
 
 def bitcast(x: Expr, dtype: DType) -> Expr:
-    """The same bits as another type of the same size."""
+    """Returns the same bits as another type of the same size."""
     return x if x.dtype is dtype else make("bitcast", (x,), dtype)
 
 
 def where(condition: Expr, a: Operand, b: Operand) -> Expr:
-    """`a` where the condition, a bool, is true, and `b` elsewhere; one of the two may be a number."""
+    """Selects `a` where the condition, a bool, is true, and `b` elsewhere; `a` or `b` may be a number."""
     if not isinstance(a, Expr):
         if not isinstance(b, Expr):
             raise InternalError(f"scalar where of the numbers {a!r} and {b!r}; one operand must be an expression")
@@ -324,17 +324,17 @@ def where(condition: Expr, a: Operand, b: Operand) -> Expr:
 
 
 def rng(node: int, word: int) -> Expr:
-    """A word of the runtime state of a random node, uint32: key0, key1, the number of the call, or 0."""
+    """Returns a word of the runtime state of a random node, uint32: key0, key1, the number of the call, or 0."""
     return make("rng", (), uint32, (node, word))
 
 
 def philox(key0: Expr, key1: Expr, ctr0: Expr, ctr1: Expr, word: int) -> Expr:
-    """Word `word` (0 to 3) of Philox-4x32-10 at the counter (ctr0, ctr1, 0, 0); all are uint32."""
+    """Returns word `word` (0 to 3) of Philox-4x32-10 at the counter (ctr0, ctr1, 0, 0); all are uint32."""
     return make("philox", (key0, key1, ctr0, ctr1), uint32, word)
 
 
 def walk(*roots: Expr) -> list[Expr]:
-    """All expressions reachable from `roots`, operands before users, each once."""
+    """Returns all expressions that are reachable from `roots`, each once, and operands before their users."""
     order: list[Expr] = []
     seen: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
@@ -352,7 +352,7 @@ def walk(*roots: Expr) -> list[Expr]:
 
 
 def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """`e` with other operands; index arithmetic is simplified again."""
+    """Returns `e` with other operands; index arithmetic is simplified again."""
     if args == e.args:
         return e
     primitive = PRIMITIVES.get(e.op)
@@ -364,9 +364,9 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
 
 
 def substitute(root: Expr, table: dict[Expr, Expr]) -> Expr:
-    """`root`, in which every key of `table` is replaced by its value."""
-    done: dict[Expr, Expr] = dict(table)
+    """Returns `root`, in which every key of `table` is replaced by its value."""
+    replacements: dict[Expr, Expr] = dict(table)
     for e in walk(root):
-        if e not in done:
-            done[e] = rebuild(e, tuple(done[a] for a in e.args))
-    return done[root]
+        if e not in replacements:
+            replacements[e] = rebuild(e, tuple(replacements[a] for a in e.args))
+    return replacements[root]

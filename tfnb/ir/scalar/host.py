@@ -26,7 +26,7 @@ def _cast(x: _Array, dtype: DType) -> _Array:
 
 
 def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
-    """The value of an expression; `leaf(e)` gives the arrays of `arg`, `index`, `load` and `rng` nodes."""
+    """Computes the value of an expression; `leaf(e)` returns the array of an `arg`, `index`, `load` or `rng` node."""
     values: dict[Expr, Any] = {}
     with np.errstate(all="ignore"):
         for e in walk(root):
@@ -59,12 +59,12 @@ def _cached_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tup
 
 
 def scalar_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
-    """The expressions of an elementwise op over `arg` leaves.
+    """Returns the expressions of an elementwise op over `arg` leaves.
 
-    16-bit floats are storage only: the expression then works on float32 between casts.
+    16-bit floats are for storage only: for them the expressions work on float32.
     """
-    wide = tuple(float32 if d.is_floating and d.size == 2 else d for d in dtypes)
-    return _cached_exprs(opdef, attrs, wide)
+    compute_dtypes = tuple(float32 if d.is_floating and d.size == 2 else d for d in dtypes)
+    return _cached_exprs(opdef, attrs, compute_dtypes)
 
 
 def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> Any:
@@ -79,7 +79,7 @@ def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) ->
 
 
 def host_kernel(opdef: OpDef) -> Callable[..., Any] | None:
-    """The host kernel of an op: its own, or the evaluation of its scalar expression; None without either."""
+    """Returns the host kernel of an op: its own, or the evaluation of its scalar expression; None without either."""
     if opdef.host is not None:
         return opdef.host
     if opdef.scalar is not None:

@@ -18,28 +18,28 @@ Array = NDArray[Any]
 
 
 def _int_div(a: Array, b: Array) -> Array:
-    """The quotient of C, rounded towards zero; 0 for the divisor 0."""
-    safe = np.where(b == 0, 1, b).astype(b.dtype)
-    q = np.floor_divide(a, safe)
+    """Returns the quotient of C, rounded towards zero; 0 for the divisor 0."""
+    divisor = np.where(b == 0, 1, b).astype(b.dtype)
+    q = np.floor_divide(a, divisor)
     if a.dtype.kind == "i":
-        q = q + ((q * safe != a) & ((a < 0) != (b < 0)))
+        q = q + ((q * divisor != a) & ((a < 0) != (b < 0)))
     return np.where(b == 0, 0, q).astype(a.dtype)
 
 
 def divide(a: Array, b: Array) -> Array:
-    """True division of floats and complex numbers; of integers the quotient of C, rounded towards zero."""
+    """Divides floats and complex numbers, and integers as C does, with the quotient rounded towards zero."""
     return a / b if a.dtype.kind in "fc" else _int_div(a, b)
 
 
 def floordiv(a: Array, b: Array) -> Array:
-    """The quotient, rounded down."""
+    """Returns the quotient, rounded down."""
     if a.dtype.kind == "f":
         return np.floor(a / b)
     return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
 
 
 def floormod(a: Array, b: Array) -> Array:
-    """The remainder of `floordiv`, which has the sign of the divisor."""
+    """Returns the remainder of `floordiv`, which has the sign of the divisor."""
     if a.dtype.kind == "f":
         r = np.fmod(a, b)
         return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
@@ -47,14 +47,14 @@ def floormod(a: Array, b: Array) -> Array:
 
 
 def truncmod(a: Array, b: Array) -> Array:
-    """The remainder of C, which has the sign of the dividend."""
+    """Returns the remainder of C, which has the sign of the dividend."""
     if a.dtype.kind == "f":
         return np.fmod(a, b)
     return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b)))
 
 
 def power(a: Array, b: Array) -> Array:
-    """`a` to the power of `b`; of integers with a negative exponent the exact value rounded towards zero."""
+    """Returns `a` to the power of `b`; for integers and a negative exponent, the exact value rounded towards zero."""
     if a.dtype.kind in "iu":
         return np.where(
             b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)), np.power(a, np.maximum(b, 0))
@@ -63,23 +63,26 @@ def power(a: Array, b: Array) -> Array:
 
 
 def special(name: str) -> Callable[[Array], Array]:
-    """A function of scipy.special, which is imported by the first call: its import takes longer than that of tfnb."""
+    """Returns a function of scipy.special.
+
+    The first call of the function imports scipy.special, because that takes longer than importing tfnb.
+    """
     return lambda x: getattr(import_module("scipy.special"), name)(x)
 
 
 def lgamma(x: Array) -> Array:
-    """The logarithm of the absolute value of the gamma function."""
-    found = special("gammaln")(x)
-    return np.where(np.isneginf(x), np.abs(found), found)  # infinite on both sides, as in C
+    """Returns the logarithm of the absolute value of the gamma function."""
+    values = special("gammaln")(x)
+    return np.where(np.isneginf(x), np.abs(values), values)  # infinite on both sides, as in C
 
 
 def digamma(x: Array) -> Array:
-    """The derivative of `lgamma`; NaN at 0, which is a pole like the negative integers."""
+    """Returns the derivative of `lgamma`; NaN at 0, which is a pole like the negative integers."""
     return np.where(x == 0, x.dtype.type(np.nan), special("digamma")(x))  # a pole like the others
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)); no intermediate value of a real x overflows."""
+    """Computes 1 / (1 + exp(-x)); for real x no intermediate value overflows."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))

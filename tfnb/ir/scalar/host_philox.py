@@ -16,7 +16,7 @@ _MASK = np.uint64(0xFFFFFFFF)
 
 
 def philox_4x32(key0: np.ndarray, key1: np.ndarray, ctr0: np.ndarray, ctr1: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Four uint32 words per element for the counter (ctr0, ctr1, 0, 0); arguments broadcast."""
+    """Returns four arrays of uint32 words, for the counter (ctr0, ctr1, 0, 0); the arguments broadcast."""
     k0, k1, c0, c1 = np.broadcast_arrays(*(np.asarray(x, np.uint64) for x in (key0, key1, ctr0, ctr1)))
     c2 = c3 = np.zeros_like(c0)
     for _ in range(10):

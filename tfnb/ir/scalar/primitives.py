@@ -11,7 +11,7 @@ from tfnb.ir.scalar import host_functions as on_host
 from tfnb.ir.scalar.expression import Binary, Expr, Library, Unary
 from tfnb.types import bool_
 
-# Functions that OpenCL C does not have, or has less fast or less accurate.
+# Libraries of functions that OpenCL C does not have, or that are slower or less accurate there.
 MATH = Library("lib/math.clh")
 SPECIAL = Library("fused/special.clh")
 INTEGERS = Library("fused/integers.clh")
@@ -73,7 +73,7 @@ acos = Unary("acos", np.arccos, floats="acos({0})", cost=SLOW)
 atan = Unary("atan", np.arctan, floats="atan({0})", cost=SLOW)
 atan2 = Binary("atan2", np.arctan2, floats="atan2({0}, {1})", cost=SLOW)
 
-# functions that are integrals
+# special functions
 
 erf = Unary("erf", on_host.special("erf"), floats=MATH, doubles="erf({0})", cost=SLOW)
 erfc = Unary("erfc", on_host.special("erfc"), floats="erfc({0})", cost=SLOW)
@@ -81,7 +81,7 @@ erfinv = Unary("erfinv", on_host.special("erfinv"), floats=MATH, doubles=SPECIAL
 lgamma = Unary("lgamma", on_host.lgamma, floats="lgamma({0})", cost=SLOW)
 digamma = Unary("digamma", on_host.digamma, floats=SPECIAL, doubles=SPECIAL, vectors=MATH, cost=SLOW)
 
-# comparisons, and what bools are joined by
+# comparisons, and operations on bools
 
 lt = Binary("lt", np.less, result=bool_, infix="<", python="{0} < {1}")
 le = Binary("le", np.less_equal, result=bool_, infix="<=", python="{0} <= {1}")
@@ -115,5 +115,5 @@ conjugate = Unary("conj", np.conjugate)
 
 
 def conj(x: Expr) -> Expr:
-    """The complex conjugate; a real element as it is."""
+    """Returns the complex conjugate; a real element is returned as it is."""
     return conjugate(x) if x.dtype.is_complex else x

@@ -1,6 +1,6 @@
 """Cluster: a maximal set of nodes of one device that needs no dataflow decision inside.
 
-Made by `passes/cluster.py`, compiled by `codegen`, run as one node of a plan. Invariant: `nodes` is in an order
+It is made by `passes/cluster.py`, compiled by `codegen`, run as one node of a plan. Invariant: `nodes` is in an order
 in which they may run one after the other; every edge into the cluster is in `inputs`, every edge that
 something outside needs is in `outputs`; shapes become known from the inputs' shapes and `shape_values` alone.
 """
@@ -17,12 +17,13 @@ __all__ = ["Cluster"]
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """`nodes`: in running order, including the Const and Variable nodes they use.
+    """Nodes that are compiled together.
 
-    `inputs`: edges whose values come from outside (feeds, host nodes, other clusters), dense tensors;
-    `shape_values`: those of `inputs` whose *value* must be known to specialise (a fed axis, a fed shape);
-    `variables`: ids of the Variable nodes in `nodes`; `random`: ids of nodes with runtime random state;
-    `outputs`: edges wanted outside. A ref edge in `outputs` means the variable's value at the cluster's end.
+    `nodes` are in running order and include the Const and Variable nodes that the others use. `inputs` are the edges
+    whose values, dense tensors, come from outside (feeds, host nodes, other clusters). `shape_values` are the inputs
+    whose values must be known when the cluster is specialised, such as a fed axis or shape. `variables` are the ids of
+    the Variable nodes in `nodes`, `random` the ids of nodes with a random state of the runtime. `outputs` are the edges
+    that are read outside; a reference among them stands for the variable's value at the end of the cluster.
     """
 
     id: int
@@ -36,7 +37,7 @@ class Cluster:
     device: str = ""
 
     def by_id(self) -> Mapping[int, Node]:
-        """The nodes by their ids."""
+        """Returns the nodes by their ids."""
         return {n.id: n for n in self.nodes}
 
     @property

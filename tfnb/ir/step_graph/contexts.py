@@ -19,30 +19,30 @@ _ROOT: Context = frozenset()
 
 
 def contexts(graph: Graph) -> Mapping[int, Context]:
-    """The context of each node by its id: a set of ("frame", name) and ("switch", predicate edge, port)."""
+    """Returns the context of each node by its id: a set of ("frame", name) and ("switch", predicate edge, port)."""
     if not any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, _ROOT)
     outer: dict[str, Context] = {}
     while True:  # in the order, an Exit may come before an Enter of its loop
-        known = dict(outer)
-        found = _find(graph, outer)
-        if outer == known:
-            return found
+        former_outer = dict(outer)
+        contexts_by_id = _find(graph, outer)
+        if outer == former_outer:
+            return contexts_by_id
 
 
 def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
-    """The contexts after one pass over the nodes. `outer` has the context around each frame, and is updated.
+    """Returns the contexts after one pass over the nodes. `outer` has the context around each frame, and is updated.
 
     A loop is dead if one of its Enters is dead."""
-    found: dict[int, Context] = {}
+    contexts_by_id: dict[int, Context] = {}
     for i in graph.order:
         node = graph.nodes[i]
-        before = [_after(graph, e, found) for e in node.inputs if not _closes_loop(graph, e)]
-        before += [found[c] for c in node.control if c in found]
+        sources = [_after(graph, e, contexts_by_id) for e in node.inputs if not _closes_loop(graph, e)]
+        sources += [contexts_by_id[c] for c in node.control if c in contexts_by_id]
         kind, path = node.opdef.kind, graph.frames.inside[i]
-        context = frozenset[Any]().union(*before)
+        context = frozenset[Any]().union(*sources)
         if kind is Kind.MERGE:
-            context = frozenset.intersection(*before) if before else _ROOT
+            context = frozenset.intersection(*sources) if sources else _ROOT
         elif kind is Kind.CONTROL_TRIGGER:  # alive in each iteration of its frame, whatever is dead before it
             context = outer[path[-1]] | {("frame", path[-1])} if path else _ROOT
         if kind is Kind.ENTER:
@@ -51,8 +51,8 @@ def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
             context = outer[name] | {("frame", name)}
         elif kind is Kind.EXIT:
             context = outer[path[-1]] if path else context
-        found[i] = context
-    return found
+        contexts_by_id[i] = context
+    return contexts_by_id
 
 
 def _closes_loop(graph: Graph, e: Edge) -> bool:
@@ -60,7 +60,7 @@ def _closes_loop(graph: Graph, e: Edge) -> bool:
 
 
 def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
-    """The context of the values on this edge."""
+    """Returns the context of the values on an edge, given the contexts `found` of nodes by their ids."""
     node: Node = graph.nodes[e.id]
     if node.opdef.kind is Kind.SWITCH:
         return found[e.id] | {("switch", node.inputs[1], e.port)}

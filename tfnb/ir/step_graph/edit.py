@@ -84,7 +84,7 @@ class EditNode:
         self.refs = (*self.refs[:index], Edge(tensor.op.id, tensor.index), *self.refs[index + 1 :])
 
     def freeze(self) -> Node:
-        """The node as it is now, for the new graph."""
+        """Returns the node as it is now, for the new graph."""
         return Node(
             self.id,
             self.name,
@@ -114,19 +114,19 @@ class GraphEdit:
 
     @property
     def graph(self) -> GraphEdit:
-        """The edit itself, as tensors and nodes have a graph."""
+        """The edit itself; tensors and nodes have this property, too."""
         return self
 
     def tensor(self, e: Edge) -> Tensor:
-        """The tensor of an edge."""
+        """Returns the tensor of an edge."""
         return Tensor(self, self.nodes[e.id], e.port)
 
     def at(self, node: EditNode | None) -> None:
-        """Nodes that are made from now on get the name, device and origin of `node`; None for none of these."""
+        """Sets the node whose name, device and origin later nodes get; with None they get none of these."""
         self._behalf = node
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """A call of an op on this edit's tensors adds a node."""
+        """Adds the node of a call of an op on this edit's tensors."""
         bound = bind(opdef, values, attrs, self.to_tensor)
         node = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, name)
         return pack_outputs(opdef, node, node.outputs)
@@ -136,9 +136,9 @@ class GraphEdit:
     ) -> EditNode:
         """Adds a node. Raises the errors of the op's shape function."""
         specs = infer_specs(opdef, inputs, attrs, types)
-        behalf = self._behalf
+        model = self._behalf
         i, self.next_id = self.next_id, self.next_id + 1
-        prefix = f"{behalf.name}/" if behalf is not None else ""
+        prefix = f"{model.name}/" if model is not None else ""
         node = Node(
             i,
             f"{prefix}{name or opdef.name}#{i}",
@@ -148,15 +148,15 @@ class GraphEdit:
             attrs,
             types,
             tuple(specs),
-            behalf.device if behalf else "",
-            behalf.origin if behalf else None,
-            behalf.colocation if behalf else (),
+            model.device if model else "",
+            model.origin if model else None,
+            model.colocation if model else (),
         )
         self.nodes[i] = EditNode(self, node)
         return self.nodes[i]
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """A tensor of this edit, or a new Const of a Python or NumPy value.
+        """Returns a tensor of this edit, or a new Const of a Python or NumPy value.
 
         Raises `InternalError` for a tensor of another graph.
         """
@@ -167,7 +167,7 @@ class GraphEdit:
         return self.constant(to_numpy(value, dtype), dtype)
 
     def constant(self, array: np.ndarray, dtype: DType | None = None) -> Tensor:
-        """A Const node; `dtype` if it is not the array's own, as for quantised numbers."""
+        """Adds a Const node; `dtype` is given if it is not the array's own, as for quantised numbers."""
         array = np.asarray(array)
         types = {"dtype": as_dtype(array.dtype) if dtype is None else dtype}
         return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]
@@ -191,16 +191,16 @@ class GraphEdit:
 
     def remove(self, ids: Iterable[int]) -> None:
         """Removes nodes. Nodes that waited for them wait for the inputs and control inputs of the removed ones."""
-        gone = set(ids)
+        removed = set(ids)
         for node in list(self.nodes.values()):
-            if node.id not in gone and any(c in gone for c in node.control):
-                node.control = tuple(dict.fromkeys(self._through(node.control, gone)))
-        self.targets = list(dict.fromkeys(self._through(tuple(self.targets), gone)))
-        for i in gone:
+            if node.id not in removed and any(c in removed for c in node.control):
+                node.control = tuple(dict.fromkeys(self._through(node.control, removed)))
+        self.targets = list(dict.fromkeys(self._through(tuple(self.targets), removed)))
+        for i in removed:
             del self.nodes[i]
 
     def _through(self, control: tuple[int, ...], gone: set[int]) -> list[int]:
-        found: list[int] = []
+        kept_ids: list[int] = []
         stack = list(reversed(control))
         seen: set[int] = set()
         while stack:
@@ -209,23 +209,23 @@ class GraphEdit:
                 continue
             seen.add(c)
             if c not in gone:
-                found.append(c)
+                kept_ids.append(c)
             else:
                 node = self.nodes[c]
                 stack.extend(reversed([*(e.id for e in node.refs), *node.control]))
-        return found
+        return kept_ids
 
     def freeze(self) -> Graph:
-        """The edited graph, without the nodes that no fetch or target needs."""
-        live: set[int] = set()
+        """Returns the edited graph, without the nodes that no fetch or target needs."""
+        needed: set[int] = set()
         stack = [e.id for e in self.fetches] + list(self.targets) + [e.id for e in self.feeds]
         while stack:
             i = stack.pop()
-            if i in live:
+            if i in needed:
                 continue
-            live.add(i)
+            needed.add(i)
             node = self.nodes[i]
             stack.extend(node.control)
             stack.extend(e.id for e in node.refs)
-        nodes = {i: self.nodes[i].freeze() for i in sorted(live)}
+        nodes = {i: self.nodes[i].freeze() for i in sorted(needed)}
         return Graph(nodes, tuple(self.fetches), tuple(self.targets), tuple(self.feeds), self.base.info)

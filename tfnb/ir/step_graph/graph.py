@@ -22,7 +22,7 @@ __all__ = ["Edge", "Frames", "Graph", "Node", "Path", "graph_from_operations"]
 
 
 class Edge(NamedTuple):
-    """Output `port` of node `id`."""
+    """The data edges that start at output `port` of the node `id`."""
 
     id: int
     port: int
@@ -56,8 +56,9 @@ class Node:
 class Frames(NamedTuple):
     """The frames of each node.
 
-    `inside[i]` are the frames in which node i fires, `outside[i]` those of its outputs, other ones for Enter and Exit.
-    A node that waits for nothing is in the root, but constants can be read in any frame.
+    `inside[i]` is the path of the frame in which node i fires, `outside[i]` the path of its outputs' frame; the two
+    differ for Enter and Exit. A node that waits for nothing is in the root frame, but constants can be read in any
+    frame.
     """
 
     inside: Mapping[int, Path]
@@ -77,12 +78,12 @@ class Graph:
 
     @cached_property
     def consumers(self) -> Mapping[Edge, tuple[int, ...]]:
-        """Edge -> ids of the nodes that read it."""
-        found: dict[Edge, list[int]] = {}
+        """The ids of the nodes that read each edge, by the edge."""
+        readers: dict[Edge, list[int]] = {}
         for node in self.nodes.values():
             for e in node.inputs:
-                found.setdefault(e, []).append(node.id)
-        return {e: tuple(ids) for e, ids in found.items()}
+                readers.setdefault(e, []).append(node.id)
+        return {e: tuple(ids) for e, ids in readers.items()}
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -91,9 +92,9 @@ class Graph:
         Stable: among ready nodes the smaller id comes first. Raises `GraphError` naming a cycle.
         """
         sources = self._sources()
-        order, stuck = topological(sources)
-        if stuck:
-            cycle = find_cycle(sources, stuck)
+        order, cyclic = topological(sources)
+        if cyclic:
+            cycle = find_cycle(sources, cyclic)
             names = " -> ".join(self.nodes[i].name for i in (cycle[-1], *cycle))
             raise GraphError(f"the graph has a cycle: {names}")
         return tuple(order)
@@ -109,17 +110,17 @@ class Graph:
         return Frames(*find_paths(self.order, self._sources(), enters, exits))
 
     def _sources(self) -> Mapping[int, Collection[int]]:
-        """For each node, the nodes for which it waits within an iteration: its inputs, except NextIterations."""
-        later = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
-        return {n.id: {e.id for e in n.inputs}.union(n.control) - later for n in self.nodes.values()}
+        """Returns for each node the nodes for which it waits within an iteration: its inputs, except NextIterations."""
+        next_iterations = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
+        return {n.id: {e.id for e in n.inputs}.union(n.control) - next_iterations for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
-        """The dtype and static shape of an edge."""
+        """Returns the dtype and static shape of an edge."""
         return self.nodes[e.id].specs[e.port]
 
 
 def node_of(op: Operation) -> Node:
-    """The step-side node of a user's operation."""
+    """Returns the step-side node of a user's operation."""
     return Node(
         op.id,
         op.name,
@@ -141,7 +142,7 @@ def graph_from_operations(
     targets: Iterable[Operation] = (),
     feeds: Iterable[Tensor] = (),
 ) -> Graph:
-    """The step-side graph of some operations; fetches and feeds are tensors, targets operations."""
+    """Returns the step-side graph of some operations; fetches and feeds are tensors, targets operations."""
     return Graph(
         {op.id: node_of(op) for op in ops},
         tuple(Edge(t.op.id, t.index) for t in fetches),

@@ -19,18 +19,18 @@ Path = tuple[str, ...]
 
 
 def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[int]]:
-    """The keys in an order in which each follows its sources, and the keys that are on a cycle or after one.
+    """Returns the keys in an order in which each follows its sources, and the keys that are on a cycle or behind one.
 
     The order is stable: of the keys that are ready the smallest comes first.
     """
     pending: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
     ready: list[int] = []
-    for i, before in sources.items():
-        pending[i] = len(before)
-        for b in before:
+    for i, predecessors in sources.items():
+        pending[i] = len(predecessors)
+        for b in predecessors:
             readers.setdefault(b, []).append(i)
-        if not before:
+        if not predecessors:
             ready.append(i)
     heapq.heapify(ready)
     order: list[int] = []
@@ -41,25 +41,25 @@ def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[
             pending[j] -= 1
             if not pending[j]:
                 heapq.heappush(ready, j)
-    stuck = {i for i, n in pending.items() if n} if len(order) < len(pending) else set()
-    return order, stuck
+    unordered = {i for i, n in pending.items() if n} if len(order) < len(pending) else set()
+    return order, unordered
 
 
 def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[int]:
-    """One cycle, each node before its reader, among nodes that all have a source in `stuck`."""
+    """Returns one cycle, each node before its reader, among nodes that all have a source in `stuck`."""
     path: dict[int, None] = {}
     i = min(stuck)
     while i not in path:  # every stuck node waits for a stuck one, so walking backwards must meet a node again
         path[i] = None
         i = next(b for b in sources[i] if b in stuck)
-    backwards = list(path)
-    return backwards[backwards.index(i) :][::-1]
+    reverse_path = list(path)
+    return reverse_path[reverse_path.index(i) :][::-1]
 
 
 def find_paths(
     order: Iterable[int], sources: Mapping[int, Collection[int]], enters: Mapping[int, str], exits: Collection[int]
 ) -> tuple[dict[int, Path], dict[int, Path]]:
-    """The frame path in which each node fires, and that of its outputs; the two differ for Enters and Exits.
+    """Returns the frame path in which each node fires, and that of its outputs; the two differ for Enters and Exits.
 
     `enters` are the Enter nodes with the names of their frames. A node that reads values of several frames is in the
     innermost; one that waits for nothing is in the root.
@@ -77,15 +77,15 @@ def find_paths(
 
 
 def last_uses(steps: Sequence[tuple[Iterable[Name], Iterable[Name]]], live: Collection[Name]) -> list[tuple[Name, ...]]:
-    """For each step, given as (names it reads, names it writes), those whose values nobody needs after it.
+    """Returns for each step, given as (names it reads, names it writes), the names whose values nobody needs after it.
 
     `live` are the names whose values are needed after the last step.
     """
     needed = set(live)
-    found: list[tuple[Name, ...]] = []
+    last_names: list[tuple[Name, ...]] = []
     for reads, writes in reversed(steps):
         reads, writes = tuple(reads), tuple(writes)
-        found.append(tuple(n for n in dict.fromkeys((*reads, *writes)) if n not in needed))
+        last_names.append(tuple(n for n in dict.fromkeys((*reads, *writes)) if n not in needed))
         needed.difference_update(writes)
         needed.update(reads)
-    return found[::-1]
+    return last_names[::-1]

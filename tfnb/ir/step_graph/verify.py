@@ -1,7 +1,7 @@
 """The rules of a well-formed step-side graph, each a small named check.
 
-Run after every stage of compiling a step in tests and under `TFNB_VERIFY=1`. Invariant: a graph that passes can be
-placed, clustered and executed without a structural surprise.
+Tests, and sessions under `TFNB_VERIFY=1`, run the checks after every stage of compiling a step. Invariant: a graph that
+passes can be placed, clustered and executed; no later stage has to check its structure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["verify"]
 
 
 def check_edges_exist(graph: Graph) -> None:
-    """Every edge starts at an output that exists."""
+    """Checks that every edge starts at an output that exists."""
     for node in graph.nodes.values():
         for e in node.inputs:
             if e.id not in graph.nodes or e.port >= len(graph.nodes[e.id].specs):
@@ -30,11 +30,11 @@ def check_edges_exist(graph: Graph) -> None:
 
 
 def check_arity(graph: Graph) -> None:
-    """Every node has as many inputs as its signature says."""
+    """Checks that every node has as many inputs as its signature says."""
     for node in graph.nodes.values():
-        wanted = _arity(node)
-        if len(node.inputs) != wanted:
-            raise GraphError(f"{node.type} takes {wanted} inputs, has {len(node.inputs)}", node)
+        arity = _arity(node)
+        if len(node.inputs) != arity:
+            raise GraphError(f"{node.type} takes {arity} inputs, has {len(node.inputs)}", node)
 
 
 def _arity(node: Node) -> int:
@@ -48,21 +48,21 @@ def _arity(node: Node) -> int:
 
 
 def check_types(graph: Graph) -> None:
-    """Input dtypes are those of the signature, and references are references."""
+    """Checks the dtypes of inputs, and that inputs that must be references are references."""
     for node in graph.nodes.values():
         if any(a.number or a.type_list for a in node.opdef.input_args):
             continue
         for a, e in zip(node.opdef.input_args, node.inputs, strict=True):
             spec = graph.spec(e)
-            wanted = node.types.get(a.type)
-            if wanted is not None and spec.dtype is not wanted:
-                raise GraphError(f"input {a.name} is {spec.dtype.name}, needed {wanted.name}", node)
+            expected = node.types.get(a.type)
+            if expected is not None and spec.dtype is not expected:
+                raise GraphError(f"input {a.name} is {spec.dtype.name}, needed {expected.name}", node)
             if a.ref and not spec.ref:
                 raise GraphError(f"input {a.name} is not a reference", node)
 
 
 def check_acyclic(graph: Graph) -> None:
-    """Cycles go only through NextIteration -> Merge."""
+    """Checks that each cycle goes through an edge from a NextIteration to a Merge."""
     _ = graph.order
     for node in graph.nodes.values():
         if node.opdef.kind is Kind.NEXT_ITERATION:
@@ -75,6 +75,6 @@ CHECKS: tuple[Callable[[Graph], None], ...] = (check_edges_exist, check_arity, c
 
 
 def verify(graph: Graph) -> None:
-    """Runs all checks. Raises `GraphError` naming the node."""
+    """Runs all checks. Raises `GraphError` with the node that is wrong."""
     for check in CHECKS:
         check(graph)
