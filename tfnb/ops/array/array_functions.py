@@ -58,11 +58,11 @@ def eye(
     with graph.as_default(), graph.name_scope(name or "eye"):
         rows = range_(num_rows)
         columns = rows if num_columns is None else range_(num_columns)
-        found = cast_to(EQUAL(EXPAND_DIMS(rows, np.int32(1)), columns), as_dtype(dtype))
+        matrix = cast_to(EQUAL(EXPAND_DIMS(rows, np.int32(1)), columns), as_dtype(dtype))
         if batch_shape is None:
-            return found
+            return matrix
         batch = graph.to_tensor(batch_shape, None if hasattr(batch_shape, "dtype") else int32)
-        return BROADCAST_TO(found, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(found, out_type=int32)]))
+        return BROADCAST_TO(matrix, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(matrix, out_type=int32)]))
 
 
 def trace(x: TensorLike, name: str | None = None) -> Any:
@@ -99,12 +99,12 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
         k = at.shape.ndims - 1
         if k == 0:
             return GATHER(x, at)
-        sizes, wanted = SHAPE(x, out_type=int32), SHAPE(at, out_type=int32)
+        sizes, at_sizes = SHAPE(x, out_type=int32), SHAPE(at, out_type=int32)
         rows = RESHAPE(x, CONCAT(np.int32(0), [_FLAT, sizes[k + 1 :]]))
-        flat = RESHAPE(at, stack([np.int32(-1), wanted[k]]))
+        flat = RESHAPE(at, stack([np.int32(-1), at_sizes[k]]))
         start = RANGE(np.int32(0), SHAPE(flat, out_type=int32)[0], np.int32(1)) * sizes[k]
         number = cast_to(flat, int32) + EXPAND_DIMS(start, np.int32(1))
-        return RESHAPE(GATHER(rows, number), CONCAT(np.int32(0), [wanted, sizes[k + 1 :]]))
+        return RESHAPE(GATHER(rows, number), CONCAT(np.int32(0), [at_sizes, sizes[k + 1 :]]))
 
 
 def confusion_matrix(
@@ -124,11 +124,11 @@ def confusion_matrix(
     graph = graph_of((labels, predictions, weights))
     with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
         pair = [RESHAPE(cast(v, int64), _FLAT) for v in (labels, predictions)]
-        for k, what in enumerate(("labels", "predictions")):
-            checks = [assert_non_negative(pair[k], message=f"{what} contains negative values")]
+        for k, argument in enumerate(("labels", "predictions")):
+            checks = [assert_non_negative(pair[k], message=f"{argument} contains negative values")]
             if num_classes is not None:
                 size = cast(num_classes, int64)
-                checks.append(assert_less(pair[k], size, message=f"{what} out of bound"))
+                checks.append(assert_less(pair[k], size, message=f"{argument} out of bound"))
             with graph.control_dependencies([c for c in checks if c is not None]):
                 pair[k] = IDENTITY(pair[k])
         indices = stack(pair, axis=1)

@@ -97,8 +97,8 @@ ENSURE_SHAPE = OpDef(
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any]:
     """Returns the tensors unchanged, as outputs of one node."""
     graph = graph_of(input)
-    found = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+    outputs = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
 def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Any:

@@ -41,8 +41,8 @@ def _bound_shape(c: Infer) -> Shape:
 
 def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
     def host(call: HostCall, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
-        return np.asarray(found, call.types["out_type"].np).reshape(values.shape)
+        positions = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
+        return np.asarray(positions, call.types["out_type"].np).reshape(values.shape)
 
     def expand(node: Operation, rows: Tensor, values: Tensor) -> Any:
         before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
@@ -124,11 +124,11 @@ def searchsorted(
     graph = graph_of((sorted_sequence, values))
     with graph.as_default(), graph.name_scope(name or "searchsorted"):
         rows = graph.to_tensor(sorted_sequence)
-        wanted = graph.to_tensor(values, None if hasattr(values, "dtype") else rows.dtype)
-        size, count = (SHAPE(x, out_type=int32)[-1] for x in (rows, wanted))
-        flat, asked = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (wanted, count)))
+        targets = graph.to_tensor(values, None if hasattr(values, "dtype") else rows.dtype)
+        size, count = (SHAPE(x, out_type=int32)[-1] for x in (rows, targets))
+        flat, asked = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (targets, count)))
         op = LOWER_BOUND if side == "left" else UPPER_BOUND
-        return RESHAPE(op(flat, asked, out_type=as_dtype(out_type)), SHAPE(wanted, out_type=int32))
+        return RESHAPE(op(flat, asked, out_type=as_dtype(out_type)), SHAPE(targets, out_type=int32))
 
 
 OPS: tuple[OpDef, ...] = (LOWER_BOUND, UPPER_BOUND, UNRAVEL_INDEX)

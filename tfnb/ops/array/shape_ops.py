@@ -56,10 +56,10 @@ __all__ = [
 
 def constant_lookup(values: Sequence[int], i: Expr, dtype: DType) -> Expr:
     """`values[i]` as an expression, for the short vectors that describe shapes."""
-    found = s.const(values[-1] if len(values) else 0, dtype)
+    element = s.const(values[-1] if len(values) else 0, dtype)
     for k in reversed(range(len(values) - 1)):
-        found = s.where(s.eq(i, k), s.const(values[k], dtype), found)
-    return found
+        element = s.where(s.eq(i, k), s.const(values[k], dtype), element)
+    return element
 
 
 def _element_count(shape: Sequence[int]) -> int:
@@ -243,25 +243,27 @@ class SqueezeAttrs:
 
 
 def _squeezed(c: Infer) -> Shape:
-    x, wanted = c.shapes[0], c.attrs.squeeze_dims
+    x, squeezed = c.shapes[0], c.attrs.squeeze_dims
     if x.dims is None:
         return unknown_shape
-    if not wanted:
+    if not squeezed:
         return unknown_shape if None in x.dims else Shape(tuple(d for d in x.dims if d != 1))
-    gone = {normalize_axis(a, len(x.dims), "Squeeze: axis") for a in wanted}
-    for a in gone:
+    dropped = {normalize_axis(a, len(x.dims), "Squeeze: axis") for a in squeezed}
+    for a in dropped:
         if x.dims[a] not in (1, None):
             raise ShapeError(f"Squeeze: dimension {a} of shape {x} is not 1")
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in gone))
+    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in dropped))
 
 
 def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:
-    wanted = call.attrs.squeeze_dims
-    gone = {normalize_axis(a, x.ndim) for a in wanted} if wanted else {i for i, d in enumerate(x.shape) if d == 1}
-    bad = [a for a in gone if x.shape[a] != 1]
+    squeezed = call.attrs.squeeze_dims
+    dropped = (
+        {normalize_axis(a, x.ndim) for a in squeezed} if squeezed else {i for i, d in enumerate(x.shape) if d == 1}
+    )
+    bad = [a for a in dropped if x.shape[a] != 1]
     if bad:
         raise InvalidArgumentError(f"Squeeze: dimension {bad[0]} of shape {x.shape} is not 1", call.op)
-    return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in gone))
+    return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in dropped))
 
 
 SQUEEZE = OpDef(
@@ -445,8 +447,8 @@ def squeeze(
 
     Errors: a given axis is not of size 1.
     """
-    wanted = squeeze_dims if axis is None else axis
-    return SQUEEZE(input, squeeze_dims=() if wanted is None else wanted, name=name)
+    axes = squeeze_dims if axis is None else axis
+    return SQUEEZE(input, squeeze_dims=() if axes is None else axes, name=name)
 
 
 def identity(input: TensorLike, name: str | None = None) -> Any:

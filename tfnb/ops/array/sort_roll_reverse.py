@@ -72,10 +72,10 @@ def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndar
 
 def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     seq, batch = _sequence_axes(site.attrs, len(idx))
-    size, own = site.inputs[0].shape[seq], list(idx)
+    size, source = site.inputs[0].shape[seq], list(idx)
     n = s.minimum(s.position(site.load(1, (idx[batch],)), size), size)
-    own[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
-    return site.load(0, own)
+    source[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
+    return site.load(0, source)
 
 
 def _grad_reverse(op: Operation, dy: Tensor) -> Any:
@@ -121,14 +121,14 @@ def _host_roll(call: HostCall, x: np.ndarray, shift: np.ndarray, axis: np.ndarra
 
 
 def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    axis, own = site.value(2), list(idx)
+    axis, source = site.value(2), list(idx)
     for a, k in _pairs(np.empty(site.inputs[1].shape), axis, len(idx)):
         n = site.outputs[0].shape[a]
         if n == 0:
             return s.const(0, site.outputs[0].dtype)
         shift = site.load(1, (k,) if axis.ndim else ())
-        own[a] = s.floormod(own[a] - s.position(s.floormod(shift, n), n), n)
-    return site.load(0, own)
+        source[a] = s.floormod(source[a] - s.position(s.floormod(shift, n), n), n)
+    return site.load(0, source)
 
 
 ROLL: OpDef = OpDef(
@@ -245,9 +245,9 @@ def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: st
         rising = direction == "ASCENDING"
         keys = _falling(x) if rising else x
         size = x.shape.dims[-1]
-        found = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
-        found = _falling(found) if rising and which == 0 else found
-        return found if a == rank - 1 else TRANSPOSE(found, perm)
+        ordered = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
+        ordered = _falling(ordered) if rising and which == 0 else ordered
+        return ordered if a == rank - 1 else TRANSPOSE(ordered, perm)
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:

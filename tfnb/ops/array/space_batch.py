@@ -81,20 +81,20 @@ def _host_depth_to_space(call: HostCall, x: np.ndarray) -> np.ndarray:
 def _lower_space_to_depth(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     n, (h, w, c) = site.attrs.block_size, _depth_axes(site.attrs, "SpaceToDepth")
     depth = site.inputs[0].shape[c]
-    own, block = list(idx), s.floordiv(idx[c], depth)
-    own[h] = idx[h] * n + s.floordiv(block, n)
-    own[w] = idx[w] * n + s.floormod(block, n)
-    own[c] = s.floormod(idx[c], depth)
-    return site.load(0, own)
+    source, block = list(idx), s.floordiv(idx[c], depth)
+    source[h] = idx[h] * n + s.floordiv(block, n)
+    source[w] = idx[w] * n + s.floormod(block, n)
+    source[c] = s.floormod(idx[c], depth)
+    return site.load(0, source)
 
 
 def _lower_depth_to_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     n, (h, w, c) = site.attrs.block_size, _depth_axes(site.attrs, "DepthToSpace")
-    own = list(idx)
-    own[h], own[w] = s.floordiv(idx[h], n), s.floordiv(idx[w], n)
+    source = list(idx)
+    source[h], source[w] = s.floordiv(idx[h], n), s.floordiv(idx[w], n)
     block = s.floormod(idx[h], n) * n + s.floormod(idx[w], n)
-    own[c] = block * site.outputs[0].shape[c] + idx[c]
-    return site.load(0, own)
+    source[c] = block * site.outputs[0].shape[c] + idx[c]
+    return site.load(0, source)
 
 
 def _same(op: Operation) -> dict[str, Any]:
@@ -203,8 +203,8 @@ def _host_into_space(call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np
         order += [m + 1 + i, i]
     v = v.transpose([*order, *range(2 * m + 1, v.ndim)])
     v = v.reshape(out[0], *(d * b for d, b in zip(x.shape[1 : m + 1], sizes, strict=True)), *x.shape[m + 1 :])
-    kept = tuple(slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True))
-    cropped: Any = (slice(None), *kept)
+    crop = tuple(slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True))
+    cropped: Any = (slice(None), *crop)
     return np.ascontiguousarray(v[cropped])
 
 
@@ -213,8 +213,8 @@ def _lower_into_batch(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
     x, zero = site.inputs[0].shape, s.const(0, site.outputs[0].dtype)
     if 0 in x:
         return zero
-    own, offset = list(idx), s.floordiv(idx[0], x[0])
-    own[0] = s.floormod(idx[0], x[0])
+    source, offset = list(idx), s.floordiv(idx[0], x[0])
+    source[0] = s.floormod(idx[0], x[0])
     inside: Expr | None = None
     for i in reversed(range(len(sizes))):
         at = idx[i + 1] * sizes[i] + s.floormod(offset, sizes[i]) - margins[i][0]
@@ -223,20 +223,20 @@ def _lower_into_batch(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
             test = s.and_(s.ge(at, 0), s.lt(at, x[i + 1]))
             inside = test if inside is None else s.and_(inside, test)
             at = s.minimum(s.maximum(at, 0), x[i + 1] - 1)
-        own[i + 1] = at
-    element = site.load(0, own)
+        source[i + 1] = at
+    element = site.load(0, source)
     return element if inside is None else s.where(inside, element, zero)
 
 
 def _lower_into_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     sizes, margins = _margins("BatchToSpaceND", site.value(1), site.value(2))
-    own, offset = list(idx), s.const(0, idx[0].dtype)
+    source, offset = list(idx), s.const(0, idx[0].dtype)
     for i, (b, (before, _)) in enumerate(zip(sizes, margins, strict=True)):
         at = idx[i + 1] + before
-        own[i + 1] = s.floordiv(at, b)
+        source[i + 1] = s.floordiv(at, b)
         offset = offset * b + s.floormod(at, b)
-    own[0] = offset * site.outputs[0].shape[0] + idx[0]
-    return site.load(0, own)
+    source[0] = offset * site.outputs[0].shape[0] + idx[0]
+    return site.load(0, source)
 
 
 SPACE_TO_BATCH_ND = OpDef(

@@ -51,15 +51,15 @@ def _mirrored(c: Infer) -> Shape:
 
 def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     skip = 1 if site.attrs.mode == "REFLECT" else 0
-    own = []
+    source = []
     for i, d, (before, after) in zip(idx, site.inputs[0].shape, margin_pairs(site.value(1), len(idx)), strict=True):
         at = s.sub(i, before)
         if before:
             at = s.where(s.lt(at, 0), s.sub(skip - 1, at), at)
         if after:
             at = s.where(s.ge(at, d), s.sub(2 * d - 1 - skip, at), at)
-        own.append(at)
-    return site.load(0, own)
+        source.append(at)
+    return site.load(0, source)
 
 
 def _grad_mirror(op: Operation, dy: Tensor) -> Any:
@@ -191,11 +191,11 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
         return np.flip(x, tuple(axes(which, x.ndim)))
 
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-        gone = axes(site.value(1), len(idx))
+        flipped = axes(site.value(1), len(idx))
         dims = site.inputs[0].shape
         return site.load(
             0,
-            tuple(s.sub(d - 1, i) if k in gone else i for k, (i, d) in enumerate(zip(idx, dims, strict=True))),
+            tuple(s.sub(d - 1, i) if k in flipped else i for k, (i, d) in enumerate(zip(idx, dims, strict=True))),
         )
 
     def infer(c: Infer) -> Shape:
@@ -248,9 +248,9 @@ def reverse(
     tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: TensorLike | None = None
 ) -> Any:
     """Reverses the order of elements along axes, given as a list of axes or, in 0.x (`dims`), as one bool per axis."""
-    wanted = dims if axis is None else axis
-    empty = isinstance(wanted, (list, tuple)) and not len(wanted)
-    which = graph_of((tensor, wanted)).to_tensor(np.zeros(0, np.int32) if empty else wanted)
+    axes = dims if axis is None else axis
+    empty = isinstance(axes, (list, tuple)) and not len(axes)
+    which = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if empty else axes)
     return (REVERSE if which.dtype.is_bool else REVERSE_V2)(tensor, which, name=name)
 
 

@@ -79,10 +79,10 @@ SHAPE_N = OpDef(
 def _wider(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     n = max(a.size, b.size)
     pairs = zip([1] * (n - a.size) + a.tolist(), [1] * (n - b.size) + b.tolist(), strict=True)
-    found = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
-    if not all(fits for _, fits in found):
+    sizes = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
+    if not all(fits for _, fits in sizes):
         raise InvalidArgumentError(f"BroadcastArgs: shapes {a.tolist()} and {b.tolist()} cannot be broadcast together")
-    return tuple(size for size, _ in found)
+    return tuple(size for size, _ in sizes)
 
 
 def _wider_size(c: Infer) -> Shape:

@@ -34,9 +34,9 @@ __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE
 
 def _places(x: np.ndarray) -> np.ndarray:
     """The index tuples of the true elements, computed from their flat indices by division."""
-    found = np.flatnonzero(x)
-    out = np.empty((found.size, x.ndim), np.int64)
-    number = found.astype(np.uint32) if x.size < 1 << 32 else found  # dividing 32-bit numbers takes half the time
+    flat = np.flatnonzero(x)
+    out = np.empty((flat.size, x.ndim), np.int64)
+    number = flat.astype(np.uint32) if x.size < 1 << 32 else flat  # dividing 32-bit numbers takes half the time
     for i in reversed(range(1, x.ndim)):
         size = number.dtype.type(x.shape[i])
         lines = number // size
@@ -284,8 +284,8 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
             maxlen = MAXIMUM(MAX(t, axes), zero)
         limit = t.graph.to_tensor(maxlen, None if hasattr(maxlen, "dtype") else t.dtype)
         mask = LESS(RANGE(zero, cast_to(limit, t.dtype), one), EXPAND_DIMS(t, np.int32(-1)))
-        wanted = as_dtype(dtype)
-        return mask if wanted.is_bool else cast_to(mask, wanted)
+        target_dtype = as_dtype(dtype)
+        return mask if target_dtype.is_bool else cast_to(mask, target_dtype)
 
 
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
