@@ -47,8 +47,8 @@ class DamagedError(ValueError):
 
 def crc(data: bytes | np.ndarray) -> int:
     """TensorFlow's masked CRC32C."""
-    found = library("crc32c", "crc32c", "a checkpoint").crc32c(data)
-    return int(((found >> 15 | found << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    checksum = library("crc32c", "crc32c", "a checkpoint").crc32c(data)
+    return int(((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
@@ -74,8 +74,8 @@ def _block(data: bytes, handle: bytes, at: int, begin: int) -> tuple[bytes, int]
     end = offset + size + _TRAILER
     if offset < begin or end > len(data) - _FOOTER:
         raise DamagedError(f"a block from byte {offset} to {end} of {len(data)}, after one that ends at {begin}")
-    (stored,) = struct.unpack_from("<I", data, offset + size + 1)
-    if crc(data[offset : offset + size + 1]) != stored:
+    (stored_crc,) = struct.unpack_from("<I", data, offset + size + 1)
+    if crc(data[offset : offset + size + 1]) != stored_crc:
         raise DamagedError(f"the checksum of the block at byte {offset} does not match")
     if data[offset + size] != 0:
         raise DamagedError(f"the block at byte {offset} is compressed, which is not understood")
@@ -90,12 +90,14 @@ def _pairs(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise DamagedError(f"a block of {len(block)} bytes with {restarts} restarts")
     while at < end:
         shared, at = varint(block, at, end)
-        own, at = varint(block, at, end)
+        suffix_size, at = varint(block, at, end)
         size, at = varint(block, at, end)
-        if shared > len(key) or own + size > end - at or shared + own > _MAX_KEY:
-            raise DamagedError(f"a key of {shared} + {own} bytes and a value of {size} at {at} in a block of {end}")
-        key = key[:shared] + block[at : at + own]
-        at += own + size
+        if shared > len(key) or suffix_size + size > end - at or shared + suffix_size > _MAX_KEY:
+            raise DamagedError(
+                f"a key of {shared} + {suffix_size} bytes and a value of {size} at {at} in a block of {end}"
+            )
+        key = key[:shared] + block[at : at + suffix_size]
+        at += suffix_size + size
         yield key, block[at - size : at]
 
 
@@ -172,19 +174,19 @@ class Message:
 
     def all_bytes(self, field: int) -> list[bytes]:
         """All values of a field of bytes, strings or messages."""
-        found = []
+        values = []
         for value in self._fields.get(field, ()):
             if isinstance(value, int):
                 raise DamagedError(f"a number where field {field} must be bytes")
-            found.append(value)
-        return found
+            values.append(value)
+        return values
 
     def one_bytes(self, field: int) -> bytes:
         """The last value of a field of bytes, strings or messages, which must exist."""
-        found = self.all_bytes(field)
-        if not found:
+        values = self.all_bytes(field)
+        if not values:
             raise DamagedError(f"field {field} is missing")
-        return found[-1]
+        return values[-1]
 
 
 def text_of(data: bytes) -> str:

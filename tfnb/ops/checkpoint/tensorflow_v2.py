@@ -121,10 +121,10 @@ class TensorFlowCheckpoint(Checkpoint):
         parts = []
         for message in entry.all_bytes(7):  # a partitioned variable: each slice has its own key
             start, size = slice_of(message, shape)
-            found = slices.get(slice_key(name, message))
-            if found is None:
+            stored = slices.get(slice_key(name, message))
+            if stored is None:
                 raise DamagedError(f"a slice of {name!r} is missing")
-            parts.append(self._place(name, Message(found), start, size, dtype))
+            parts.append(self._place(name, Message(stored), start, size, dtype))
         if 7 not in entry:
             parts.append(self._place(name, entry, (0,) * len(shape), shape, dtype))
         self._parts += len(parts)
@@ -196,11 +196,11 @@ def _strings(data: bytes, shape: tuple[int, ...], masked: int) -> np.ndarray:
             raise DamagedError(f"a string of {n} bytes in {len(data)}")
         lengths[i] = n
     fixed = lengths.astype("<u4").tobytes() if len(data) < 1 << 32 else _fixed(lengths)
-    stored = data[at : at + 4]
+    checksum = data[at : at + 4]
     at += 4
     if int(lengths.sum()) != len(data) - at:
         raise DamagedError("the strings' lengths do not add up")
-    if crc(fixed).to_bytes(4, "little") != stored or crc(fixed + stored + data[at:]) != masked:
+    if crc(fixed).to_bytes(4, "little") != checksum or crc(fixed + checksum + data[at:]) != masked:
         raise DamagedError("the checksum does not match")
     values = np.empty(count, object)
     for i, n in enumerate(lengths.tolist()):
