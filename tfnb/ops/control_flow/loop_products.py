@@ -90,13 +90,13 @@ def _add(call: HostCall, handle: np.ndarray, flow: np.ndarray, left: Any, right:
 
 
 def _sum(call: HostCall, handle: np.ndarray, flow: np.ndarray, shape: np.ndarray) -> tuple[Any]:
-    wanted = tuple(int(n) for n in call.tools.host(shape))
-    return (resource_of(handle, _Products, call.op).sum(wanted, call.types["T"]),)
+    dims = tuple(int(n) for n in call.tools.host(shape))
+    return (resource_of(handle, _Products, call.op).sum(dims, call.types["T"]),)
 
 
 def _sum_shape(c: Infer) -> Shape:
-    found: Shape = c.attrs.shape
-    return found
+    shape: Shape = c.attrs.shape
+    return shape
 
 
 def _raw(
