@@ -38,12 +38,12 @@ def spread(values: int | Sequence[int] | np.ndarray | None, axes: int, first: bo
 
     Raises `InvalidArgumentError` for another number of integers.
     """
-    given = [1] if values is None else np.asarray(values).reshape(-1).tolist()
-    if len(given) == axes + 2:
-        return [int(v) for v in given]
-    if len(given) not in (1, axes):
+    numbers = [1] if values is None else np.asarray(values).reshape(-1).tolist()
+    if len(numbers) == axes + 2:
+        return [int(v) for v in numbers]
+    if len(numbers) not in (1, axes):
         raise InvalidArgumentError(f"{what} must be 1, {axes} or {axes + 2} integers, got {values!r}")
-    inner = [int(v) for v in (given * axes if len(given) == 1 else given)]
+    inner = [int(v) for v in (numbers * axes if len(numbers) == 1 else numbers)]
     return [1, 1, *inner] if first else [1, *inner, 1]
 
 
@@ -313,9 +313,9 @@ def convolution(
     input: (batch, axes..., in), or channels second for a data_format that begins with "NC". filter: (sizes..., in,
     out). Raises `ShapeError` for another number of axes.
     """
-    given = filters if filter is None else filter
-    graph = graph_of((input, given))
-    x, w = graph.to_tensor(input), graph.to_tensor(given)
+    weights = filters if filter is None else filter
+    graph = graph_of((input, weights))
+    x, w = graph.to_tensor(input), graph.to_tensor(weights)
     axes = (w.shape.ndims or x.shape.ndims or 4) - 2
     rates = dilations if dilation_rate is None else dilation_rate
     if axes == 1:
@@ -353,9 +353,9 @@ def conv_transpose(
 
 def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
     """The attributes of a gradient op, from keyword arguments in which None means the default."""
-    found = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
+    rest = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
     strides = integers(list(options["strides"]), rank, "strides")
-    return {"strides": strides, **found, **padding_of(options["padding"])}
+    return {"strides": strides, **rest, **padding_of(options["padding"])}
 
 
 def conv2d_backprop_input(

@@ -156,8 +156,8 @@ class _Virtual:
 
     def cost(self, rows: int, columns: int) -> int:
         ay = self.shape.ay
-        held = ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
-        return min(held, ay.limit) * self.shape.ci * self.pitch(columns)
+        input_rows = ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
+        return min(input_rows, ay.limit) * self.shape.ci * self.pitch(columns)
 
 
 def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int) -> KernelCall | None:
@@ -214,13 +214,13 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     filters, grad = site.inputs[1].shape, site.inputs[2].shape
     shape = _conv_shape(site, site.outputs[0].shape, filters, grad)
     taps = shape.ay.size * shape.ax.size
-    turned = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
+    turned_filter = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
     virtual = _turned(shape)
     inside = min(virtual.shape.ay.before, virtual.shape.ax.before) >= 0
     if site.kind == "cpu" and grad[1] and grad[2] and shape.co and inside:
-        tuned = _rows_call(virtual, site.units, (In(2), turned, In(1), Out(0)), 0, 0)
+        tuned = _rows_call(virtual, site.units, (In(2), turned_filter, In(1), Out(0)), 0, 0)
         if tuned is not None:
-            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned, *_ints(shape.ci, shape.co))
+            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned_filter, *_ints(shape.ci, shape.co))
             turn = KernelCall(CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines)
             return (turn, tuned)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)

@@ -82,9 +82,9 @@ def _infer(c: Infer) -> Shape:
 
 
 def _checked(c: Infer, x: Shape, w: Shape) -> None:
-    made, dy = _output_shape(c, x, w), with_rank(c, 2, 4)
-    if not made.is_compatible_with(dy):
-        raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {made}, but out_backprop has shape {dy}")
+    output, dy = _output_shape(c, x, w), with_rank(c, 2, 4)
+    if not output.is_compatible_with(dy):
+        raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {output}, but out_backprop has shape {dy}")
 
 
 @INPUT_GRAD.infer
@@ -106,9 +106,9 @@ def _axes(a: DepthwiseAttrs, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[Ax
 
 
 def _padded(x: np.ndarray, ay: Axis, ax: Axis) -> np.ndarray:
-    found = np.zeros((x.shape[0], ay.padded, ax.padded, x.shape[3]), x.dtype)
-    found[:, ay.before : ay.before + ay.limit, ax.before : ax.before + ax.limit] = x
-    return found
+    padded = np.zeros((x.shape[0], ay.padded, ax.padded, x.shape[3]), x.dtype)
+    padded[:, ay.before : ay.before + ay.limit, ax.before : ax.before + ax.limit] = x
+    return padded
 
 
 def _taps(padded: np.ndarray, ay: Axis, ax: Axis) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -189,30 +189,30 @@ def _filter_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **kept),
-        DEPTHWISE_CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **kept),
+        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **attrs),
+        DEPTHWISE_CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **attrs),
     )
 
 
 def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
         None,
-        DEPTHWISE_CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **kept),
-        DEPTHWISE_CONV2D(g, w, **kept),
+        DEPTHWISE_CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **attrs),
+        DEPTHWISE_CONV2D(g, w, **attrs),
     )
 
 
 def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **kept),
+        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **attrs),
         None,
-        DEPTHWISE_CONV2D(x, g, **kept),
+        DEPTHWISE_CONV2D(x, g, **attrs),
     )
 
 

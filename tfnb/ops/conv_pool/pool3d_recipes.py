@@ -64,8 +64,8 @@ def _forward(site: KernelSite, recipe: Recipe) -> tuple[KernelCall, ...]:
     temp = Temp("pooled_planes", middle.nbytes + TAIL_BYTES)
     image = TensorInfo(dtype, (n * d, h, w, c))
     first = recipe(replace(site, inputs=(image,), outputs=(middle,), attrs=planes))
-    stack, made = (TensorInfo(dtype, (n, deep, oh * ow, c)) for deep in (d, od))
-    second = recipe(replace(site, inputs=(stack,), outputs=(made,), attrs=depth))
+    stack, result = (TensorInfo(dtype, (n, deep, oh * ow, c)) for deep in (d, od))
+    second = recipe(replace(site, inputs=(stack,), outputs=(result,), attrs=depth))
     return (*_using(first, {Out(0): temp}), *_using(second, {In(0): temp}))
 
 

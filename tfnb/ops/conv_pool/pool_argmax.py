@@ -52,8 +52,8 @@ def _pooled(a: ArgmaxAttrs, x: Shape) -> Shape:
 
 
 def _infer(c: Infer) -> tuple[Shape, Shape]:
-    made = _pooled(c.attrs, with_rank(c, 0, 4))
-    return made, made
+    output = _pooled(c.attrs, with_rank(c, 0, 4))
+    return output, output
 
 
 def _check(c: Infer, made: Shape) -> Shape:
@@ -239,17 +239,17 @@ def max_pool_with_argmax(
     """
     if channels_first(data_format):
         raise InvalidArgumentError('max_pool_with_argmax takes data_format "NHWC" only')
-    wanted = output_dtype if Targmax is None else Targmax
-    found = MAX_POOL_WITH_ARGMAX(
+    argmax_dtype = output_dtype if Targmax is None else Targmax
+    outputs = MAX_POOL_WITH_ARGMAX(
         input,
         ksize=ksize,
         strides=strides,
         padding=padding,
         include_batch_in_index=include_batch_in_index,
-        Targmax=int64 if wanted is None else as_dtype(wanted),
+        Targmax=int64 if argmax_dtype is None else as_dtype(argmax_dtype),
         name=name,
     )
-    return found[0], found[1]
+    return outputs[0], outputs[1]
 
 
 OPS: tuple[OpDef, ...] = (

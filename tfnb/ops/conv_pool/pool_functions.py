@@ -126,7 +126,7 @@ def pool1d(
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
     first = data_format == "NCW"
     axis = 2 if first else 1
-    size, step = (spread(v, 1, False, what)[1] for v, what in ((ksize, "ksize"), (strides, "strides")))
+    size, step = (spread(v, 1, False, argument)[1] for v, argument in ((ksize, "ksize"), (strides, "strides")))
     with scope(name, op.name, x):
         image = EXPAND_DIMS(graph_of((x,)).to_tensor(x), axis)
         layout = LAYOUTS[4][first]

@@ -26,8 +26,8 @@ def host_choice(
     Where a window has no element inside the image, the row is -1.
     """
     ay, ax = axes
-    made = (x.shape[0], ay.count, ax.count, x.shape[3])
-    best, row, column = np.zeros(made, x.dtype), np.full(made, -1), np.zeros(made, np.int64)
+    out_shape = (x.shape[0], ay.count, ax.count, x.shape[3])
+    best, row, column = np.zeros(out_shape, x.dtype), np.full(out_shape, -1), np.zeros(out_shape, np.int64)
     for ky in range(ay.size):
         for kx in range(ax.size):
             r = np.arange(ay.count) * ay.stride + ky * ay.dilation - ay.before
@@ -55,7 +55,7 @@ def lower_choice(
     best: Any = None
     row: Any = None
     column: Any = None
-    found: Any = None
+    has_best: Any = None
     for ky in range(ay.size):
         for kx in range(ax.size):
             r = place[0] * ay.stride + (ky * ay.dilation - ay.before)
@@ -65,10 +65,10 @@ def lower_choice(
             k = s.minimum(s.maximum(k, 0), max(ax.limit - 1, 0))
             v = value(r, k, ky, kx)
             if best is None:
-                best, row, column, found = v, r, k, inside
+                best, row, column, has_best = v, r, k, inside
                 continue
-            better = s.and_(inside, s.or_(v > best, s.not_(found)))
+            better = s.and_(inside, s.or_(v > best, s.not_(has_best)))
             best = s.where(better, v, best)
             row, column = s.where(better, r, row), s.where(better, k, column)
-            found = s.or_(found, inside)
+            has_best = s.or_(has_best, inside)
     return best, row, column
