@@ -203,12 +203,12 @@ class _FileRows(ColumnRows):
                     return []
                 self._file = self._source.open(name)
             try:
-                found = self._file.take(n)
+                records = self._file.take(n)
             except OpError:
                 self._leave()  # a consumer that ignores the error continues with the next file
                 raise
-            if found:
-                return found
+            if records:
+                return records
             self._leave()
 
     def _leave(self) -> None:
