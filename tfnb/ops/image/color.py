@@ -141,8 +141,8 @@ def _host_pixels(of: Callable[..., Any]) -> Any:
             raise InvalidArgumentError(f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op)
         wide = x if x.dtype == np.float64 else x.astype(np.float32)
         extra = [n.reshape(()).astype(wide.dtype) for n in numbers]
-        found = of(tuple(wide[..., k] for k in range(3)), *extra, _Arrays)
-        return np.stack([np.broadcast_to(f, x.shape[:-1]) for f in found], -1).astype(x.dtype)
+        colours = of(tuple(wide[..., k] for k in range(3)), *extra, _Arrays)
+        return np.stack([np.broadcast_to(f, x.shape[:-1]) for f in colours], -1).astype(x.dtype)
 
     return host
 
@@ -153,8 +153,8 @@ def _lower_pixels(of: Callable[..., Any]) -> Any:
         pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3))
         extra = [s.cast(site.load(k, ()), wide) for k in range(1, len(site.inputs))]
         a, b, c = of(pixel, *extra, s)
-        chosen = s.where(s.eq(idx[-1], 0), a, s.where(s.eq(idx[-1], 1), b, c))
-        return s.cast(chosen, site.outputs[0].dtype)
+        component = s.where(s.eq(idx[-1], 0), a, s.where(s.eq(idx[-1], 1), b, c))
+        return s.cast(component, site.outputs[0].dtype)
 
     return lower
 
@@ -272,12 +272,12 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
     with scope(name, "convert_image", x):
         into = saturate_cast if saturate else cast
         if x.dtype.is_integer and to.is_integer:
-            have, want = int(x.dtype.max), int(to.max)
-            if have > want:
-                scaled = x // x.dtype.np.type((have + 1) // (want + 1))
+            source_max, target_max = int(x.dtype.max), int(to.max)
+            if source_max > target_max:
+                scaled = x // x.dtype.np.type((source_max + 1) // (target_max + 1))
                 return into(scaled, to)
             wide = into(x, to)
-            return wide * to.np.type((want + 1) // (have + 1))
+            return wide * to.np.type((target_max + 1) // (source_max + 1))
         if x.dtype.is_floating and to.is_floating:
             return cast(x, to)
         if x.dtype.is_integer:
@@ -306,8 +306,8 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """
     x = image_tensor(images, "adjust_contrast", (3, 4, 5, 6))
     with scope(None, "adjust_contrast", x, contrast_factor):
-        found = ADJUST_CONTRAST(_as_float(x), contrast_factor)
-        return convert_image_dtype(found, x.dtype, saturate=True)
+        adjusted = ADJUST_CONTRAST(_as_float(x), contrast_factor)
+        return convert_image_dtype(adjusted, x.dtype, saturate=True)
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Any:

@@ -94,10 +94,10 @@ def sobel_edges(image: TensorLike) -> Any:
     with scope(None, "sobel_edges", x):
         wide = pad(x, np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), "REFLECT")
         kernel = x.graph.to_tensor(np.tile(kernels, (1, 1, channels, 1)), x.dtype)
-        found = depthwise_conv2d(wide, kernel, [1, 1, 1, 1], "VALID")
-        found = RESHAPE(found, concat([SHAPE(x, out_type=int32), np.array([2], np.int32)], 0))
-        found.set_shape([*x.shape.as_list(), 2])
-        return found
+        gradients = depthwise_conv2d(wide, kernel, [1, 1, 1, 1], "VALID")
+        gradients = RESHAPE(gradients, concat([SHAPE(x, out_type=int32), np.array([2], np.int32)], 0))
+        gradients.set_shape([*x.shape.as_list(), 2])
+        return gradients
 
 
 def _channels(x: Tensor, function: str) -> int:
@@ -174,8 +174,8 @@ def ssim(
     """
     with scope(None, "SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim")
-        found, _ = _parts(x, y, most, _window(filter_size, filter_sigma), k1, k2)
-        return _led(reduce_mean(found, [-1]), lead)
+        similarity, _ = _parts(x, y, most, _window(filter_size, filter_sigma), k1, k2)
+        return _led(reduce_mean(similarity, [-1]), lead)
 
 
 def ssim_multiscale(

@@ -135,8 +135,8 @@ def _grad_patches(op: Any, dy: Tensor) -> Any:
         ends = np.asarray([0, i.stop, j.stop, channels], np.int32)
         begins = np.asarray([0, i.start, j.start, 0], np.int32)
         steps = np.asarray([1, i.step, j.step, 1], np.int32)
-        taken = dy[:, :, :, k * channels : (k + 1) * channels]
-        parts.append(STRIDED_SLICE_GRAD(shape, begins, ends, steps, taken, begin_mask=1, end_mask=1))
+        piece = dy[:, :, :, k * channels : (k + 1) * channels]
+        parts.append(STRIDED_SLICE_GRAD(shape, begins, ends, steps, piece, begin_mask=1, end_mask=1))
     total = ADD_N(parts) if len(parts) > 1 else parts[0]
     return total[:, rows.before : rows.before + height, columns.before : columns.before + width]
 
@@ -189,10 +189,10 @@ def _check_boxes(c: Infer, boxes: int, index: int) -> int | None:
     b, i = with_rank(c, boxes, 2), with_rank(c, index, 1)
     if b.dims and b.dims[1] not in (4, None):
         raise ShapeError(f"{c.op_name}: boxes must be (number, 4), got shape {b}")
-    count, own = (b.dims or (None,))[0], (i.dims or (None,))[0]
-    if count is not None and own is not None and count != own:
-        raise ShapeError(f"{c.op_name}: there are {count} boxes and {own} image numbers")
-    return own if count is None else count
+    count, number_count = (b.dims or (None,))[0], (i.dims or (None,))[0]
+    if count is not None and number_count is not None and count != number_count:
+        raise ShapeError(f"{c.op_name}: there are {count} boxes and {number_count} image numbers")
+    return number_count if count is None else count
 
 
 def _crops_shape(c: Infer) -> Shape:
@@ -294,20 +294,20 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     in_columns, column = position(x, 1, wide, width)
 
     def pixel(i: Expr, j: Expr) -> Expr:
-        found = site.load(0, (picture, s.cast(i, int32), s.cast(j, int32), c))
-        return s.cast(found, float32)
+        value = site.load(0, (picture, s.cast(i, int32), s.cast(j, int32), c))
+        return s.cast(value, float32)
 
     if site.attrs.method == "nearest":
-        found = pixel(s.floor(row + 0.5), s.floor(column + 0.5))
+        value = pixel(s.floor(row + 0.5), s.floor(column + 0.5))
     else:
         top, left = s.floor(row), s.floor(column)
         bottom, right = s.ceil(row), s.ceil(column)
         dy, dx = row - top, column - left
         upper = pixel(top, left) + (pixel(top, right) - pixel(top, left)) * dx
         lower = pixel(bottom, left) + (pixel(bottom, right) - pixel(bottom, left)) * dx
-        found = upper + (lower - upper) * dy
+        value = upper + (lower - upper) * dy
     outside = s.const(float(site.attrs.extrapolation_value), float32)
-    return s.where(s.and_(in_rows, in_columns), found, outside)
+    return s.where(s.and_(in_rows, in_columns), value, outside)
 
 
 def _grad_crops(op: Operation, dy: Tensor) -> Any:
@@ -394,8 +394,8 @@ def _host_grad_boxes(
     dy, dx = (safe[0] - low[0])[:, :, None, None], (safe[1] - low[1])[:, None, :, None]
 
     def pixels(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        found = image[index[:, None, None], rows[:, :, None], columns[:, None, :]]
-        return np.asarray(found, np.float64)
+        corner_pixels = image[index[:, None, None], rows[:, :, None], columns[:, None, :]]
+        return np.asarray(corner_pixels, np.float64)
 
     a, b = pixels(low[0], low[1]), pixels(low[0], high[1])
     c, d = pixels(high[0], low[1]), pixels(high[0], high[1])

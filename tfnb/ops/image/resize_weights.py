@@ -114,21 +114,21 @@ def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool
     With `back` it is the transposed matrix. Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row
     are left out, so the pixels that they would multiply are not read.
     """
-    made, read = (n_in, n_out) if back else (n_out, n_in)
+    n_targets, n_sources = (n_in, n_out) if back else (n_out, n_in)
     if not n_in or not n_out:
-        return np.zeros((made, 2))
-    found = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
-    to = np.tile(np.arange(n_out), len(found))
-    index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in found])
-    weight = np.concatenate([w for _, w in found])
+        return np.zeros((n_targets, 2))
+    lines = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
+    to = np.tile(np.arange(n_out), len(lines))
+    index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in lines])
+    weight = np.concatenate([w for _, w in lines])
     to, index, weight = (v[weight != 0] for v in (to, index, weight))
     if back:
         to, index = index, to
-    first, last = np.full(made, read), np.full(made, -1)
+    first, last = np.full(n_targets, n_sources), np.full(n_targets, -1)
     np.minimum.at(first, to, index)
     np.maximum.at(last, to, index)
     count = np.maximum(last - first + 1, 0)
-    table = np.zeros((made, 2 + int(count.max())))
+    table = np.zeros((n_targets, 2 + int(count.max())))
     table[:, 0] = np.where(count > 0, first, 0)
     table[:, 1] = count
     np.add.at(table, (to, 2 + index - first[to]), weight)
@@ -156,8 +156,8 @@ def _table(attrs: TapAttrs, sizes: Any) -> np.ndarray:
 
 
 def _infer_taps(c: Infer) -> Shape:
-    known = c.value(0)
-    return Shape((None, None) if known is None else _table(c.attrs, known).shape)
+    sizes = c.value(0)
+    return Shape((None, None) if sizes is None else _table(c.attrs, sizes).shape)
 
 
 def _host_taps(call: HostCall, sizes: np.ndarray) -> np.ndarray:
