@@ -116,11 +116,11 @@ class Reader:
                     return
                 request = self._line[0]
             try:
-                done = self._records(request)
+                records = self._records(request)
             except Exception as e:
                 self._end(request, e)
                 continue
-            if done:
+            if records:
                 self._end(request, None)
             elif not self._next_work(request):
                 return  # the queue calls this method again
@@ -269,17 +269,17 @@ class Reader:
 def check_names(queue: Queue) -> None:
     """Raises `InvalidArgumentError` unless the queue contains names: one string scalar per element."""
     if queue.dtypes != (string,):
-        found = ", ".join(d.name for d in queue.dtypes)
-        raise InvalidArgumentError(f"Reader needs a queue of strings, but '{queue.name}' holds {found}")
+        names = ", ".join(d.name for d in queue.dtypes)
+        raise InvalidArgumentError(f"Reader needs a queue of strings, but '{queue.name}' holds {names}")
 
 
 def _strings(values: list[bytes]) -> np.ndarray:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def _scalar(value: bytes) -> np.ndarray:
-    found = np.empty((), object)
-    found[()] = value
-    return found
+    array = np.empty((), object)
+    array[()] = value
+    return array

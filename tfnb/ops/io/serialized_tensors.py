@@ -38,14 +38,14 @@ def _text(array: np.ndarray) -> bytes:
 def _array(call: HostCall, text: bytes, dtype: DType) -> np.ndarray:
     """The tensor in a string. Raises `InvalidArgumentError` when there is none, or it has another dtype."""
     try:
-        found = decode_array(proto("tensor").TensorProto.FromString(text))
+        array = decode_array(proto("tensor").TensorProto.FromString(text))
     except OpError as e:
         raise InvalidArgumentError(f"{call.op.type}: {e.message}", call.op) from None
     except Exception as e:  # protobuf has its own error classes
         raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} holds no tensor: {e}", call.op) from None
-    if found.dtype != dtype.np:
-        raise InvalidArgumentError(f"{call.op.type}: the string holds {found.dtype}, asked for {dtype.name}", call.op)
-    return found
+    if array.dtype != dtype.np:
+        raise InvalidArgumentError(f"{call.op.type}: the string holds {array.dtype}, asked for {dtype.name}", call.op)
+    return array
 
 
 def _parse(call: HostCall, x: np.ndarray) -> np.ndarray:
@@ -197,8 +197,8 @@ DESERIALIZE_SPARSE = OpDef(
 def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any, Any]:
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         raise DTypeError(f"{what}: needed a SparseTensor, got {type(value).__name__}")
-    found = SparseTensor.from_value(value)
-    return found.indices, found.values, found.dense_shape
+    sparse = SparseTensor.from_value(value)
+    return sparse.indices, sparse.values, sparse.dense_shape
 
 
 def serialize_sparse(
