@@ -80,9 +80,9 @@ def _set_shape(c: Infer) -> Shape:
     if x.dims is None or d.dims is None:
         return x
     m, n = x.dims[-2:]
-    wanted = Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
-    if not wanted.is_compatible_with(d):
-        raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {wanted}, got {d}")
+    expected = Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
+    if not expected.is_compatible_with(d):
+        raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {expected}, got {d}")
     return x
 
 

@@ -80,10 +80,10 @@ def _stack(lead: Shape, *tail: int | None) -> Shape:
 
 
 def _qr_shapes(c: Infer) -> tuple[Shape, Shape]:
-    found = matrices(c)
-    if found is None:
+    shapes = matrices(c)
+    if shapes is None:
         return unknown_shape, unknown_shape
-    lead, (m, n) = found
+    lead, (m, n) = shapes
     inner = m if c.attrs.full_matrices else _low(m, n)
     return _stack(lead, m, inner), _stack(lead, inner, n)
 
@@ -138,10 +138,10 @@ QR = OpDef(
 
 
 def _svd_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
-    found = matrices(c)
-    if found is None:
+    shapes = matrices(c)
+    if shapes is None:
         return unknown_shape, unknown_shape, unknown_shape
-    lead, (m, n) = found
+    lead, (m, n) = shapes
     p = _low(m, n)
     if not c.attrs.compute_uv:
         return _stack(lead, p), scalar, scalar
@@ -208,10 +208,10 @@ SVD = OpDef(
 
 
 def _eig_shapes(c: Infer) -> tuple[Shape, Shape]:
-    found = square(c)
-    if found is None:
+    shapes = square(c)
+    if shapes is None:
         return unknown_shape, unknown_shape
-    lead, n = found
+    lead, n = shapes
     return _stack(lead, n), (_stack(lead, n, n) if c.attrs.compute_v else scalar)
 
 

@@ -225,8 +225,8 @@ def _host_part(call: HostCall, x: np.ndarray, k: np.ndarray, padding: np.ndarray
     band = _band("MatrixDiagPartV3", call.attrs, k, *x.shape[-2:])
     m, n = _grid(band.high - band.low + 1, band.width)
     inside, i, j = (_numeric(e, m, n) for e in band.packed(_I, _J))
-    found = np.where(inside, x[..., i, j], padding).astype(x.dtype)
-    return found[..., 0, :] if band.low == band.high else found
+    diagonals = np.where(inside, x[..., i, j], padding).astype(x.dtype)
+    return diagonals[..., 0, :] if band.low == band.high else diagonals
 
 
 def _lower_part(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -264,9 +264,9 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
 
 
 def _check_packed(attrs: AlignAttrs, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
-    wanted = _packed("MatrixSetDiagV3", attrs, x, k)
-    if not wanted.is_compatible_with(diagonal):
-        raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}")
+    expected = _packed("MatrixSetDiagV3", attrs, x, k)
+    if not expected.is_compatible_with(diagonal):
+        raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {expected}, got {diagonal}")
 
 
 def _set_shape(c: Infer) -> Shape:
@@ -290,8 +290,8 @@ def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 def _grad_set(op: Operation, dy: Tensor) -> Any:
     k, align = op.inputs[2], op.attrs.align
-    kept = MATRIX_SET_DIAG_V3(dy, ZEROS_LIKE(op.inputs[1]), k, align=align)
-    return kept, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None
+    d_input = MATRIX_SET_DIAG_V3(dy, ZEROS_LIKE(op.inputs[1]), k, align=align)
+    return d_input, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None
 
 
 MATRIX_SET_DIAG_V3: OpDef = OpDef(

@@ -40,9 +40,9 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
     with graph.name_scope(name or "einsum"):
         left, labels = _without(tensors[0], terms[0], out + "".join(terms[1:]))
         for k in range(1, len(tensors)):
-            needed = out + "".join(terms[k + 1 :])
-            right, other = _without(tensors[k], terms[k], needed + labels)
-            left, labels = _pair(left, labels, right, other, needed)
+            remaining = out + "".join(terms[k + 1 :])
+            right, other = _without(tensors[k], terms[k], remaining + labels)
+            left, labels = _pair(left, labels, right, other, remaining)
         return _permuted(left, labels, out)
 
 
@@ -73,10 +73,10 @@ def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
 
 def _without(x: Tensor, labels: str, needed: str) -> tuple[Any, str]:
     """x summed over the axes whose labels are not needed, and the remaining labels."""
-    gone = [i for i, c in enumerate(labels) if c not in needed]
-    if not gone:
+    summed = [i for i, c in enumerate(labels) if c not in needed]
+    if not summed:
         return x, labels
-    return SUM(x, np.asarray(gone, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
+    return SUM(x, np.asarray(summed, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
 
 
 def _permuted(x: Tensor, labels: str, wanted: str) -> Any:

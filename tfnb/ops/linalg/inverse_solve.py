@@ -82,10 +82,10 @@ def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]
 
 def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
     """(leading shape, size) of the square matrices in input i, or None if the rank is unknown."""
-    found = matrices(c, i)
-    if found is None:
+    shapes = matrices(c, i)
+    if shapes is None:
         return None
-    lead, (m, n) = found
+    lead, (m, n) = shapes
     if None not in (m, n) and m != n:
         raise ShapeError(f"{c.op_name}: input {i} must be square matrices, got shape {c.shapes[i]}")
     return lead, n if m is None else m
@@ -128,13 +128,13 @@ def _guarded(call: HostCall, why: str, fn: Callable[[], Any]) -> Any:
 
 
 def _same_square(c: Infer) -> Shape:
-    found = square(c)
-    return unknown_shape if found is None else Shape((*found[0].dims, found[1], found[1]))  # type: ignore[misc]
+    shapes = square(c)
+    return unknown_shape if shapes is None else Shape((*shapes[0].dims, shapes[1], shapes[1]))  # type: ignore[misc]
 
 
 def _leading(c: Infer) -> Shape:
-    found = square(c)
-    return unknown_shape if found is None else found[0]
+    shapes = square(c)
+    return unknown_shape if shapes is None else shapes[0]
 
 
 # ---- inverse and determinant ---------------------------------------------------------------------
@@ -142,8 +142,8 @@ def _leading(c: Infer) -> Shape:
 
 def _inverse_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    found = _guarded(call, "input is not invertible", lambda: np.linalg.inv(x))
-    return np.ascontiguousarray(_adjoint(found, call.attrs.adjoint))
+    inverse = _guarded(call, "input is not invertible", lambda: np.linalg.inv(x))
+    return np.ascontiguousarray(_adjoint(inverse, call.attrs.adjoint))
 
 
 def _grad_inverse(op: Operation, dy: Tensor) -> Any:
@@ -375,13 +375,13 @@ def _least_squares_host(call: HostCall, a: np.ndarray, b: np.ndarray, weight: np
         raise InvalidArgumentError(f"{a.shape} and right-hand sides {b.shape} do not fit", call.op)
     if not call.attrs.fast:
         return (np.linalg.pinv(a) @ b).astype(a.dtype)
-    turned, ridge = _adjoint(a), a.dtype.type(weight)
+    adjoint_a, ridge = _adjoint(a), a.dtype.type(weight)
     if m >= n:
-        normal = turned @ a + ridge * np.eye(n, dtype=a.dtype)
-        fn = lambda: np.linalg.solve(normal, turned @ b)  # noqa: E731
+        normal = adjoint_a @ a + ridge * np.eye(n, dtype=a.dtype)
+        fn = lambda: np.linalg.solve(normal, adjoint_a @ b)  # noqa: E731
     else:
-        normal = a @ turned + ridge * np.eye(m, dtype=a.dtype)
-        fn = lambda: turned @ np.linalg.solve(normal, b)  # noqa: E731
+        normal = a @ adjoint_a + ridge * np.eye(m, dtype=a.dtype)
+        fn = lambda: adjoint_a @ np.linalg.solve(normal, b)  # noqa: E731
     return _guarded(call, "the equations' rank is deficient", fn)
 
 

@@ -210,7 +210,7 @@ def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
         product = MAT_MUL(left, right)
         if None not in free_a and None not in free_b:
             return RESHAPE(product, np.asarray([*free_a, *free_b], np.int32))
-        dims = [d for x, gone in ((a, first), (b, second)) for d in _free_sizes(x, gone)]
+        dims = [d for x, contracted in ((a, first), (b, second)) for d in _free_sizes(x, contracted)]
         return RESHAPE(product, dims)
 
 

@@ -219,11 +219,11 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
     near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
     most = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
     if near and rows <= most and not p.flags & 2:
-        read = DIRECT
+        read_cycles = DIRECT
     else:
-        read = PACK_NEAR if near else PACK_FAR
+        read_cycles = PACK_NEAR if near else PACK_FAR
     blocks = -(-panels * TILE_BYTES // (COLUMNS * p.size))
-    return tiles + steps * read + depth * heights * PACK_ROWS * blocks + GROUP
+    return tiles + steps * read_cycles + depth * heights * PACK_ROWS * blocks + GROUP
 
 
 def _makespan(groups: int, one: float, units: int) -> float:

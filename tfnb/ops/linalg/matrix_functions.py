@@ -39,8 +39,8 @@ __all__ = ["API", "OPS"]
 
 
 def _same(c: Infer) -> Shape:
-    found = square(c)
-    return unknown_shape if found is None else Shape((*(found[0].dims or ()), found[1], found[1]))
+    shapes = square(c)
+    return unknown_shape if shapes is None else Shape((*(shapes[0].dims or ()), shapes[1], shapes[1]))
 
 
 def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
@@ -56,11 +56,11 @@ def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
         out = np.empty_like(x)
         with np.errstate(all="ignore"):
             for place in np.ndindex(*x.shape[:-2]):
-                found = compute(wide[place]) if x.shape[-1] else wide[place]
-                if found.dtype.kind == "c" and x.dtype.kind != "c":
-                    is_real = np.abs(found.imag).max() <= 1e-9 * max(1.0, np.abs(found).max())
-                    found = found.real if is_real else np.full(found.shape, np.nan)
-                out[place] = found
+                result = compute(wide[place]) if x.shape[-1] else wide[place]
+                if result.dtype.kind == "c" and x.dtype.kind != "c":
+                    is_real = np.abs(result.imag).max() <= 1e-9 * max(1.0, np.abs(result).max())
+                    result = result.real if is_real else np.full(result.shape, np.nan)
+                out[place] = result
         return out
 
     return run
@@ -146,16 +146,16 @@ def _factors(packed: Tensor) -> tuple[Any, Any]:
 def _by_matrix(x: Tensor, order: Tensor) -> Any:
     """Permutes the rows of each matrix of x by the corresponding row of `order`, as a product with a permutation."""
     n = order.shape.dims[-1] if order.shape.dims is not None else None
-    chosen = one_hot(order, _last_size(order) if n is None else n)
-    return product(cast_to(chosen, x.dtype), x)
+    permutation = one_hot(order, _last_size(order) if n is None else n)
+    return product(cast_to(permutation, x.dtype), x)
 
 
 def _rows_back(x: Tensor, order: Tensor) -> Any:
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     if order.shape.ndims == 1:
         return GATHER(x, INVERT_PERMUTATION(order))
-    chosen = one_hot(order, _last_size(order) if n is None else n)
-    return product(cast_to(chosen, x.dtype), x, adjoint_a=True)
+    permutation = one_hot(order, _last_size(order) if n is None else n)
+    return product(cast_to(permutation, x.dtype), x, adjoint_a=True)
 
 
 LU = OpDef(
@@ -263,8 +263,8 @@ def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, n
         if dims is None or None in dims[-2:]:
             raise InvalidArgumentError("pinv: give rcond for matrices of unknown size")
         rcond = 10.0 * max(dims[-2:]) * float(np.finfo(s.dtype.np).eps)
-    kept = GREATER(s, rcond * reduce_max(s, axis=-1, keepdims=True))
-    inverse = SELECT(kept, RECIPROCAL(SELECT(kept, s, ONES_LIKE(s))), ZEROS_LIKE(s))
+    significant = GREATER(s, rcond * reduce_max(s, axis=-1, keepdims=True))
+    inverse = SELECT(significant, RECIPROCAL(SELECT(significant, s, ONES_LIKE(s))), ZEROS_LIKE(s))
     return IDENTITY(product(v * cast_to(inverse, v.dtype)[..., None, :], u, adjoint_b=True), name=name)
 
 
