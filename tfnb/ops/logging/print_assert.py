@@ -68,8 +68,8 @@ def _element(x: Any) -> str:
 def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
     """The text of the first `left` elements, with brackets around inner rows, and how many more may be shown."""
     if x.ndim == 1:
-        shown = " ".join(_element(v) for v in x[:left])
-        return shown + ("..." if x.size > left and not outer else ""), left - min(left, x.size)
+        line = " ".join(_element(v) for v in x[:left])
+        return line + ("..." if x.size > left and not outer else ""), left - min(left, x.size)
     parts = []
     for row in x:
         if left <= 0:
@@ -105,8 +105,8 @@ def _infer_condition(c: Infer) -> tuple[()]:
 
 def _assert(call: HostCall, condition: np.ndarray, *data: np.ndarray) -> tuple[()]:
     if not bool(condition):
-        shown = " ".join(summary(x, call.attrs.summarize) for x in data)
-        raise InvalidArgumentError(f"assertion failed: {shown}", call.op)
+        text = " ".join(summary(x, call.attrs.summarize) for x in data)
+        raise InvalidArgumentError(f"assertion failed: {text}", call.op)
     return ()
 
 
@@ -116,8 +116,8 @@ def _check(call: HostCall, x: np.ndarray) -> np.ndarray:
     if finite.all():
         return x
     nan, inf = bool(np.isnan(x).any()), bool(np.isinf(x).any())
-    what = " and ".join([w for w, found in (("Inf", inf), ("NaN", nan)) if found])
-    raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {what} values", call.op)
+    kinds = " and ".join([w for w, found in (("Inf", inf), ("NaN", nan)) if found])
+    raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {kinds} values", call.op)
 
 
 def _grad_check(op: Operation, dy: Tensor) -> Any:
