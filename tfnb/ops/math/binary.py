@@ -280,8 +280,8 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
         raise InvalidArgumentError(f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast")
-    wanted = _true_type(x.dtype)
-    return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
+    target_dtype = _true_type(x.dtype)
+    return REAL_DIV(cast_to(x, target_dtype), cast_to(y, target_dtype), name=name)
 
 
 def div(x: Any, y: TensorLike, name: str | None = None) -> Any:

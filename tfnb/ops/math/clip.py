@@ -139,10 +139,10 @@ def _scaled(t: Tensor, scale: Tensor) -> Any:
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """Converts to `dtype`; values outside its range become its smallest or largest number."""
-    t, wanted = graph_of((value,)).to_tensor(value), as_dtype(dtype)
-    low, high = _range_inside(t.dtype, wanted)
+    t, target_dtype = graph_of((value,)).to_tensor(value), as_dtype(dtype)
+    low, high = _range_inside(t.dtype, target_dtype)
     with t.graph.name_scope(name or "saturate_cast"):
-        return cast_to(MINIMUM(MAXIMUM(t, low), high), wanted)
+        return cast_to(MINIMUM(MAXIMUM(t, low), high), target_dtype)
 
 
 def _range_inside(source: DType, wanted: DType) -> tuple[Any, Any]:
@@ -157,9 +157,9 @@ def _range_inside(source: DType, wanted: DType) -> tuple[Any, Any]:
 def _grad_clip(op: Operation, dy: Tensor) -> Any:
     t, low, high = op.inputs
     below, above, none = LESS(t, low), GREATER(t, high), ZEROS_LIKE(dy)
-    inside = SELECT(LOGICAL_OR(below, above), none, dy)
+    dx = SELECT(LOGICAL_OR(below, above), none, dy)
     d_low = unbroadcast(t, low, None, SELECT(below, dy, none))[1]
-    return inside, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
+    return dx, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
 
 
 def _clip(attrs: NoAttrs, t: Expr, low: Expr, high: Expr) -> Expr:
@@ -169,11 +169,11 @@ def _clip(attrs: NoAttrs, t: Expr, low: Expr, high: Expr) -> Expr:
 
 
 def _clip_shape(c: Infer) -> Shape:
-    found = c.shapes[0]
+    shape = c.shapes[0]
     for limit in c.shapes[1:]:
-        if not (limit.is_compatible_with(found) or limit.is_compatible_with(scalar)):
-            raise ShapeError(f"{c.op_name}: a limit must be a scalar or have the shape {found}, got {limit}")
-    return found
+        if not (limit.is_compatible_with(shape) or limit.is_compatible_with(scalar)):
+            raise ShapeError(f"{c.op_name}: a limit must be a scalar or have the shape {shape}, got {limit}")
+    return shape
 
 
 CLIP_BY_VALUE = OpDef(

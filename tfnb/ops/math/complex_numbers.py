@@ -38,10 +38,10 @@ def holomorphic(grad: Grad) -> Grad:
     def wrapped(op: Operation, *dys: Tensor | None) -> Any:
         if not any(dy is not None and dy.dtype in _HALF for dy in dys):
             return grad(op, *dys)
-        found = grad(op, *(None if dy is None else conj(dy) for dy in dys))
-        if isinstance(found, tuple):
-            return tuple(g if g is None or g.dtype not in _HALF else CONJ(g) for g in found)
-        return CONJ(found)
+        grads = grad(op, *(None if dy is None else conj(dy) for dy in dys))
+        if isinstance(grads, tuple):
+            return tuple(g if g is None or g.dtype not in _HALF else CONJ(g) for g in grads)
+        return CONJ(grads)
 
     return wrapped
 

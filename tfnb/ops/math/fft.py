@@ -97,10 +97,10 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
 
 def _lengths(c: Infer, rank: int) -> tuple[list[int | None], Shape]:
     x = _at_least(c, rank)
-    known = c.value(1)
-    if known is not None and known.shape != (rank,):
-        raise ShapeError(f"{c.op_name}: fft_length must have shape ({rank},), got {known.shape}")
-    return ([None] * rank if known is None else [int(n) for n in known]), x
+    static = c.value(1)
+    if static is not None and static.shape != (rank,):
+        raise ShapeError(f"{c.op_name}: fft_length must have shape ({rank},), got {static.shape}")
+    return ([None] * rank if static is None else [int(n) for n in static]), x
 
 
 def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
@@ -116,8 +116,8 @@ def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
 
 def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     """x, cut or padded with zeros so that its last dimensions have the given sizes."""
-    kept: Any = (..., *(slice(0, n) for n in sizes))
-    x = x[kept]
+    corner: Any = (..., *(slice(0, n) for n in sizes))
+    x = x[corner]
     if x.shape[-len(sizes) :] == sizes:
         return x
     short = [(0, 0)] * (x.ndim - len(sizes))
@@ -141,16 +141,16 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
 
     def forward(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
         n = _checked(call, length)
-        wanted = (*x.shape[:-rank], *n[:-1], n[-1] // 2 + 1)
-        if 0 in wanted or 0 in n:
-            return np.zeros(wanted, call.types["Tcomplex"].np)
+        out_shape = (*x.shape[:-rank], *n[:-1], n[-1] // 2 + 1)
+        if 0 in out_shape or 0 in n:
+            return np.zeros(out_shape, call.types["Tcomplex"].np)
         return _scipy("rfftn", _fitted(x, n), axes).astype(call.types["Tcomplex"].np, copy=False)
 
     def inverse(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
         n = _checked(call, length)
-        wanted = (*x.shape[:-rank], *n)
-        if 0 in wanted:
-            return np.zeros(wanted, call.types["Treal"].np)
+        out_shape = (*x.shape[:-rank], *n)
+        if 0 in out_shape:
+            return np.zeros(out_shape, call.types["Treal"].np)
         half = (*n[:-1], n[-1] // 2 + 1)
         return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(call.types["Treal"].np, copy=False)
 
@@ -222,12 +222,12 @@ def _resized(x: Tensor, sizes: list[Any]) -> Any:
 
 
 def _resized_along(x: Any, size: Any, axis: int) -> Any:
-    have = x.shape.dims[axis]
-    if have is not None and not isinstance(size, Tensor) and have == int(size):
+    length = x.shape.dims[axis]
+    if length is not None and not isinstance(size, Tensor) and length == int(size):
         return x
-    behind = [slice(None)] * (-1 - axis)
-    kept = (..., slice(None, size), *behind)
-    cut = x[kept]
+    trailing = [slice(None)] * (-1 - axis)
+    window = (..., slice(None, size), *trailing)
+    cut = x[window]
     rest = size - shape_of(cut)[axis]
     rank = x.shape.ndims
     none = np.zeros(2, np.int32)

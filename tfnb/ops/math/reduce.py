@@ -91,22 +91,22 @@ def _host_extreme(fn: Callable[..., Any], highest_first: bool) -> Callable[..., 
     def kernel(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         start = _limit(call.outputs[0].dtype, highest_first)
         wide = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
-        found = fn(
+        extremes = fn(
             wide,
             axis=host_axes(x, axes),
             keepdims=call.attrs.keep_dims,
             initial=wide.dtype.type(start),
         )
-        return np.asarray(found).astype(x.dtype)
+        return np.asarray(extremes).astype(x.dtype)
 
     return kernel
 
 
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     x, axes = op.inputs
-    chosen = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # equal extremes share the gradient
-    count = SUM(chosen, axes, keep_dims=True)
-    return chosen / count * spread(op, dy), None
+    is_extreme = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # equal extremes share the gradient
+    count = SUM(is_extreme, axes, keep_dims=True)
+    return is_extreme / count * spread(op, dy), None
 
 
 MAX = _reduction(
@@ -177,11 +177,11 @@ PROD = _reduction(
 
 
 def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    gone = host_axes(x, axes)
-    count = int(np.prod([x.shape[a] for a in gone], dtype=np.int64))
+    reduced = host_axes(x, axes)
+    count = int(np.prod([x.shape[a] for a in reduced], dtype=np.int64))
     wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     with np.errstate(all="ignore"):
-        total = np.asarray(np.sum(x, axis=gone, keepdims=call.attrs.keep_dims, dtype=wide))
+        total = np.asarray(np.sum(x, axis=reduced, keepdims=call.attrs.keep_dims, dtype=wide))
     if x.dtype.kind in "iu":
         quotient = np.abs(total.astype(object)) // max(count, 1) * np.sign(total.astype(object))
         return np.asarray(quotient).astype(x.dtype)

@@ -166,8 +166,8 @@ def _host_broadcast(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndar
 
 def _lower_broadcast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     dims = site.inputs[0].shape
-    own = idx[len(idx) - len(dims) :]
-    return site.load(0, tuple(0 if d == 1 else i for d, i in zip(dims, own, strict=True)))
+    source = idx[len(idx) - len(dims) :]
+    return site.load(0, tuple(0 if d == 1 else i for d, i in zip(dims, source, strict=True)))
 
 
 def _grad_broadcast(op: Operation, dy: Tensor) -> Any:
@@ -205,14 +205,14 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
     n = max(len(a.dims), len(b.dims))
     missing = n - len(a.dims)
     other = (1,) * (n - len(b.dims)) + b.dims
-    found = list(range(missing))
+    axes = list(range(missing))
     for i in range(missing, n):
         mine, its = a.dims[i - missing], other[i]
         if mine == 1 and its != 1:
-            found.append(i)
+            axes.append(i)
         elif mine is None and its != 1:
             return None
-    return tuple(found)
+    return tuple(axes)
 
 
 def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
@@ -224,12 +224,12 @@ def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
         return reshape_like(SUM(g, axes), x)
     if not axes:
         return g
-    rank, own = g.shape.ndims, x.shape.ndims
+    rank, target_rank = g.shape.ndims, x.shape.ndims
     indices = np.asarray(axes, np.int32)
-    if rank is not None and own is not None:
-        if axes == tuple(range(rank - own)):
+    if rank is not None and target_rank is not None:
+        if axes == tuple(range(rank - target_rank)):
             return SUM(g, indices)
-        if rank == own:
+        if rank == target_rank:
             return SUM(g, indices, keep_dims=True)
     return reshape_like(SUM(g, indices), x)
 

@@ -61,10 +61,10 @@ def _host(
     num: np.ndarray | None = None,
     kind: str = "Sum",
 ) -> np.ndarray:
-    found = check_sorted(call, ids)
-    count = found if num is None else int(num)
-    if count < found:
-        raise InvalidArgumentError(f"segment id {found - 1} is not below the number of segments, {count}", call.op)
+    least = check_sorted(call, ids)
+    count = least if num is None else int(num)
+    if count < least:
+        raise InvalidArgumentError(f"segment id {least - 1} is not below the number of segments, {count}", call.op)
     _check_rows(call, indices, data.shape[0])
     wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
     rows = data.take(indices, axis=0).astype(wide, copy=False)

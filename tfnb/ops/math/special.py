@@ -196,9 +196,9 @@ def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
         if (step <= 1e-17 * np.abs(slope)).all():
             break
     front = np.exp(p * np.log(q) - q - special.gammaln(p))
-    found = front * (total * (np.log(q) - special.digamma(p)) + slope)
-    found = np.where(valid, found, np.where(np.isnan(a64 + x64) | (a64 <= 0), np.nan, 0.0))
-    return found.astype(a.dtype)
+    derivative = front * (total * (np.log(q) - special.digamma(p)) + slope)
+    derivative = np.where(valid, derivative, np.where(np.isnan(a64 + x64) | (a64 <= 0), np.nan, 0.0))
+    return derivative.astype(a.dtype)
 
 
 def _gamma(
@@ -296,13 +296,13 @@ def _grad_beta(op: Operation, dy: Tensor) -> Any:
 
 def _alike_or_scalars(c: Infer) -> Shape:
     shape = unknown_shape
-    for own in c.shapes:
-        if own.ndims == 0:
+    for operand in c.shapes:
+        if operand.ndims == 0:
             continue
-        if not shape.is_compatible_with(own):
-            raise ShapeError(f"{c.op_name}: shapes {shape} and {own} must be alike, or those of scalars")
-        shape = shape.merge_with(own)
-    return Shape(()) if all(own.ndims == 0 for own in c.shapes) else shape
+        if not shape.is_compatible_with(operand):
+            raise ShapeError(f"{c.op_name}: shapes {shape} and {operand} must be alike, or those of scalars")
+        shape = shape.merge_with(operand)
+    return Shape(()) if all(operand.ndims == 0 for operand in c.shapes) else shape
 
 
 BETAINC = OpDef(

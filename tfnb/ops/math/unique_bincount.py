@@ -119,9 +119,9 @@ def _dense_bins(c: Infer) -> Shape:
 
 def _host_dense_bincount(call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray) -> np.ndarray:
     rows = np.atleast_2d(x) if x.ndim < 2 else x
-    given = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
-    found = [_host_bincount(call, row, size, w) for row, w in zip(rows, given, strict=True)]
-    out = np.asarray(found, weights.dtype).reshape(len(rows), int(size))
+    row_weights = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
+    counts = [_host_bincount(call, row, size, w) for row, w in zip(rows, row_weights, strict=True)]
+    out = np.asarray(counts, weights.dtype).reshape(len(rows), int(size))
     out = (out != 0).astype(out.dtype) if call.attrs.binary_output else out
     return out if x.ndim == 2 else out[0]
 
@@ -131,15 +131,15 @@ def _expand_dense_bincount(op: Operation, x: Tensor, size: Tensor, weights: Tens
     if x.shape.ndims not in (1, 2) or x.dtype is int64:
         return None
     if x.shape.ndims == 1:
-        found = BINCOUNT(x, size, weights)
+        counts = BINCOUNT(x, size, weights)
     else:
         rows = SHAPE(x, out_type=int32)[0]
         start = EXPAND_DIMS(RANGE(np.int32(0), rows, np.int32(1)), np.int32(1)) * size
         number = SELECT(LESS(x, size), x + start, ZEROS_LIKE(x) + rows * size)
-        found = RESHAPE(BINCOUNT(number, rows * size, weights), PACK([rows, size]))
+        counts = RESHAPE(BINCOUNT(number, rows * size, weights), PACK([rows, size]))
     if not op.attrs.binary_output:
-        return found
-    return cast_to(NOT_EQUAL(found, ZEROS_LIKE(found)), found.dtype)
+        return counts
+    return cast_to(NOT_EQUAL(counts, ZEROS_LIKE(counts)), counts.dtype)
 
 
 DENSE_BINCOUNT = OpDef(
@@ -223,8 +223,8 @@ def _host_distinct(call: HostCall, x: np.ndarray, axis: np.ndarray | None = None
     else:
         rows = np.moveaxis(x, a, 0)
         flat = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
-        seen: dict[Any, int] = {}
-        idx = np.asarray([seen.setdefault(tuple(r.tolist()), len(seen)) for r in flat], np.int64)
+        numbers: dict[Any, int] = {}
+        idx = np.asarray([numbers.setdefault(tuple(r.tolist()), len(numbers)) for r in flat], np.int64)
         first = np.unique(idx, return_index=True)[1]
     kind = call.types["out_idx"].np
     counts = np.bincount(idx, minlength=len(first))
@@ -244,14 +244,14 @@ def _distinct_shapes(c: Infer, outputs: int) -> tuple[Shape, ...]:
 
 def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
     n = 3 if counted else 2
-    what = "slices along an axis" if along else "elements of a vector"
+    things = "slices along an axis" if along else "elements of a vector"
     more = " axis: an integer vector of one number, or empty for a vector x." if along else ""
     return OpDef(
         name,
         inputs="x: T" + (", axis: Taxis" if along else ""),
         outputs="y: T, idx: out_idx" + (", count: out_idx" if counted else ""),
         types={"T": ALL, **({"Taxis": INDEX} if along else {}), "out_idx": INDEX},
-        doc=f"""The distinct {what}, in the order of first occurrence, and the index of each of x's among them.
+        doc=f"""The distinct {things}, in the order of first occurrence, and the index of each of x's among them.
 
         x: any dtype.{more} y: without repetition. idx: integers.{
             " count: how often each of y occurs." if counted else ""
@@ -271,8 +271,8 @@ UNIQUE_WITH_COUNTS_V2 = _distinct("UniqueWithCountsV2", True, True)
 
 
 def _host_difference(call: HostCall, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    gone = set(y.tolist())
-    idx = np.asarray([i for i, v in enumerate(x.tolist()) if v not in gone], np.int64)
+    excluded = set(y.tolist())
+    idx = np.asarray([i for i, v in enumerate(x.tolist()) if v not in excluded], np.int64)
     return x[idx], idx.astype(call.types["out_idx"].np)
 
 

@@ -36,12 +36,12 @@ class BucketAttrs:
 
 
 def _bucket(attrs: BucketAttrs, x: Expr) -> Expr:
-    found = s.const(0, int32)
+    bucket = s.const(0, int32)
     for b in attrs.boundaries:
         wide = x if x.dtype.is_floating else s.cast(x, float64)
         below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # false for NaN, which goes to the last bucket
-        found = found + s.where(below, s.const(0, int32), s.const(1, int32))
-    return found + s.cast(x, int32) * 0 if not attrs.boundaries else found
+        bucket = bucket + s.where(below, s.const(0, int32), s.const(1, int32))
+    return bucket + s.cast(x, int32) * 0 if not attrs.boundaries else bucket
 
 
 BUCKETIZE = OpDef(
@@ -113,8 +113,8 @@ CONJUGATE_TRANSPOSE = OpDef(
 
 def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | None) -> OpDef:
     def run(call: HostCall, x: np.ndarray) -> np.ndarray:
-        found = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
-        return np.asarray(found).astype(x.dtype)
+        values = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
+        return np.asarray(values).astype(x.dtype)
 
     return OpDef(
         f"BesselI{order}e",
