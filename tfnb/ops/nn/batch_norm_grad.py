@@ -132,11 +132,11 @@ def _expand(op: Operation, dy: Tensor, x: Tensor, scale: Tensor, mean: Tensor, v
 
 
 def _sum_of(*parts: Any) -> Any:
-    found = None
+    total = None
     for part in parts:
         if part is not None:
-            found = part if found is None else found + part
-    return found
+            total = part if total is None else total + part
+    return total
 
 
 def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:

@@ -196,14 +196,14 @@ def dropout(
             raise InvalidArgumentError(f"dropout takes floats, got {value.dtype.name}")
         if is_tensor_like(keep):
             keep = graph_of((x, keep)).to_tensor(keep, value.dtype)
-        known = constant_value(keep) if is_tensor_like(keep) else np.asarray(keep)
-        if known is not None and known == 1:
+        static_keep = constant_value(keep) if is_tensor_like(keep) else np.asarray(keep)
+        if static_keep is not None and static_keep == 1:
             return value
         dims = shape_of(value) if noise_shape is None else _noise_shape(value, noise_shape)
-        kept = FLOOR(keep + random_uniform(dims, seed=seed, dtype=value.dtype))
-        found = value / keep * kept
-        found.set_shape(value.shape)
-        return found
+        mask = FLOOR(keep + random_uniform(dims, seed=seed, dtype=value.dtype))
+        result = value / keep * mask
+        result.set_shape(value.shape)
+        return result
 
 
 def _noise_shape(value: Tensor, noise_shape: TensorLike | None) -> Any:
@@ -241,8 +241,8 @@ def moments(
         away = wide - STOP_GRADIENT(mean)
         variance = MEAN(away * away, indices, keep_dims=True, name="variance")
         if not keep:
-            gone = [int(a) for a in indices.reshape(-1)]
-            mean, variance = (squeeze(t, gone) if gone else t for t in (mean, variance))
+            reduced = [int(a) for a in indices.reshape(-1)]
+            mean, variance = (squeeze(t, reduced) if reduced else t for t in (mean, variance))
         return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
 
 

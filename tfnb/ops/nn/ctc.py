@@ -85,22 +85,22 @@ def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int,
     order = np.lexsort((indices[:, 1], rows))
     if not np.array_equal(order, np.arange(values.size)):
         raise _bad(call, "labels_indices must be in row-major order")
-    found = []
+    sequences = []
     for b in range(batch):
-        own = values[rows == b]
-        if not own.size:
+        sequence = values[rows == b]
+        if not sequence.size:
             raise _bad(call, f"sequence {b} has no labels")
-        if own.min() < 0:
-            raise _bad(call, f"sequence {b} has the negative label {int(own.min())}")
-        null = own >= classes - 1
+        if sequence.min() < 0:
+            raise _bad(call, f"sequence {b} has the negative label {int(sequence.min())}")
+        null = sequence >= classes - 1
         if null.any():
-            own = own[: int(np.argmax(null))]
-            if not null[own.size :].all():
+            sequence = sequence[: int(np.argmax(null))]
+            if not null[sequence.size :].all():
                 raise _bad(call, f"sequence {b} has a label after one that is not below {classes - 1}")
-        if call.attrs.preprocess_collapse_repeated and own.size:
-            own = own[np.concatenate([[True], own[1:] != own[:-1]])]
-        found.append(own)
-    return found
+        if call.attrs.preprocess_collapse_repeated and sequence.size:
+            sequence = sequence[np.concatenate([[True], sequence[1:] != sequence[:-1]])]
+        sequences.append(sequence)
+    return sequences
 
 
 def _log_sum(*parts: np.ndarray) -> np.ndarray:
@@ -138,24 +138,24 @@ class _Lattice:
 
     @staticmethod
     def of(labels: list[np.ndarray], lengths: np.ndarray, blank: int, merge: bool) -> _Lattice:
-        states = 2 * max((len(own) for own in labels), default=0) + 1
-        found = np.full((len(labels), states), blank, np.int64)
-        for b, own in enumerate(labels):
-            found[b, 1 : 2 * len(own) : 2] = own
-        before = np.full_like(found, blank)
-        before[:, 2:] = found[:, :-2]
-        may_skip = (found != blank) & ((found != before) if merge else True)
+        states = 2 * max((len(sequence) for sequence in labels), default=0) + 1
+        extended = np.full((len(labels), states), blank, np.int64)
+        for b, sequence in enumerate(labels):
+            extended[b, 1 : 2 * len(sequence) : 2] = sequence
+        before = np.full_like(extended, blank)
+        before[:, 2:] = extended[:, :-2]
+        may_skip = (extended != blank) & ((extended != before) if merge else True)
         may_skip[:, :2] = False
-        may_stay = (found == blank) | merge
-        ends = np.array([2 * len(own) for own in labels], np.int64)
+        may_stay = (extended == blank) | merge
+        ends = np.array([2 * len(sequence) for sequence in labels], np.int64)
         stay, skip = (np.where(m, 0.0, LOWEST) for m in (may_stay, may_skip))
-        return _Lattice(found, ends, stay, skip, lengths)
+        return _Lattice(extended, ends, stay, skip, lengths)
 
     def emitted(self, log_y: np.ndarray) -> np.ndarray:
         """The log probability of each state in each frame: (frames, batch, states); log 0 past a sequence's end."""
-        found = np.take_along_axis(log_y, self.labels[None], axis=2)
+        log_p = np.take_along_axis(log_y, self.labels[None], axis=2)
         past = np.arange(self.labels.shape[1]) > self.ends[:, None]
-        return np.where(past[None], LOWEST, found)
+        return np.where(past[None], LOWEST, log_p)
 
     def forward(self, emitted: np.ndarray) -> np.ndarray:
         """The log probabilities that the frames up to and including t end in each state."""
@@ -190,12 +190,12 @@ def _host(
     if classes < 1:
         raise _bad(call, "there must be at least the class blank")
     labels = _labels(call, indices, values, batch, classes)
-    short = np.array([len(own) > n for own, n in zip(labels, lengths, strict=True)], bool)
+    short = np.array([len(sequence) > n for sequence, n in zip(labels, lengths, strict=True)], bool)
     if short.any():
         b = int(np.argmax(short))
         if not call.attrs.ignore_longer_outputs_than_inputs:
             raise _bad(call, f"sequence {b} has {len(labels[b])} labels, but only {int(lengths[b])} frames")
-        labels = [own[:0] if s else own for own, s in zip(labels, short, strict=True)]
+        labels = [sequence[:0] if s else sequence for sequence, s in zip(labels, short, strict=True)]
     lattice = _Lattice.of(labels, lengths, classes - 1, call.attrs.ctc_merge_repeated)
     log_y = log_softmax_frames(x)
     emitted = lattice.emitted(log_y)

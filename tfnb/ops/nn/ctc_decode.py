@@ -77,10 +77,10 @@ def _host_greedy(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np
     rows = []
     for b, n in enumerate(lengths):
         path = best[:n, b]
-        kept = path != blank % classes
+        keep = path != blank % classes
         if call.attrs.merge_repeated:
-            kept[1:] &= path[1:] != path[:-1]
-        rows.append([int(k) for k in path[kept]])
+            keep[1:] &= path[1:] != path[:-1]
+        rows.append([int(k) for k in path[keep]])
     counts = np.arange(x.shape[0])[:, None] < lengths
     score = -np.where(counts, largest, 0).sum(axis=0, dtype=x.dtype)
     return (*_sparse(rows), score[:, None])
@@ -117,16 +117,16 @@ class _Beam:
                 stay_label[i] = np.logaddexp(stay_label[i], grown[parent, last[i]])
                 grown[parent, last[i]] = -np.inf
         totals = np.concatenate([np.logaddexp(stay_blank, stay_label), grown.ravel()])
-        chosen = np.argsort(-totals, kind="stable")[:width]
-        chosen = chosen[totals[chosen] > -np.inf]
+        selected = np.argsort(-totals, kind="stable")[:width]
+        selected = selected[totals[selected] > -np.inf]
         old = len(total)
         self.nodes = np.array(
-            [self.nodes[k] if k < old else self._child(*divmod(int(k) - old, grown.shape[1])) for k in chosen]
+            [self.nodes[k] if k < old else self._child(*divmod(int(k) - old, grown.shape[1])) for k in selected]
         )
-        fresh = chosen >= old
-        kept = np.where(fresh, 0, chosen)
-        self.blank = np.where(fresh, LOWEST, stay_blank[kept])
-        self.label = np.where(fresh, totals[chosen], stay_label[kept])
+        fresh = selected >= old
+        survivors = np.where(fresh, 0, selected)
+        self.blank = np.where(fresh, LOWEST, stay_blank[survivors])
+        self.label = np.where(fresh, totals[selected], stay_label[survivors])
 
     def _child(self, leaf: int, label: int) -> int:
         key = (int(self.nodes[leaf]), label)
@@ -143,12 +143,12 @@ class _Beam:
         return [self._path(int(self.nodes[i]), merge) for i in best], total[best]
 
     def _path(self, node: int, merge: bool) -> list[int]:
-        found: list[int] = []
+        labels: list[int] = []
         while node:
-            if not (merge and found and found[-1] == self.labels[node]):
-                found.append(self.labels[node])
+            if not (merge and labels and labels[-1] == self.labels[node]):
+                labels.append(self.labels[node])
             node = self.parents[node]
-        return found[::-1]
+        return labels[::-1]
 
 
 def _host_beam(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -217,8 +217,8 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
 
 def _inputs(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     graph = graph_of((inputs, sequence_length))
-    given = None if hasattr(sequence_length, "dtype") else int32
-    return graph.to_tensor(inputs), graph.to_tensor(sequence_length, given)
+    dtype = None if hasattr(sequence_length, "dtype") else int32
+    return graph.to_tensor(inputs), graph.to_tensor(sequence_length, dtype)
 
 
 def ctc_greedy_decoder(
@@ -232,13 +232,13 @@ def ctc_greedy_decoder(
 
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCGreedyDecoder.
     """
-    found = CTC_GREEDY_DECODER(
+    outputs = CTC_GREEDY_DECODER(
         *_inputs(inputs, sequence_length),
         merge_repeated=merge_repeated,
         blank_index=-1 if blank_index is None else blank_index,
         name=name,
     )
-    return [SparseTensor(*found[:3])], found[3]
+    return [SparseTensor(*outputs[:3])], outputs[3]
 
 
 def ctc_beam_search_decoder(
@@ -254,7 +254,7 @@ def ctc_beam_search_decoder(
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCBeamSearchDecoder. Raises
     `InvalidArgumentError` when top_paths exceeds beam_width.
     """
-    found = CTC_BEAM_SEARCH_DECODER(
+    outputs = CTC_BEAM_SEARCH_DECODER(
         *_inputs(inputs, sequence_length),
         beam_width=beam_width,
         top_paths=top_paths,
@@ -262,7 +262,7 @@ def ctc_beam_search_decoder(
         name=name,
     )
     n = top_paths
-    return [SparseTensor(found[i], found[n + i], found[2 * n + i]) for i in range(n)], found[-1]
+    return [SparseTensor(outputs[i], outputs[n + i], outputs[2 * n + i]) for i in range(n)], outputs[-1]
 
 
 def ctc_beam_search_decoder_v2(

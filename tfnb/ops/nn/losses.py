@@ -59,8 +59,8 @@ def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
 
 
 def _axis(axis: int | None, dim: int | None) -> int:
-    chosen = dim if axis is None else axis
-    return -1 if chosen is None else int(chosen)
+    requested = dim if axis is None else axis
+    return -1 if requested is None else int(requested)
 
 
 def _over_axis(op: OpDef, logits: TensorLike, axis: int | str | None, name: str | None, dim: int | None) -> Any:
@@ -119,15 +119,15 @@ def _cross_entropy(
     if isinstance(dim, str):  # 0.x: (logits, labels, name)
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
-        x, wanted = _both(logits, labels, "softmax_cross_entropy_with_logits")
-        if wanted.dtype != x.dtype:
-            wanted = cast(wanted, x.dtype)
+        x, targets = _both(logits, labels, "softmax_cross_entropy_with_logits")
+        if targets.dtype != x.dtype:
+            targets = cast(targets, x.dtype)
         if stop:
-            wanted = STOP_GRADIENT(wanted)
+            targets = STOP_GRADIENT(targets)
         along = _axis(axis, dim)
         x, _ = _last(x, along, "softmax_cross_entropy_with_logits")
-        wanted, _ = _last(wanted, along, "softmax_cross_entropy_with_logits")
-        loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(wanted))[0]
+        targets, _ = _last(targets, along, "softmax_cross_entropy_with_logits")
+        loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(targets))[0]
         return loss if x.shape.ndims == 2 else RESHAPE(loss, shape_of(x)[:-1])
 
 

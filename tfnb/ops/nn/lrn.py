@@ -110,10 +110,10 @@ def _power(norm: Any, beta: float) -> Any:
     if whole > 2 or beta - whole not in (0.5, 0.75):
         return norm**-beta
     root = RSQRT(norm)
-    found = root if beta - whole == 0.5 else root * SQRT(root)
+    result = root if beta - whole == 0.5 else root * SQRT(root)
     for _ in range(whole):
-        found = found / norm
-    return found
+        result = result / norm
+    return result
 
 
 def _host_lrn(call: HostCall, x: np.ndarray) -> np.ndarray:
@@ -154,9 +154,9 @@ def _grad_lrn_grad(op: Operation, g: Tensor) -> Any:
 
     through_dy = g * p0 - k * p1 * x * near(g * x)
     # L = sum g dy p0 - k sum g x near(dy x p1); d norm / d x = 2 alpha near(. x)
-    own = near(g * x)
-    dnorm = -a.beta * g * dy * p1 + k * (a.beta + 1) * own * dy * x * p2
-    through_x = -k * g * near(dy * x * p1) - k * own * dy * p1 + 2 * a.alpha * x * near(dnorm)
+    near_gx = near(g * x)
+    dnorm = -a.beta * g * dy * p1 + k * (a.beta + 1) * near_gx * dy * x * p2
+    through_x = -k * g * near(dy * x * p1) - k * near_gx * dy * p1 + 2 * a.alpha * x * near(dnorm)
     return through_dy, through_x, None
 
 

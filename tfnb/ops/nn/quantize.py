@@ -112,8 +112,8 @@ def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats: clips them to [low, high] and maps that range to the integers of `dtype`."""
     if low == high:
         return np.zeros(np.shape(x), dtype.np)
-    found = np.clip(unclamped(x, low, high, dtype), *limits(dtype))
-    return np.asarray(found, dtype.np)
+    quantized = np.clip(unclamped(x, low, high, dtype), *limits(dtype))
+    return np.asarray(quantized, dtype.np)
 
 
 def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
@@ -164,8 +164,8 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
     else:
         scale = np.float32(np.float32(most - least) / np.float32(last - first))
         middle = np.float32((most - least + 1) // 2 if least < 0 else 0)
-        inside = np.clip(clean, np.float32(first), np.float32(last))
-        whole = _away((inside - np.float32(first)) * scale - middle)
+        clipped = np.clip(clean, np.float32(first), np.float32(last))
+        whole = _away((clipped - np.float32(first)) * scale - middle)
     whole = np.clip(whole.astype(np.float64), least, most)
     return whole.astype(dtype.np), *scalars(first, last)
 
@@ -245,11 +245,11 @@ def level(low: float, high: float, dtype: DType) -> float:
 
 def _used(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """The range of the values that occur, extended to include zero."""
-    dtype, own = call.types["Tinput"], range_of(call, low, high)
+    dtype, input_range = call.types["Tinput"], range_of(call, low, high)
     if not x.size:
         return 0.0, 0.0
     ends = np.array([x.min(), x.max()])
-    first, last = (float(np.float32(v)) for v in to_float(ends, *own, dtype))
+    first, last = (float(np.float32(v)) for v in to_float(ends, *input_range, dtype))
     return min(0.0, first), last
 
 
@@ -269,16 +269,18 @@ def _fixed_point(x: np.ndarray, own: tuple[float, float], low: float, high: floa
     factor = int(255.0 * (1 << 16) * width / span)
     middle = int(f((first + last) / f(2)) * f(255.0 / span) * f(1 << 16))
     shift = middle - int(_away(np.asarray(low * 255.0 / span * (1 << 16))))
-    found = (x.astype(np.int64) * factor >> 32) + shift + (1 << 15) >> 16
-    return np.asarray(np.clip(found, 0, 255), np.uint8)
+    pixels = (x.astype(np.int64) * factor >> 32) + shift + (1 << 15) >> 16
+    return np.asarray(np.clip(pixels, 0, 255), np.uint8)
 
 
 def _host_requantize(call: HostCall, x: np.ndarray, *ranges: np.ndarray) -> Any:
-    own, wanted = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
-    if wanted[0] > 0:
-        raise InvalidArgumentError(f"Requantize: requested_output_min must be at most 0, got {wanted[0]}", call.op)
-    found = _requantized(x, own, call.types["out_type"], *wanted, call.types["Tinput"])
-    return found, *scalars(*wanted)
+    source_range, target_range = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
+    if target_range[0] > 0:
+        raise InvalidArgumentError(
+            f"Requantize: requested_output_min must be at most 0, got {target_range[0]}", call.op
+        )
+    quantized = _requantized(x, source_range, call.types["out_type"], *target_range, call.types["Tinput"])
+    return quantized, *scalars(*target_range)
 
 
 REQUANTIZE = quantized_op(
@@ -305,9 +307,9 @@ REQUANTIZATION_RANGE = quantized_op(
 
 
 def _host_shrink(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
-    wanted = _used(call, x, low, high)
-    found = _requantized(x, range_of(call, low, high), call.types["out_type"], *wanted, call.types["Tinput"])
-    return found, *scalars(*wanted)
+    used_range = _used(call, x, low, high)
+    quantized = _requantized(x, range_of(call, low, high), call.types["out_type"], *used_range, call.types["Tinput"])
+    return quantized, *scalars(*used_range)
 
 
 QUANTIZE_DOWN = quantized_op(
@@ -334,10 +336,10 @@ def quantize_v2(
     ensure_minimum_range: float = 0.01,
 ) -> list[Any]:
     """Quantises floats to integers of dtype `T`. Returns [output, output_min, output_max]; see the op QuantizeV2."""
-    how = {"round_mode": round_mode, "narrow_range": narrow_range}
+    options = {"round_mode": round_mode, "narrow_range": narrow_range}
     minimum = {"ensure_minimum_range": ensure_minimum_range}
-    made = QUANTIZE_V2(input, min_range, max_range, T=T, mode=mode, name=name, **how, **minimum)
-    return list(made)
+    outputs = QUANTIZE_V2(input, min_range, max_range, T=T, mode=mode, name=name, **options, **minimum)
+    return list(outputs)
 
 
 def dequantize(
@@ -349,8 +351,8 @@ def dequantize(
     narrow_range: bool = False,
 ) -> Any:
     """Dequantises integers to float32; see the op Dequantize."""
-    how = {"mode": mode, "narrow_range": narrow_range}
-    return DEQUANTIZE(input, min_range, max_range, dtype=float32, name=name, **how)
+    options = {"mode": mode, "narrow_range": narrow_range}
+    return DEQUANTIZE(input, min_range, max_range, dtype=float32, name=name, **options)
 
 
 OPS: tuple[OpDef, ...] = (

@@ -45,8 +45,8 @@ def sufficient_statistics(
         along = np.asarray(axes, np.int32).reshape(-1)
         if value.shape.ndims is not None:
             along = np.asarray(normalize_axes(along, value.shape.ndims), np.int32)
-        known = [] if value.shape.dims is None else [value.shape.dims[i] for i in along]
-        dims = [d for d in known if d is not None]
+        reduced = [] if value.shape.dims is None else [value.shape.dims[i] for i in along]
+        dims = [d for d in reduced if d is not None]
         if len(dims) == len(along):
             count = graph.constant(np.asarray(np.prod(dims), value.dtype.np))
         else:
@@ -54,8 +54,8 @@ def sufficient_statistics(
         away = value if shift is None else value - shift
         sums = SUM(away, along, keep_dims=keep, name="mean_ss")
         squares = SUM(away * away, along, keep_dims=keep, name="var_ss")
-        moved = None if shift is None else graph.to_tensor(shift, value.dtype)
-        return count, sums, squares, moved
+        shift_tensor = None if shift is None else graph.to_tensor(shift, value.dtype)
+        return count, sums, squares, shift_tensor
 
 
 def normalize_moments(
@@ -66,9 +66,9 @@ def normalize_moments(
     counts: the number of elements. mean_ss, variance_ss: the sums of the elements and of their squares, less the shift.
     """
     with scope(name, "normalize", counts, mean_ss, variance_ss, shift):
-        moved = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
-        variance = variance_ss / counts - moved * moved
-        return moved if shift is None else moved + shift, variance
+        shifted_mean = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
+        variance = variance_ss / counts - shifted_mean * shifted_mean
+        return shifted_mean if shift is None else shifted_mean + shift, variance
 
 
 def weighted_moments(
@@ -96,8 +96,8 @@ def weighted_moments(
         away = wide - mean
         variance = SUM(weights * away * away, along, keep_dims=True) / total
         if not keep:
-            gone = [int(a) for a in along.reshape(-1)]
-            mean, variance = (squeeze(t, gone) if gone else t for t in (mean, variance))
+            reduced = [int(a) for a in along.reshape(-1)]
+            mean, variance = (squeeze(t, reduced) if reduced else t for t in (mean, variance))
         return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
 
 
