@@ -126,14 +126,14 @@ def _numbers(key: np.ndarray, first: int, n: int) -> np.ndarray:
 
 def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int]:
     """The first `wanted` distinct classes of the stream, and the number of draws needed to obtain them."""
-    drawn = np.zeros(0, np.int64)
+    candidates = np.zeros(0, np.int64)
     block = 2 * wanted
-    while drawn.size < 1 << 28:
-        drawn = np.concatenate([drawn, draw(_numbers(key, drawn.size, block))])
-        first = np.sort(np.unique(drawn, return_index=True)[1])
+    while candidates.size < 1 << 28:
+        candidates = np.concatenate([candidates, draw(_numbers(key, candidates.size, block))])
+        first = np.sort(np.unique(candidates, return_index=True)[1])
         if first.size >= wanted:
-            return drawn[first[:wanted]], int(first[wanted - 1]) + 1
-        block = drawn.size
+            return candidates[first[:wanted]], int(first[wanted - 1]) + 1
+        block = candidates.size
     raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
 
 
@@ -214,8 +214,8 @@ FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
 
 def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, ...]:
     last = {int(c): i for i, c in enumerate(sampled)}
-    found = [(i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last]
-    example, place = np.array(found, np.int64).reshape(-1, 2).T
+    hits = [(i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last]
+    example, place = np.array(hits, np.int64).reshape(-1, 2).T
     lowest = np.full(example.shape, np.finfo(np.float32).min, np.float32)
     return example.astype(np.int32), place.astype(np.int64), lowest
 

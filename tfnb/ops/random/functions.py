@@ -99,20 +99,20 @@ def random_uniform(
     for floats and required for integers. dtype: a float type, int32 or int64. Raises `InvalidArgumentError` for
     integers without maxval, or with minval >= maxval.
     """
-    wanted = as_dtype(dtype)
+    target_dtype = as_dtype(dtype)
     graph = graph_of((shape, minval, maxval))
-    if maxval is None and wanted.is_integer:
-        raise InvalidArgumentError(f"random_uniform needs maxval for {wanted.name}")
+    if maxval is None and target_dtype.is_integer:
+        raise InvalidArgumentError(f"random_uniform needs maxval for {target_dtype.name}")
     with graph.name_scope(name or "random_uniform"):
         dims, keys = _dims(graph, shape), seeds_for(graph, seed)
-        if wanted.is_integer:
-            low, high = graph.to_tensor(minval, wanted), graph.to_tensor(maxval, wanted)
+        if target_dtype.is_integer:
+            low, high = graph.to_tensor(minval, target_dtype), graph.to_tensor(maxval, target_dtype)
             return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, **keys)
         high = 1 if maxval is None else maxval
-        unit = RANDOM_UNIFORM(dims, dtype=wanted, graph=graph, **keys)
+        unit = RANDOM_UNIFORM(dims, dtype=target_dtype, graph=graph, **keys)
         if is_tensor_like(minval) or is_tensor_like(high):
-            minval = graph.to_tensor(minval, wanted)
-            return unit * (graph.to_tensor(high, wanted) - minval) + minval
+            minval = graph.to_tensor(minval, target_dtype)
+            return unit * (graph.to_tensor(high, target_dtype) - minval) + minval
         return _scaled(unit, high - minval, minval)
 
 
@@ -198,9 +198,9 @@ def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) ->
         x = logits.astype(np.float64)
         weights = np.where(np.isfinite(x), np.exp(x - x.max(axis=1, keepdims=True, initial=-np.inf)), 0.0)
     total = np.cumsum(weights, axis=1)
-    drawn = [np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right") for i in range(rows)]
-    found = np.asarray(drawn, np.int64).reshape(rows, n)
-    return np.minimum(found, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
+    samples = [np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right") for i in range(rows)]
+    draws = np.asarray(samples, np.int64).reshape(rows, n)
+    return np.minimum(draws, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
 
 
 MULTINOMIAL = OpDef(
@@ -271,8 +271,8 @@ def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str
         x = graph.to_tensor(value)
         dims = np.asarray(as_shape(size).known(), np.int32) if not is_tensor_like(size) else size
         if not is_tensor_like(size) and x.shape.is_fully_defined():
-            known = np.asarray(x.shape.known())
-            if known.size != dims.size or (known < dims).any():
+            static_dims = np.asarray(x.shape.known())
+            if static_dims.size != dims.size or (static_dims < dims).any():
                 raise ShapeError(f"random_crop: a block of shape {dims.tolist()} does not fit into shape {x.shape}")
         room = graph.to_tensor(shape_of(x) - dims + 1)
         words = random_uniform(shape_of(graph.to_tensor(dims)), 0, 2**31 - 1, int32, seed)

@@ -63,8 +63,8 @@ def _drawn(
         dims = (*shape.tolist(), *parameter.shape)
         u = _units(call, math.prod(dims)).reshape(dims)
         with np.errstate(all="ignore"):
-            found = inverse(import_module("scipy.special"), parameter.astype(np.float64), u)
-            return np.asarray(found).astype(call.outputs[0].dtype.np)
+            values = inverse(import_module("scipy.special"), parameter.astype(np.float64), u)
+            return np.asarray(values).astype(call.outputs[0].dtype.np)
 
     return kernel
 
