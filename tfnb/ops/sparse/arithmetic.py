@@ -255,9 +255,9 @@ def _host_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
         if skip < 0 or any(d not in (1, n) for d, n in zip(dense.shape, tail, strict=True)):
             raise InvalidArgumentError(f"{dense.shape} does not broadcast to {shape.tolist()}", call.op)
         at = tuple(indices[:, skip + k] * (d != 1) for k, d in enumerate(dense.shape))
-        picked = dense[at] if at else dense
+        operands = dense[at] if at else dense
         with np.errstate(all="ignore"):
-            return np.asarray(fn(values, picked)).astype(values.dtype)
+            return np.asarray(fn(values, operands)).astype(values.dtype)
 
     return kernel
 
@@ -275,9 +275,9 @@ def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
     wide = size[0] if size else None
     if rank is None or wide is None or wide < rank:
         return None
-    tail, own = shape[wide - rank :], SHAPE(dense, out_type=int64)
+    tail, dense_tail = shape[wide - rank :], SHAPE(dense, out_type=int64)
     rows = RESHAPE(indices, np.asarray([-1, wide], np.int32))
-    return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, own))
+    return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, dense_tail))
 
 
 def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
@@ -291,8 +291,8 @@ def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
 def _unknown_places(indices: Tensor, shape: Tensor, dense: Tensor) -> tuple[Any, Any]:
     """As `_own_places` for ranks known only at run time: (indices, shape) in `dense` with leading dimensions of 1."""
     more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
-    own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
-    return FLOOR_DIV(indices, FLOOR_DIV(shape, own)), own
+    padded_shape = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
+    return FLOOR_DIV(indices, FLOOR_DIV(shape, padded_shape)), padded_shape
 
 
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -310,15 +310,15 @@ def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[
 
     def grad(op: Operation, dy: Tensor) -> Any:
         indices, values, shape, dense = op.inputs
-        other, at, own = _picked(indices, shape, dense), None, None
+        other, at, padded_shape = _picked(indices, shape, dense), None, None
         if other is None:
-            at, own = _unknown_places(indices, shape, dense)
-            other = GATHER_ND(RESHAPE(dense, own), at)
+            at, padded_shape = _unknown_places(indices, shape, dense)
+            other = GATHER_ND(RESHAPE(dense, padded_shape), at)
         dx, terms = slopes(dy, values, other)
         if dense.shape.ndims == 0:
             return None, dx, None, SUM(terms, all_axes(terms))
-        if own is not None:
-            return None, dx, None, RESHAPE(SCATTER_ND(at, terms, own), SHAPE(dense, out_type=int32))
+        if padded_shape is not None:
+            return None, dx, None, RESHAPE(SCATTER_ND(at, terms, padded_shape), SHAPE(dense, out_type=int32))
         at = _own_places(indices, shape, dense)
         return None, dx, None, SCATTER_ND(at, terms, SHAPE(dense, out_type=int64))
 

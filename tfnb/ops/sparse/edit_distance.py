@@ -36,10 +36,10 @@ def _levenshtein(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 
 def _groups(indices: np.ndarray, values: np.ndarray) -> dict[tuple[int, ...], list[Any]]:
-    found: dict[tuple[int, ...], list[Any]] = {}
+    groups: dict[tuple[int, ...], list[Any]] = {}
     for i, v in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(i[:-1]), []).append(v)
-    return found
+        groups.setdefault(tuple(i[:-1]), []).append(v)
+    return groups
 
 
 def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:

@@ -86,8 +86,8 @@ def sparse_add(
     if all(isinstance(x, SparseTensor) for x in sides):
         x, y = sides
         least = x.graph.to_tensor(least if hasattr(least, "dtype") else x.dtype.np.type(least))
-        found = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name)
-        return _with_shape(SparseTensor(*found), x.shape.merge_with(y.shape))
+        parts = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name)
+        return _with_shape(SparseTensor(*parts), x.shape.merge_with(y.shape))
     x, dense = sides if isinstance(sides[0], SparseTensor) else sides[::-1]
     return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
 
@@ -130,14 +130,14 @@ def sparse_concat(
     expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises an error without inputs.
     """
     dim = concat_dim if axis is None else axis
-    given = [_sparse(x, "sparse_concat") for x in sp_inputs]
-    if not given:
+    tensors = [_sparse(x, "sparse_concat") for x in sp_inputs]
+    if not tensors:
         raise InvalidArgumentError("sparse_concat needs at least one sparse tensor")
-    if len(given) == 1:
-        return given[0]
-    sizes = [x.dense_shape for x in given]
+    if len(tensors) == 1:
+        return tensors[0]
+    sizes = [x.dense_shape for x in tensors]
     if expand_nonconcat_dim or expand_nonconcat_dims:
-        rank = given[0].shape.ndims
+        rank = tensors[0].shape.ndims
         if rank is None:
             raise ShapeError("sparse_concat: to expand dimensions, the rank must be known")
         largest = sizes[0]
@@ -145,7 +145,7 @@ def sparse_concat(
             largest = MAXIMUM(largest, size)
         a = int(dim) % rank
         sizes = [concat([largest[:a], s[a : a + 1], largest[a + 1 :]], 0) for s in sizes]
-    parts = [x.indices for x in given], [x.values for x in given], sizes
+    parts = [x.indices for x in tensors], [x.values for x in tensors], sizes
     return SparseTensor(*SPARSE_CONCAT(*parts, concat_dim=int(dim), name=name))
 
 
@@ -224,16 +224,16 @@ def sparse_merge(
         indices = concat([ids[0].indices[:, :-1], *columns], 1)
         sizes = [cast_to(graph.to_tensor(n), int64) for n in sizes]
         tail = [RESHAPE(n, np.asarray([1], np.int32)) for n in sizes]
-        found = SparseTensor(indices, values.values, concat([ids[0].dense_shape[:-1], *tail], 0))
-        return found if already_sorted else sparse_reorder(found)
+        merged = SparseTensor(indices, values.values, concat([ids[0].dense_shape[:-1], *tail], 0))
+        return merged if already_sorted else sparse_reorder(merged)
 
 
 def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
     """A sparse tensor with only those values for which the bool vector `to_retain` is true."""
     x = _sparse(sp_input, "sparse_retain")
     rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
-    found = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
-    return _with_shape(found, x.shape)
+    retained = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
+    return _with_shape(retained, x.shape)
 
 
 def sparse_fill_empty_rows(
@@ -337,8 +337,8 @@ def sparse_transpose(
                 raise ShapeError("sparse_transpose: without perm the rank must be known")
             perm = np.arange(x.shape.ndims, dtype=np.int32)[::-1].copy()
         order = x.graph.to_tensor(perm, None if hasattr(perm, "dtype") else int32)
-        moved = SparseTensor(GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order))
-        return sparse_reorder(moved)
+        transposed = SparseTensor(GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order))
+        return sparse_reorder(transposed)
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:

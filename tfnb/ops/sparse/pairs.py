@@ -27,8 +27,8 @@ _NONE = Shape((None,))
 def columns(c: Infer, indices: int, shape: int) -> int | None:
     """The rank of a sparse tensor, from the static shape of its indices or of its dense shape, or None."""
     at, size = c.shapes[indices].dims, c.shapes[shape].dims
-    found = at[1] if at is not None and len(at) == 2 else None
-    return found if found is not None or not size else size[0]
+    width = at[1] if at is not None and len(at) == 2 else None
+    return width if width is not None or not size else size[0]
 
 
 def any_number(c: Infer, indices: int, shape: int) -> tuple[Shape, Shape, Shape]:

@@ -113,8 +113,8 @@ class ReduceAttrs:
 
 def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
     """(remaining axes, reduced axes); an empty list of axes means all."""
-    gone = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
-    return [a for a in range(rank) if a not in gone], sorted(gone)
+    reduced = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
+    return [a for a in range(rank) if a not in reduced], sorted(reduced)
 
 
 def _reduced_dims(shape: list[Any], axes: np.ndarray, keep: bool) -> list[Any]:
@@ -146,17 +146,17 @@ def reduce_groups(
     rest = np.setdiff1d(np.arange(values.size), first)
     with np.errstate(all="ignore"):
         ufunc.at(out, at[rest], values[rest])
-    found = np.zeros((groups.size, shape.size), np.int64)
-    found[:, stay] = indices[first][:, stay]
-    return found if call.attrs.keep_dims else found[:, stay], out
+    group_indices = np.zeros((groups.size, shape.size), np.int64)
+    group_indices[:, stay] = indices[first][:, stay]
+    return group_indices if call.attrs.keep_dims else group_indices[:, stay], out
 
 
 def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
         indices, values, shape, axes = inputs
-        at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
+        at, totals = reduce_groups(call, indices, values, shape, axes, ufunc)
         out = np.zeros(_reduced_dims(shape.tolist(), axes, call.attrs.keep_dims), values.dtype)
-        out[tuple(at.T)] = found if out.ndim else found.sum()
+        out[tuple(at.T)] = totals if out.ndim else totals.sum()
         return out
 
     return kernel
@@ -164,18 +164,18 @@ def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
     def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Any:
-        known, rank = constant_value(axes), rank_of(shape)
-        if known is None or rank is None:
+        static_axes, rank = constant_value(axes), rank_of(shape)
+        if static_axes is None or rank is None:
             return None
-        stay, _ = _split_axes(known, rank)
+        stay, _ = _split_axes(static_axes, rank)
         number, count = _row_numbers(indices, shape, stay)
         if highest:
-            found = UNSORTED_SEGMENT_MAX(values, number, count)
+            reduced = UNSORTED_SEGMENT_MAX(values, number, count)
             some = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(number), int32), number, count)
-            found = SELECT(GREATER(some, 0), found, ZEROS_LIKE(found))
+            reduced = SELECT(GREATER(some, 0), reduced, ZEROS_LIKE(reduced))
         else:
-            found = UNSORTED_SEGMENT_SUM(values, number, count)
-        return RESHAPE(found, _kept_shape(shape, stay, rank, op.attrs.keep_dims))
+            reduced = UNSORTED_SEGMENT_SUM(values, number, count)
+        return RESHAPE(reduced, _kept_shape(shape, stay, rank, op.attrs.keep_dims))
 
     return expand
 
@@ -189,10 +189,10 @@ def _kept_shape(shape: Any, stay: list[int], rank: int, keep: bool) -> Any:
 
 def _grad_reduce(op: Operation, dy: Tensor) -> Any:
     indices, _, shape, axes = op.inputs
-    known, rank = constant_value(axes), rank_of(shape)
-    if known is None or rank is None:
+    static_axes, rank = constant_value(axes), rank_of(shape)
+    if static_axes is None or rank is None:
         raise ShapeError("the gradient of SparseReduceSum needs constant axes and a known rank", op)
-    stay, _ = _split_axes(known, rank)
+    stay, _ = _split_axes(static_axes, rank)
     number, _ = _row_numbers(indices, shape, stay)
     return None, GATHER(RESHAPE(dy, _LAST), number), None, None
 

@@ -73,10 +73,10 @@ def _sparse_sets(call: HostCall, indices: np.ndarray, values: np.ndarray, shape:
     numbers = places(indices, shape)
     if call.attrs.validate_indices and (np.diff(numbers) <= 0).any():
         raise InvalidArgumentError(f"{call.op.type}: the sparse indices are out of order or repeated", call.op)
-    found: dict[Place, set[Any]] = {}
+    sets: dict[Place, set[Any]] = {}
     for place, value in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(place[:-1]), set()).add(value)
-    return shape[:-1].tolist(), found
+        sets.setdefault(tuple(place[:-1]), set()).add(value)
+    return shape[:-1].tolist(), sets
 
 
 def _combined(call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int], Sets]) -> Any:
@@ -117,9 +117,9 @@ def _two_sparse(call: HostCall, *both: np.ndarray) -> Any:
 
 
 def _sizes(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    groups, found = _sparse_sets(call, indices, values, shape)
+    groups, sets = _sparse_sets(call, indices, values, shape)
     out = np.zeros(groups, np.int32)
-    for place, members in found.items():
+    for place, members in sets.items():
         out[place] = len(members)
     return out
 
