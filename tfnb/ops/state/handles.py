@@ -30,10 +30,10 @@ def make_handle(resource: object) -> np.ndarray:
 
 def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) -> R:
     """The object in a handle. Raises `InvalidArgumentError` when it is not an instance of `kind`."""
-    found = handle.item()
-    if isinstance(found, kind):
-        return found
-    raise InvalidArgumentError(f"Expected a handle of a {kind.__name__}, found {type(found).__name__}", op)
+    resource = handle.item()
+    if isinstance(resource, kind):
+        return resource
+    raise InvalidArgumentError(f"Expected a handle of a {kind.__name__}, found {type(resource).__name__}", op)
 
 
 def resource_name(call: HostCall) -> str:
@@ -49,9 +49,9 @@ def named_resource(call: HostCall, kind: type[R], make: Callable[[str], R]) -> R
     if call.resources is None:
         raise NotFoundError("a resource exists only in a session", call.op)
     name = resource_name(call)
-    found = call.resources.get(call.attrs.container, name, lambda: make(name))
-    if type(found) is not kind:
+    resource = call.resources.get(call.attrs.container, name, lambda: make(name))
+    if type(resource) is not kind:
         raise InvalidArgumentError(
-            f"Expected {kind.__name__}, found {type(found).__name__} under the name '{name}'", call.op
+            f"Expected {kind.__name__}, found {type(resource).__name__} under the name '{name}'", call.op
         )
-    return found
+    return resource

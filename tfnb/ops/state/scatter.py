@@ -59,11 +59,11 @@ def rows_shape(c: Infer, ref: Shape, indices: int, updates: int) -> Shape:
     at = c.shapes[indices]
     if ref.dims is None or at.dims is None:
         return ref
-    wanted = Shape((*at.dims, *ref.dims[1:]))
-    if not wanted.is_compatible_with(c.shapes[updates]):
+    expected = Shape((*at.dims, *ref.dims[1:]))
+    if not expected.is_compatible_with(c.shapes[updates]):
         raise ShapeError(
             f"{c.op_name}: for indices of shape {at} and a variable of shape {ref} the updates must have shape "
-            f"{wanted}, got {c.shapes[updates]}"
+            f"{expected}, got {c.shapes[updates]}"
         )
     return ref
 

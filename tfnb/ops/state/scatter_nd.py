@@ -157,14 +157,14 @@ def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, A
 
 def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Any:
     """Finds the last update of each row as the one with the largest number."""
-    found = _numbers(tensor, indices, updates)
-    if found is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
+    numbers = _numbers(tensor, indices, updates)
+    if numbers is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
         return None
-    number, new, rows = found
+    number, new, rows = numbers
     order = RANGE(np.int32(0), SHAPE(number, out_type=int32)[0], np.int32(1))
     last = UNSORTED_SEGMENT_MAX(order, number, np.int32(rows.shape.dims[0]))
-    picked = GATHER(new, MAXIMUM(last, np.int32(0)))
-    return RESHAPE(SELECT(GREATER_EQUAL(last, 0), picked, rows), shape_of(tensor))
+    replacements = GATHER(new, MAXIMUM(last, np.int32(0)))
+    return RESHAPE(SELECT(GREATER_EQUAL(last, 0), replacements, rows), shape_of(tensor))
 
 
 def _expand_sum(sign: int) -> Callable[..., Any]:
@@ -177,10 +177,10 @@ def _expand_sum(sign: int) -> Callable[..., Any]:
 
 def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
     def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Any:
-        found = _numbers(tensor, indices, updates)
-        if found is None:
+        numbers = _numbers(tensor, indices, updates)
+        if numbers is None:
             return None
-        number, new, rows = found
+        number, new, rows = numbers
         best = segment(new, number, np.int32(rows.shape.dims[0]))
         return RESHAPE(pick(rows, best), shape_of(tensor))
 
@@ -195,10 +195,10 @@ def _grad_update(op: Operation, dy: Tensor) -> Any:
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     """The tensor's element and all updates that equal the result get equal shares of the gradient."""
     tensor, indices, updates = op.inputs
-    own = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
+    is_kept = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
     theirs = cast_to(EQUAL(updates, GATHER_ND(op.outputs[0], indices)), dy.dtype)
-    share = REAL_DIV(dy, own + SCATTER_ND(indices, theirs, SHAPE(tensor, out_type=indices.dtype)))
-    return share * own, None, GATHER_ND(share, indices) * theirs
+    share = REAL_DIV(dy, is_kept + SCATTER_ND(indices, theirs, SHAPE(tensor, out_type=indices.dtype)))
+    return share * is_kept, None, GATHER_ND(share, indices) * theirs
 
 
 def _on_tensor(

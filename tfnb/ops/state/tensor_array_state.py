@@ -67,9 +67,9 @@ class TensorArrayState:
         """
         self._check_open()
         clear = self.clear and self._forward_shapes is None
-        found = self.gradients.get(source)
-        if found is None:
-            found = self.gradients[source] = TensorArrayState(
+        state = self.gradients.get(source)
+        if state is None:
+            state = self.gradients[source] = TensorArrayState(
                 self.dtype,
                 len(self.elements),
                 self.shape,
@@ -79,7 +79,7 @@ class TensorArrayState:
                 f"{self.name}_grad",
                 self,
             )
-        return found
+        return state
 
     def write(self, index: int, value: Any, tools: Any) -> None:
         self._check_open()

@@ -105,8 +105,8 @@ def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, None, None]:
 
 def _grad_scatter(op: Operation, dlist: Tensor) -> tuple[Any, ...]:
     tensor, indices = op.inputs[:2]
-    found = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
-    return (found, *(None,) * (len(op.inputs) - 1))
+    d_tensor = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
+    return (d_tensor, *(None,) * (len(op.inputs) - 1))
 
 
 def _grad_scatter_into(op: Operation, dlist: Tensor) -> tuple[Any, Any, None]:
@@ -121,9 +121,9 @@ def _grad_concat(op: Operation, dy: Tensor, _: Tensor) -> tuple[Any, None, None]
 
 def _grad_split(op: Operation, dlist: Tensor) -> tuple[Any, None, None]:
     dtype, (tensor, sizes, lengths) = op.types["element_dtype"], op.inputs
-    found = CONCAT(dlist, sizes, lengths, element_dtype=dtype)[0]
-    found.set_shape(tensor.shape)
-    return found, None, None
+    d_tensor = CONCAT(dlist, sizes, lengths, element_dtype=dtype)[0]
+    d_tensor.set_shape(tensor.shape)
+    return d_tensor, None, None
 
 
 def _op(

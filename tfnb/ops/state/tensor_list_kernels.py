@@ -29,11 +29,11 @@ def list_of(handle: TensorLike) -> TensorList:
 
 def _list(call: HostCall, handle: np.ndarray) -> TensorList:
     """The list that a variant scalar holds. Raises `DTypeError` unless its elements have the op's `element_dtype`."""
-    found = list_of(handle)
-    wanted = call.types["element_dtype"]
-    if found.dtype is not wanted:
-        raise DTypeError(f"{call.op.type}: the list holds {found.dtype.name}, asked for {wanted.name}", call.op)
-    return found
+    tensor_list = list_of(handle)
+    dtype = call.types["element_dtype"]
+    if tensor_list.dtype is not dtype:
+        raise DTypeError(f"{call.op.type}: the list holds {tensor_list.dtype.name}, asked for {dtype.name}", call.op)
+    return tensor_list
 
 
 def shape_of_sizes(sizes: Tensor) -> Shape:
@@ -92,8 +92,8 @@ def _sizes(call: HostCall, value: np.ndarray) -> Shape:
 
 
 def empty(call: HostCall, sizes: np.ndarray, most: np.ndarray) -> tuple[Any]:
-    made = TensorList(call.types["element_dtype"], _sizes(call, sizes), (), call.tools.integer(most))
-    return (make_handle(made),)
+    tensor_list = TensorList(call.types["element_dtype"], _sizes(call, sizes), (), call.tools.integer(most))
+    return (make_handle(tensor_list),)
 
 
 def reserve(call: HostCall, sizes: np.ndarray, count: np.ndarray) -> tuple[Any]:
@@ -104,9 +104,9 @@ def reserve(call: HostCall, sizes: np.ndarray, count: np.ndarray) -> tuple[Any]:
 
 
 def push(call: HostCall, handle: np.ndarray, item: np.ndarray) -> tuple[Any]:
-    found = _list(call, handle)
-    found.check(call.tools.shape(item), call.op.type)
-    return (make_handle(found.pushed(item)),)
+    tensor_list = _list(call, handle)
+    tensor_list.check(call.tools.shape(item), call.op.type)
+    return (make_handle(tensor_list.pushed(item)),)
 
 
 def pop(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any]:
@@ -115,10 +115,12 @@ def pop(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any
 
 
 def stack(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
-    found, wanted = _list(call, handle), call.attrs.num_elements
-    if wanted not in (-1, len(found)):
-        raise InvalidArgumentError(f"TensorListStack: the list has {len(found)} elements, asked for {wanted}", call.op)
-    return (_stacked(call, found, found.items, _sizes(call, sizes)),)
+    tensor_list, count = _list(call, handle), call.attrs.num_elements
+    if count not in (-1, len(tensor_list)):
+        raise InvalidArgumentError(
+            f"TensorListStack: the list has {len(tensor_list)} elements, asked for {count}", call.op
+        )
+    return (_stacked(call, tensor_list, tensor_list.items, _sizes(call, sizes)),)
 
 
 def from_tensor(call: HostCall, tensor: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
@@ -134,39 +136,39 @@ def element_shape(call: HostCall, handle: np.ndarray) -> np.ndarray:
 
 
 def get_item(call: HostCall, handle: np.ndarray, index: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
-    found = _list(call, handle)
-    at = found.place(call.tools.integer(index), call.op.type)
-    return (_element(call, found, found.items[at], _sizes(call, sizes)),)
+    tensor_list = _list(call, handle)
+    at = tensor_list.place(call.tools.integer(index), call.op.type)
+    return (_element(call, tensor_list, tensor_list.items[at], _sizes(call, sizes)),)
 
 
 def set_item(call: HostCall, handle: np.ndarray, index: np.ndarray, item: np.ndarray) -> tuple[Any]:
-    found, at = _list(call, handle), call.tools.integer(index)
-    found.check(call.tools.shape(item), call.op.type)
-    if call.attrs.resize_if_index_out_of_bounds and at >= len(found):
-        found = found.with_items([*found.items, *[None] * (at + 1 - len(found))])
-    return (make_handle(found.replaced(found.place(at, call.op.type), item)),)
+    tensor_list, at = _list(call, handle), call.tools.integer(index)
+    tensor_list.check(call.tools.shape(item), call.op.type)
+    if call.attrs.resize_if_index_out_of_bounds and at >= len(tensor_list):
+        tensor_list = tensor_list.with_items([*tensor_list.items, *[None] * (at + 1 - len(tensor_list))])
+    return (make_handle(tensor_list.replaced(tensor_list.place(at, call.op.type), item)),)
 
 
 def resize(call: HostCall, handle: np.ndarray, size: np.ndarray) -> tuple[Any]:
-    found, n = list_of(handle), call.tools.integer(size)
+    tensor_list, n = list_of(handle), call.tools.integer(size)
     if n < 0:
         raise InvalidArgumentError(f"TensorListResize: the size must not be negative, got {n}", call.op)
-    return (make_handle(found.with_items((found.items + [None] * max(0, n - len(found)))[:n])),)
+    return (make_handle(tensor_list.with_items((tensor_list.items + [None] * max(0, n - len(tensor_list)))[:n])),)
 
 
 def gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
-    found = _list(call, handle)
-    items = [found.items[found.place(int(i), call.op.type)] for i in call.tools.host(indices)]
-    return (_stacked(call, found, items, _sizes(call, sizes)),)
+    tensor_list = _list(call, handle)
+    items = [tensor_list.items[tensor_list.place(int(i), call.op.type)] for i in call.tools.host(indices)]
+    return (_stacked(call, tensor_list, items, _sizes(call, sizes)),)
 
 
 def _spread(call: HostCall, found: TensorList, tensor: np.ndarray, indices: np.ndarray) -> tuple[Any]:
     """The list with row i of `tensor` at `indices[i]`; it is lengthened if an index is beyond its end."""
-    wanted, rows = [int(i) for i in call.tools.host(indices)], call.tools.unstack(tensor)
-    if len(wanted) != len(rows) or any(i < 0 for i in wanted):
-        raise InvalidArgumentError(f"{call.op.type}: {len(rows)} rows for the indices {wanted[:20]}", call.op)
-    items = found.items + [None] * max(0, max(wanted, default=-1) + 1 - len(found))
-    for i, row in zip(wanted, rows, strict=True):
+    positions, rows = [int(i) for i in call.tools.host(indices)], call.tools.unstack(tensor)
+    if len(positions) != len(rows) or any(i < 0 for i in positions):
+        raise InvalidArgumentError(f"{call.op.type}: {len(rows)} rows for the indices {positions[:20]}", call.op)
+    items = found.items + [None] * max(0, max(positions, default=-1) + 1 - len(found))
+    for i, row in zip(positions, rows, strict=True):
         found.check(call.tools.shape(row), call.op.type)
         items[i] = row
     return (make_handle(found.with_items(items)),)
@@ -176,24 +178,24 @@ def scatter(
     call: HostCall, tensor: np.ndarray, indices: np.ndarray, sizes: np.ndarray, count: np.ndarray | None = None
 ) -> tuple[Any]:
     n = -1 if count is None else call.tools.integer(count)
-    made = TensorList(call.types["element_dtype"], _sizes(call, sizes), [None] * max(0, n))
+    tensor_list = TensorList(call.types["element_dtype"], _sizes(call, sizes), [None] * max(0, n))
     largest = max((int(i) for i in call.tools.host(indices)), default=-1)
     if 0 <= n <= largest:
         raise InvalidArgumentError(f"TensorListScatterV2: the index {largest} is not in a list of {n}", call.op)
-    return _spread(call, made, tensor, indices)
+    return _spread(call, tensor_list, tensor, indices)
 
 
 def concat(call: HostCall, handle: np.ndarray, sizes: np.ndarray, leading: np.ndarray) -> tuple[Any, Any]:
     """The kernel of `TensorListConcatV2`; `leading` has the lengths of elements that were never set."""
-    found, wanted = _list(call, handle), _sizes(call, sizes)
+    tensor_list, requested_shape = _list(call, handle), _sizes(call, sizes)
     lengths = [int(n) for n in call.tools.host(leading)]
-    shape = found.shape.merge_with(wanted)
+    shape = tensor_list.shape.merge_with(requested_shape)
     tail = None if shape.dims is None else shape.dims[1:]
     parts = []
-    for k, item in enumerate(found.items):
+    for k, item in enumerate(tensor_list.items):
         if item is None:
             known = Shape((lengths[k] if k < len(lengths) else None, *(tail or ())))
-            item = _element(call, found, None, known)
+            item = _element(call, tensor_list, None, known)
         if not call.tools.shape(item):
             raise ShapeError("TensorListConcatV2: the elements must have at least one dimension", call.op)
         parts.append(item)
@@ -201,7 +203,7 @@ def concat(call: HostCall, handle: np.ndarray, sizes: np.ndarray, leading: np.nd
     if not parts:
         if tail is None or None in tail:
             raise InvalidArgumentError("TensorListConcatV2: an empty list of elements of unknown shape", call.op)
-        return host_zeros(found.dtype, (0, *(n for n in tail if n is not None))), rows
+        return host_zeros(tensor_list.dtype, (0, *(n for n in tail if n is not None))), rows
     return call.tools.concat(parts), rows
 
 
@@ -209,11 +211,11 @@ def split(call: HostCall, tensor: np.ndarray, sizes: np.ndarray, lengths: np.nda
     counts, shape = [int(n) for n in call.tools.host(lengths)], tuple(call.tools.shape(tensor))
     if not shape or any(n < 0 for n in counts) or sum(counts) != shape[0]:
         raise InvalidArgumentError(f"TensorListSplit: the lengths {counts[:20]} do not divide shape {shape}", call.op)
-    made = TensorList(call.types["element_dtype"], _sizes(call, sizes))
+    tensor_list = TensorList(call.types["element_dtype"], _sizes(call, sizes))
     parts = call.tools.split(tensor, counts)
     for part in parts:
-        made.check(call.tools.shape(part), call.op.type)
-    return (make_handle(made.with_items(parts)),)
+        tensor_list.check(call.tools.shape(part), call.op.type)
+    return (make_handle(tensor_list.with_items(parts)),)
 
 
 def scatter_into(call: HostCall, handle: np.ndarray, tensor: np.ndarray, indices: np.ndarray) -> tuple[Any]:

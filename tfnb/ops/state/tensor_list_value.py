@@ -77,9 +77,9 @@ class TensorList:
         return self.with_items(items)
 
     def _sharing(self, length: int) -> TensorList:
-        found = TensorList(self.dtype, self.shape, (), self.limit)
-        found._items, found._lock, found.length = self._items, self._lock, length
-        return found
+        copy = TensorList(self.dtype, self.shape, (), self.limit)
+        copy._items, copy._lock, copy.length = self._items, self._lock, length
+        return copy
 
     def merged(self, other: TensorList) -> TensorList:
         """Checks that `other` has the same length and dtype. Raises `InvalidArgumentError` or `DTypeError`."""
