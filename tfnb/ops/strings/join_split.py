@@ -84,18 +84,18 @@ def _bytes(text: str | bytes) -> bytes:
 
 
 def _join_shape(c: Infer) -> Shape:
-    found = scalar
+    shape = scalar
     for i, s in enumerate(c.shapes):
         if s.dims is None:
-            found = unknown_shape if found.dims == () else found
+            shape = unknown_shape if shape.dims == () else shape
         elif s.dims:
             try:
-                found = s if found.dims == () else found.merge_with(s)
+                shape = s if shape.dims == () else shape.merge_with(s)
             except ShapeError:
                 raise ShapeError(
-                    f"StringJoin: input {i} has shape {s}, others {found}; only scalars broadcast"
+                    f"StringJoin: input {i} has shape {s}, others {shape}; only scalars broadcast"
                 ) from None
-    return found
+    return shape
 
 
 def _host_join(call: HostCall, *parts: np.ndarray) -> np.ndarray:
@@ -138,9 +138,9 @@ def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.nda
     order = [normalize_axis(int(a), x.ndim) for a in axes.reshape(-1)]
     if len(set(order)) != len(order):
         raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {order}", call.op)
-    kept = [a for a in range(x.ndim) if a not in order]
+    remaining = [a for a in range(x.ndim) if a not in order]
     # the first axis in the list varies fastest
-    rows = x.transpose(kept + order[::-1]).reshape([x.shape[a] for a in kept] + [-1 if x.size else 0])
+    rows = x.transpose(remaining + order[::-1]).reshape([x.shape[a] for a in remaining] + [-1 if x.size else 0])
     between = _bytes(call.attrs.separator)
     out = np.empty(rows.shape[:-1], object)
     for at in np.ndindex(out.shape):
@@ -219,8 +219,8 @@ def _rows(call: HostCall, x: np.ndarray, separator: np.ndarray) -> bytes:
             f"{call.op.type}: the separator must be one string, got shape {separator.shape}",
             call.op,
         )
-    found = separator.reshape(())[()]
-    return found if isinstance(found, bytes) else bytes(found)
+    text = separator.reshape(())[()]
+    return text if isinstance(text, bytes) else bytes(text)
 
 
 def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
