@@ -42,8 +42,8 @@ def _rule_on_rows(rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]
     """The new values of some rows of the references by the rule, in the references' dtype."""
     dtype = as_dtype(arrays[0].dtype)
     wide = dtype if dtype.size > 2 else float32
-    found = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
-    exprs = found if isinstance(found, tuple) else (found,)
+    result = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
+    exprs = result if isinstance(result, tuple) else (result,)
     return tuple(evaluate(e, lambda leaf: arrays[leaf.value].astype(wide.np)).astype(dtype.np) for e in exprs)
 
 
