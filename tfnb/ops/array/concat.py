@@ -69,13 +69,13 @@ def _joined_values(c: Infer, parts: Sequence[int]) -> Shape | None:
     """The known dimensions of joined vectors, when the inputs are themselves shapes."""
     if not c.dtypes[parts[0]].is_integer or any(c.shapes[i].ndims != 1 for i in parts):
         return None
-    whole: tuple[int | None, ...] = ()
+    joined: tuple[int | None, ...] = ()
     for i in parts:
         dims = c.as_shape(i).dims
         if dims is None:
             return None
-        whole += dims
-    return Shape(whole)
+        joined += dims
+    return Shape(joined)
 
 
 def _host_join(call: HostCall, axis: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -221,11 +221,11 @@ def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np
     flat = ids.reshape(-1)
     if flat.size and flat.max() >= n:
         raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
-    wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
-    out = np.zeros((n, *rest), wide)
+    wide_dtype = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
+    out = np.zeros((n, *rest), wide_dtype)
     keep = flat >= 0
     with np.errstate(all="ignore"):
-        np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide, copy=False))
+        np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide_dtype, copy=False))
     return out.astype(data.dtype)
 
 

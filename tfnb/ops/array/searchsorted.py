@@ -126,9 +126,9 @@ def searchsorted(
         rows = graph.to_tensor(sorted_sequence)
         targets = graph.to_tensor(values, None if hasattr(values, "dtype") else rows.dtype)
         size, count = (SHAPE(x, out_type=int32)[-1] for x in (rows, targets))
-        flat, asked = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (targets, count)))
+        flat, flat_targets = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (targets, count)))
         op = LOWER_BOUND if side == "left" else UPPER_BOUND
-        return RESHAPE(op(flat, asked, out_type=as_dtype(out_type)), SHAPE(targets, out_type=int32))
+        return RESHAPE(op(flat, flat_targets, out_type=as_dtype(out_type)), SHAPE(targets, out_type=int32))
 
 
 OPS: tuple[OpDef, ...] = (LOWER_BOUND, UPPER_BOUND, UNRAVEL_INDEX)

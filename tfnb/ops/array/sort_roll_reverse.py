@@ -175,8 +175,8 @@ def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
 def _grad_nth(op: Operation, dy: Tensor) -> Any:
     """All elements of a row that equal its n-th element get equal shares of the gradient."""
     x, last = op.inputs[0], np.int32(-1)
-    same = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
-    share = REAL_DIV(same, SUM(same, np.asarray([-1], np.int32), keep_dims=True))
+    matches = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
+    share = REAL_DIV(matches, SUM(matches, np.asarray([-1], np.int32), keep_dims=True))
     return share * EXPAND_DIMS(dy, last), None
 
 

@@ -350,7 +350,7 @@ def _number(value: Any, what: str) -> Any:
 def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
     """The static part of an index, and (axis of its result, tensor) for each scalar tensor in it."""
     parts = key if isinstance(key, tuple) else (key,)
-    result, late, axis, dots = _Key(), [], 0, False
+    result, gathers, axis, dots = _Key(), [], 0, False
     for p in parts:
         if p is Ellipsis:
             if dots:
@@ -368,9 +368,9 @@ def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
                 result = result.plus(i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1)
                 continue
             result = result.plus(0, 0, 1, begin_mask=True, end_mask=True)
-            late.append((axis, i))
+            gathers.append((axis, i))
         axis += 1
-    return result, late
+    return result, gathers
 
 
 def _result_axes(parts: Sequence[Any]) -> int:
@@ -390,8 +390,8 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
 def _vector(values: Sequence[Any], x: Tensor) -> Any:
     if all(isinstance(v, int) for v in values):
         return np.asarray(values, np.int32)
-    wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
-    if wide:
+    is_wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
+    if is_wide:
         from_int = [v if is_tensor_like(v) else np.int64(v) for v in values]
         return x.graph.to_tensor(from_int)
     return x.graph.to_tensor(list(values), int32)
@@ -404,12 +404,12 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
     tensor as a single index becomes a Gather, so its value may change from step to step without recompilation. Errors:
     a part of another type, too many indices, or a single index out of range.
     """
-    parsed, late = _parse(x, key)
+    parsed, gathers = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
     names = dict(zip(MASKS, parsed.masks, strict=True))
-    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(parsed.begin)
-    out = x.graph.to_tensor(x) if whole else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
-    for axis, i in sorted(late, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
+    takes_all = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(gathers) == len(parsed.begin)
+    out = x.graph.to_tensor(x) if takes_all else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
+    for axis, i in sorted(gathers, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
         size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.dims is None or out.shape.dims[axis] is None else None
         size = i.dtype.np.type(out.shape.dims[axis]) if size is None else size

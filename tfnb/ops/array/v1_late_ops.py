@@ -157,8 +157,8 @@ def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     a = np.swapaxes(x, -1, -2) if call.attrs.adj_x else x
     b = np.swapaxes(y, -1, -2) if call.attrs.adj_y else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    wide = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
-    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *wide)
+    operands = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
+    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *operands)
 
 
 BATCH_V2 = OpDef(

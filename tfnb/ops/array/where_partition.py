@@ -116,12 +116,12 @@ class DynamicPartitionAttrs:
 
 
 def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
-    data, which = c.shapes
-    if data.dims is None or which.dims is None:
+    data, partitions = c.shapes
+    if data.dims is None or partitions.dims is None:
         return (unknown_shape,) * c.attrs.num_partitions
-    if not Shape(data.dims[: len(which.dims)]).is_compatible_with(which):
-        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions")
-    return (Shape((None, *data.dims[len(which.dims) :])),) * c.attrs.num_partitions
+    if not Shape(data.dims[: len(partitions.dims)]).is_compatible_with(partitions):
+        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {partitions} of partitions")
+    return (Shape((None, *data.dims[len(partitions.dims) :])),) * c.attrs.num_partitions
 
 
 def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -134,10 +134,10 @@ def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tupl
 
 def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
     """Partitions the row numbers in the same way, and stitches the gradients by them, which restores the order."""
-    data, which = op.inputs
-    shape = SHAPE(which, out_type=int32)
+    data, partitions = op.inputs
+    shape = SHAPE(partitions, out_type=int32)
     number = RESHAPE(RANGE(np.int32(0), product(shape), np.int32(1)), shape)
-    parts = DYNAMIC_PARTITION(number, which, num_partitions=op.attrs.num_partitions)
+    parts = DYNAMIC_PARTITION(number, partitions, num_partitions=op.attrs.num_partitions)
     return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
 
 
