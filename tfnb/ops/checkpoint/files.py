@@ -99,8 +99,8 @@ def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
             raise InvalidArgumentError(f"the tensor {key!r} is saved twice")
         arrays[key] = to_stored(array)
         part = Part(start, shape, 0, key, _crc(arrays[key]))
-        before = entries[name].parts if name in entries else ()
-        entries[name] = Entry(as_dtype(array.dtype), full, (*before, part))
+        earlier_parts = entries[name].parts if name in entries else ()
+        entries[name] = Entry(as_dtype(array.dtype), full, (*earlier_parts, part))
     make_folder(os.path.dirname(prefix))
     with os_errors(prefix), Scratch(prefix) as scratch:
         shard_path = scratch.file("shard")
@@ -129,14 +129,14 @@ def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[s
             published.append((source, os.path.join(folder, name)))
         sync_folder(folder)
         with _sole_writer(folder):
-            before = _own_index(prefix)
-            if before is not None:
+            own_index = _own_index(prefix)
+            if own_index is not None:
                 with open(old, "xb") as file:
-                    file.write(before.to_bytes())
+                    file.write(own_index.to_bytes())
             os.replace(new, index_path(prefix))
             published = []
             sync_folder(folder)
-            _remove_shards(prefix, before, index)
+            _remove_shards(prefix, own_index, index)
     except BaseException:
         for source, path in published:
             with contextlib.suppress(OSError):
@@ -195,9 +195,9 @@ def sweep(folder: str) -> None:
             path = os.path.join(scratch, name)
             with contextlib.suppress(OpError):
                 left = parse_index(path, read_bounded(path, MAX_INDEX_BYTES, "an index"))
-                now = _own_index(prefix)
-                if now is not None or not os.path.lexists(index_path(prefix)):
-                    _remove_shards(prefix, left, now)
+                own_index = _own_index(prefix)
+                if own_index is not None or not os.path.lexists(index_path(prefix)):
+                    _remove_shards(prefix, left, own_index)
 
 
 def remove_own_checkpoint(prefix: str) -> None:
@@ -259,10 +259,10 @@ def _merged(
             shards.append((files[-1][1], size))
         for name, entry in part.index.entries.items():
             shifted = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in entry.parts)
-            before = entries.get(name)
-            if before is not None and (before.dtype, before.shape) != (entry.dtype, entry.shape):
+            earlier = entries.get(name)
+            if earlier is not None and (earlier.dtype, earlier.shape) != (entry.dtype, entry.shape):
                 raise InvalidArgumentError(f"{name} has two shapes or dtypes in the parts of {destination}")
-            entries[name] = Entry(entry.dtype, entry.shape, (() if before is None else before.parts) + shifted)
+            entries[name] = Entry(entry.dtype, entry.shape, (() if earlier is None else earlier.parts) + shifted)
     return Index(shards, entries), files
 
 
@@ -326,28 +326,28 @@ class Checkpoint:
     def _slice(self, name: str, entry: Entry, start: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
         """A slice, assembled from the parts that it overlaps; the other parts are not read."""
         met = []
-        covered = 0
+        elements = 0
         for p in entry.parts:
             begin = [max(a, b) for a, b in zip(start, p.start, strict=True)]
             end = [min(a + n, b + m) for a, n, b, m in zip(start, shape, p.start, p.shape, strict=True)]
             if all(a < b for a, b in zip(begin, end, strict=True)):
                 met.append((p, begin, end))
-                covered += math.prod(b - a for a, b in zip(begin, end, strict=True))
-        if covered != math.prod(shape):
-            raise DataLossError(f"{name}: {self.prefix} holds {covered} of {math.prod(shape)} elements of a slice")
+                elements += math.prod(b - a for a, b in zip(begin, end, strict=True))
+        if elements != math.prod(shape):
+            raise DataLossError(f"{name}: {self.prefix} holds {elements} of {math.prod(shape)} elements of a slice")
         self._check(name, entry, [p for p, _, _ in met])
         array = np.empty(shape, entry.dtype.np)
         filled = np.zeros(shape, bool) if len(met) > 1 else None
         for p, begin, end in met:
-            here = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
-            there = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
+            target = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
+            source = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
             if filled is not None:
-                if filled[here].any():
+                if filled[target].any():
                     raise DataLossError(f"{name}: two parts hold the same elements in {self.prefix}")
-                filled[here] = True
+                filled[target] = True
             if self._last is None or self._last[0] != (name, p):
                 self._last = (name, p), self._part(name, p, entry.dtype)
-            array[here] = self._last[1][there]
+            array[target] = self._last[1][source]
         return array
 
     def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:

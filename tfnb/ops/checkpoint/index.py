@@ -271,10 +271,10 @@ def parse_index(path: str, data: bytes) -> Index:
 def _plain_name(text: Text, name: str) -> str:
     """The name, checked to be that of a file in the same folder as the index."""
     try:
-        plain = name == os.path.basename(name) and name not in ("", ".", "..") and b"\0" not in os.fsencode(name)
+        is_plain = name == os.path.basename(name) and name not in ("", ".", "..") and b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
-        plain = False
-    if not plain:
+        is_plain = False
+    if not is_plain:
         raise text.fail(f"a shard is called {name!r}; it must be a plain name of a file beside the index")
     return name
 

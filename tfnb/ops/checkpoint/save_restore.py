@@ -48,11 +48,11 @@ def _prefix(call: HostCall, array: np.ndarray) -> str:
 
 
 def _save(call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray) -> tuple[()]:
-    where = _prefix(call, prefix)
+    target = _prefix(call, prefix)
     texts = _texts(call, "tensor_names", names, len(tensors))
     specs = _texts(call, "shape_and_slices", slices, len(tensors))
-    claim_folder(where)
-    write_checkpoint(where, zip(texts, specs, tensors, strict=True))
+    claim_folder(target)
+    write_checkpoint(target, zip(texts, specs, tensors, strict=True))
     return ()
 
 

@@ -112,10 +112,10 @@ class OldCheckpoint(Checkpoint):
             self._strange.add(name)
             return
         shape = shape_of(tensor.all_bytes(2), dtype)
-        before = self.entries.get(name)
-        if before is not None and (before.dtype, before.shape) != (dtype, shape):
+        earlier = self.entries.get(name)
+        if earlier is not None and (earlier.dtype, earlier.shape) != (dtype, shape):
             raise DamagedError(f"{name!r} has two shapes or dtypes")
-        parts = [] if before is None else list(before.parts)
+        parts = [] if earlier is None else list(earlier.parts)
         for message in tensor.all_bytes(4):
             self._counted()
             parts.append(Part(*slice_of(message, shape), 0, name, 0))

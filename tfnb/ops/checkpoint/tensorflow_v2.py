@@ -167,9 +167,11 @@ class TensorFlowCheckpoint(Checkpoint):
     def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
         path = self._data_path(part.shard)
         offset, size = map(int, part.key.split())
-        there = self._size(path)
-        if offset + size > there:
-            raise DataLossError(f"{path} has {there} bytes, {name} stands at {offset} to {offset + size}: truncated?")
+        size_on_disk = self._size(path)
+        if offset + size > size_on_disk:
+            raise DataLossError(
+                f"{path} has {size_on_disk} bytes, {name} stands at {offset} to {offset + size}: truncated?"
+            )
         with os_errors(path), open(path, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise DataLossError(f"{path} is no regular file")
