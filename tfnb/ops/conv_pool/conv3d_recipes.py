@@ -105,40 +105,40 @@ def conv3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     """The launches of Conv3D(input, filter)."""
     if _empty(site):
         return ()
-    deep = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
-    calls = conv2d_calls(deep.flat((deep.planes, deep.taps), deep.made))
-    if not deep.copied:
+    recipe = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
+    calls = conv2d_calls(recipe.flat((recipe.planes, recipe.taps), recipe.made))
+    if not recipe.copied:
         return calls
-    before = [deep.move("unfold_depth", In(0), deep.temp("planes"))] if deep.planes.size else []
-    if deep.taps.size:
-        before.append(deep.swap(In(1), deep.temp("taps")))
-    table: dict[Arg, Arg] = {In(0): deep.temp("planes"), In(1): deep.temp("taps")}
-    return (*before, *_using(calls, table))
+    unfold_calls = [recipe.move("unfold_depth", In(0), recipe.temp("planes"))] if recipe.planes.size else []
+    if recipe.taps.size:
+        unfold_calls.append(recipe.swap(In(1), recipe.temp("taps")))
+    table: dict[Arg, Arg] = {In(0): recipe.temp("planes"), In(1): recipe.temp("taps")}
+    return (*unfold_calls, *_using(calls, table))
 
 
 def conv3d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     """The launches of Conv3DBackpropInputV2(input_sizes, filter, out_backprop)."""
     if _empty(site):
         return ()
-    deep = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
+    recipe = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
     sizes = TensorInfo(int32, (4,))
-    calls = conv2d_backprop_input_calls(deep.flat((sizes, deep.taps, deep.made), deep.planes))
-    if not deep.copied:
+    calls = conv2d_backprop_input_calls(recipe.flat((sizes, recipe.taps, recipe.made), recipe.planes))
+    if not recipe.copied:
         return calls
-    table: dict[Arg, Arg] = {In(1): deep.temp("taps"), Out(0): deep.temp("planes")}
-    after = deep.move("fold_depth", deep.temp("planes"), Out(0))
-    return (deep.swap(In(1), deep.temp("taps")), *_using(calls, table), after)
+    table: dict[Arg, Arg] = {In(1): recipe.temp("taps"), Out(0): recipe.temp("planes")}
+    fold_call = recipe.move("fold_depth", recipe.temp("planes"), Out(0))
+    return (recipe.swap(In(1), recipe.temp("taps")), *_using(calls, table), fold_call)
 
 
 def conv3d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     """The launches of Conv3DBackpropFilterV2(input, filter_sizes, out_backprop)."""
     if _empty(site):
         return ()
-    deep = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)
+    recipe = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)
     sizes = TensorInfo(int32, (4,))
-    calls = conv2d_backprop_filter_calls(deep.flat((deep.planes, sizes, deep.made), deep.taps))
-    if not deep.copied:
+    calls = conv2d_backprop_filter_calls(recipe.flat((recipe.planes, sizes, recipe.made), recipe.taps))
+    if not recipe.copied:
         return calls
-    table: dict[Arg, Arg] = {In(0): deep.temp("planes"), Out(0): deep.temp("taps")}
-    before = [deep.move("unfold_depth", In(0), deep.temp("planes"))] if deep.planes.size else []
-    return (*before, *_using(calls, table), deep.swap(deep.temp("taps"), Out(0), back=True))
+    table: dict[Arg, Arg] = {In(0): recipe.temp("planes"), Out(0): recipe.temp("taps")}
+    unfold_calls = [recipe.move("unfold_depth", In(0), recipe.temp("planes"))] if recipe.planes.size else []
+    return (*unfold_calls, *_using(calls, table), recipe.swap(recipe.temp("taps"), Out(0), back=True))

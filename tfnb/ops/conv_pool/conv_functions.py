@@ -225,8 +225,8 @@ def conv1d(
 
 def _across(value: int | Sequence[int] | None, first: bool) -> list[int]:
     """The strides or dilations for images of height 1 from the number for the one spatial axis."""
-    along = int(np.asarray(1 if value is None else value).reshape(-1).max())
-    return [1, 1, 1, along] if first else [1, 1, along, 1]
+    factor = int(np.asarray(1 if value is None else value).reshape(-1).max())
+    return [1, 1, 1, factor] if first else [1, 1, factor, 1]
 
 
 def conv1d_transpose(

@@ -188,11 +188,11 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     shape = _conv_shape(site, image, filters, out)
     biased = site.epilogue.bias is not None
     pointers: tuple[Arg, ...] = (In(0), In(1), BiasIn() if biased else In(1), Out(0))
-    flags, act = int(biased), ACTIVATIONS[site.epilogue.activation]
-    tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, act) if site.kind == "cpu" else None
+    flags, activation = int(biased), ACTIVATIONS[site.epilogue.activation]
+    tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, activation) if site.kind == "cpu" else None
     if tuned is not None:
         return (tuned,)
-    ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, act)
+    ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, activation)
     groups = (shape.ay.count, shape.n, 1)
     return (KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),)
 

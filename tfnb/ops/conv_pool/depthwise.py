@@ -65,14 +65,14 @@ class DepthwiseAttrs:
 def _output_shape(c: Infer, x: Shape, w: Shape) -> Shape:
     """The output shape for an input and a filter. Raises `ShapeError` when their numbers of channels differ."""
     a = c.attrs
-    n, h, wide, channels = x.as_list()
+    n, h, w_in, channels = x.as_list()
     kh, kw, of, m = w.as_list()
     py, px = pads(a)
     if channels is not None and of is not None and channels != of:
         raise ShapeError(f"{c.op_name}: the input has {channels} channels (shape {x}), the filter {of} ({w})")
     of = channels if of is None else of
     rows = window_count(h, kh, a.strides[1], a.dilations[1], py)
-    columns = window_count(wide, kw, a.strides[2], a.dilations[2], px)
+    columns = window_count(w_in, kw, a.strides[2], a.dilations[2], px)
     return Shape((n, rows, columns, None if of is None or m is None else of * m))
 
 

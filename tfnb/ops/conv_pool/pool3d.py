@@ -114,9 +114,9 @@ def _taps(padded: np.ndarray, axes: Axes) -> list[np.ndarray]:
     """For each tap, a view of the voxels that it covers in all windows."""
     views = []
     for at in product(*(range(a.size) for a in axes)):
-        reach = [slice(t, t + (a.count - 1) * a.stride + 1, a.stride) for t, a in zip(at, axes, strict=True)]
-        touched = (slice(None), *reach)
-        views.append(padded[touched])
+        slices = [slice(t, t + (a.count - 1) * a.stride + 1, a.stride) for t, a in zip(at, axes, strict=True)]
+        region = (slice(None), *slices)
+        views.append(padded[region])
     return views
 
 
