@@ -93,9 +93,9 @@ class _ShuffleColumns(ColumnRows):
         at = (self._draw.random(len(fresh[0])) * len(held[0])).astype(np.intp)
         order = np.argsort(at, kind="stable")
         places = at[order]
-        again = places[1:] == places[:-1]  # the position was drawn before, so it holds a fresh element now
-        later, before = order[1:][again], order[:-1][again]
-        last = np.append(~again, True)[: len(at)]
+        repeated = places[1:] == places[:-1]  # the position was drawn before, so it holds a fresh element now
+        later, before = order[1:][repeated], order[:-1][repeated]
+        last = np.append(~repeated, True)[: len(at)]
         places, newest = places[last], order[last]
         columns = []
         for old, new in zip(held, fresh, strict=True):
