@@ -239,22 +239,22 @@ def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ..
     # the heights for which the area is in its range and the crop is inside the image
     shortest = np.sqrt(least / ratio)
     tallest = np.minimum(np.minimum(np.sqrt(most / ratio), height), width / ratio)
-    tall = np.rint(np.minimum(shortest, tallest) + area * np.maximum(tallest - shortest, 0))
-    tall = np.clip(tall, 0, height).astype(np.int64)
-    wide = np.clip(np.rint(tall * ratio), 0, width).astype(np.int64)
-    size = tall * wide
-    good = (size >= least) & (size <= most) & (size > 0)
-    tall, wide = np.where(good, tall, 0), np.where(good, wide, 0)
-    top = np.floor(down * (height - tall + 1)).astype(np.int64)
-    return top, np.floor(right * (width - wide + 1)).astype(np.int64), tall, wide
+    heights = np.rint(np.minimum(shortest, tallest) + area * np.maximum(tallest - shortest, 0))
+    heights = np.clip(heights, 0, height).astype(np.int64)
+    widths = np.clip(np.rint(heights * ratio), 0, width).astype(np.int64)
+    size = heights * widths
+    valid = (size >= least) & (size <= most) & (size > 0)
+    heights, widths = np.where(valid, heights, 0), np.where(valid, widths, 0)
+    top = np.floor(down * (height - heights + 1)).astype(np.int64)
+    return top, np.floor(right * (width - widths + 1)).astype(np.int64), heights, widths
 
 
 def _covers(crop: Sequence[int], boxes: np.ndarray, share: float, sides: Sequence[int]) -> bool:
     """True if the crop contains at least the given fraction of one of the boxes."""
-    top, left, tall, wide = crop
+    top, left, crop_height, crop_width = crop
     edges = boxes * np.array([sides[0], sides[1]] * 2, np.float64)
     low = np.maximum(edges[:, :2], (top, left))
-    high = np.minimum(edges[:, 2:], (top + tall, left + wide))
+    high = np.minimum(edges[:, 2:], (top + crop_height, left + crop_width))
     area = (edges[:, 2:] - edges[:, :2]).prod(1)
     common = np.maximum(high - low, 0).prod(1)
     return bool(((area > 0) & (common >= share * area)).any())
@@ -286,12 +286,12 @@ def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -
         if candidate[2] and _covers(candidate, objects, share, (height, width)):
             crop = candidate
             break
-    top, left, tall, wide = (int(v) for v in crop)
+    top, left, crop_height, crop_width = (int(v) for v in crop)
     dtype = size.dtype
-    box = [top / height, left / width, (top + tall) / height, (left + wide) / width]
+    box = [top / height, left / width, (top + crop_height) / height, (left + crop_width) / width]
     return (
         np.array([top, left, 0]).astype(dtype),
-        np.array([tall, wide, -1]).astype(dtype),
+        np.array([crop_height, crop_width, -1]).astype(dtype),
         np.array(box, np.float32).reshape(1, 1, 4),
     )
 

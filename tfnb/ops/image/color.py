@@ -139,9 +139,9 @@ def _host_pixels(of: Callable[..., Any]) -> Any:
     def host(call: HostCall, x: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
         if x.shape[-1:] != (3,):
             raise InvalidArgumentError(f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op)
-        wide = x if x.dtype == np.float64 else x.astype(np.float32)
-        extra = [n.reshape(()).astype(wide.dtype) for n in numbers]
-        colours = of(tuple(wide[..., k] for k in range(3)), *extra, _Arrays)
+        wide_x = x if x.dtype == np.float64 else x.astype(np.float32)
+        extra = [n.reshape(()).astype(wide_x.dtype) for n in numbers]
+        colours = of(tuple(wide_x[..., k] for k in range(3)), *extra, _Arrays)
         return np.stack([np.broadcast_to(f, x.shape[:-1]) for f in colours], -1).astype(x.dtype)
 
     return host
@@ -149,9 +149,9 @@ def _host_pixels(of: Callable[..., Any]) -> Any:
 
 def _lower_pixels(of: Callable[..., Any]) -> Any:
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-        wide = float64 if site.inputs[0].dtype is float64 else float32
-        pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3))
-        extra = [s.cast(site.load(k, ()), wide) for k in range(1, len(site.inputs))]
+        wide_dtype = float64 if site.inputs[0].dtype is float64 else float32
+        pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide_dtype) for k in range(3))
+        extra = [s.cast(site.load(k, ()), wide_dtype) for k in range(1, len(site.inputs))]
         a, b, c = of(pixel, *extra, s)
         component = s.where(s.eq(idx[-1], 0), a, s.where(s.eq(idx[-1], 1), b, c))
         return s.cast(component, site.outputs[0].dtype)
@@ -220,16 +220,16 @@ ADJUST_SATURATION = _pixel_op(
 
 
 def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float32)
-    mean = wide.mean(axis=(-3, -2), keepdims=True)
-    return np.asarray((wide - mean) * factor.reshape(()) + mean).astype(x.dtype)
+    wide_x = x.astype(np.float32)
+    mean = wide_x.mean(axis=(-3, -2), keepdims=True)
+    return np.asarray((wide_x - mean) * factor.reshape(()) + mean).astype(x.dtype)
 
 
 def _contrast(x: Tensor, factor: TensorLike) -> Any:
-    wide = cast_to(x, float32)
+    wide_x = cast_to(x, float32)
     # rows first: their sums run along width and channels at once, which is fast even with few channels
-    mean = reduce_mean(reduce_mean(wide, -3, keepdims=True), -2, keepdims=True)
-    return cast_to((wide - mean) * factor + mean, x.dtype)
+    mean = reduce_mean(reduce_mean(wide_x, -3, keepdims=True), -2, keepdims=True)
+    return cast_to((wide_x - mean) * factor + mean, x.dtype)
 
 
 def _infer_contrast(c: Infer) -> Shape:
@@ -240,9 +240,9 @@ def _infer_contrast(c: Infer) -> Shape:
 
 def _grad_contrast(op: Operation, dy: Tensor) -> Any:
     x, factor = op.inputs
-    wide = cast_to(x, float32)
-    away = wide - reduce_mean(wide, [-3, -2], keepdims=True)
-    return _contrast(dy, factor), reduce_sum(cast_to(dy, float32) * away)
+    wide_x = cast_to(x, float32)
+    deviation = wide_x - reduce_mean(wide_x, [-3, -2], keepdims=True)
+    return _contrast(dy, factor), reduce_sum(cast_to(dy, float32) * deviation)
 
 
 ADJUST_CONTRAST = OpDef(
@@ -266,24 +266,24 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
 
     Floats are in [0, 1]. saturate: clip values that are out of range. The result has image's shape and `dtype`.
     """
-    x, to = graph_of((image,)).to_tensor(image), as_dtype(dtype)
-    if x.dtype is to:
+    x, target_dtype = graph_of((image,)).to_tensor(image), as_dtype(dtype)
+    if x.dtype is target_dtype:
         return x
     with scope(name, "convert_image", x):
-        into = saturate_cast if saturate else cast
-        if x.dtype.is_integer and to.is_integer:
-            source_max, target_max = int(x.dtype.max), int(to.max)
+        convert = saturate_cast if saturate else cast
+        if x.dtype.is_integer and target_dtype.is_integer:
+            source_max, target_max = int(x.dtype.max), int(target_dtype.max)
             if source_max > target_max:
                 scaled = x // x.dtype.np.type((source_max + 1) // (target_max + 1))
-                return into(scaled, to)
-            wide = into(x, to)
-            return wide * to.np.type((target_max + 1) // (source_max + 1))
-        if x.dtype.is_floating and to.is_floating:
-            return cast(x, to)
+                return convert(scaled, target_dtype)
+            converted = convert(x, target_dtype)
+            return converted * target_dtype.np.type((target_max + 1) // (source_max + 1))
+        if x.dtype.is_floating and target_dtype.is_floating:
+            return cast(x, target_dtype)
         if x.dtype.is_integer:
-            wide = cast(x, to)
-            return wide * to.np.type(1.0 / x.dtype.max)
-        return into(x * x.dtype.np.type(to.max + 0.5), to)
+            converted = cast(x, target_dtype)
+            return converted * target_dtype.np.type(1.0 / x.dtype.max)
+        return convert(x * x.dtype.np.type(target_dtype.max + 0.5), target_dtype)
 
 
 def _as_float(x: Tensor) -> Any:
@@ -381,8 +381,8 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
         raise ShapeError(f"rgb_to_grayscale: the last dimension must be 3, got shape {x.shape}", x.op)
     with scope(name, "rgb_to_grayscale", x):
         weights = np.array([0.2989, 0.5870, 0.1140], np.float32)
-        wide = convert_image_dtype(x, float32)
-        return convert_image_dtype(reduce_sum(wide * weights, [-1], keepdims=True), x.dtype)
+        converted = convert_image_dtype(x, float32)
+        return convert_image_dtype(reduce_sum(converted * weights, [-1], keepdims=True), x.dtype)
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
@@ -400,11 +400,11 @@ def per_image_standardization(image: TensorLike) -> Any:
     """
     x = image_tensor(image, "per_image_standardization", (3, 4, 5, 6))
     with scope(None, "per_image_standardization", x):
-        wide = x if x.dtype is float16 else cast(x, float32)
+        wide_x = x if x.dtype is float16 else cast(x, float32)
         sides = graph_of((x,)).to_tensor(shape_of(x))[-3:]
-        count = cast(reduce_prod(sides), wide.dtype)
-        mean = reduce_mean(wide, [-3, -2, -1], keepdims=True)
-        away = wide - mean
+        count = cast(reduce_prod(sides), wide_x.dtype)
+        mean = reduce_mean(wide_x, [-3, -2, -1], keepdims=True)
+        away = wide_x - mean
         deviation = SQRT(reduce_mean(away * away, [-3, -2, -1], keepdims=True))
         return away / MAXIMUM(deviation, RSQRT(count))
 
@@ -418,8 +418,8 @@ def psnr(a: TensorLike, b: TensorLike, max_val: float, name: str | None = None) 
     with scope(name, "PSNR", a, b):
         x, y = graph.to_tensor(a), graph.to_tensor(b)
         top = convert_image_dtype(graph.to_tensor(np.asarray(max_val, x.dtype.np)), float32)
-        away = convert_image_dtype(x, float32) - convert_image_dtype(y, float32)
-        error = reduce_mean(away * away, [-3, -2, -1])
+        difference = convert_image_dtype(x, float32) - convert_image_dtype(y, float32)
+        error = reduce_mean(difference * difference, [-3, -2, -1])
         return 20 / np.float32(np.log(10)) * LOG(top) - np.float32(10 / np.log(10)) * LOG(error)
 
 

@@ -200,11 +200,11 @@ def resize_image_with_crop_or_pad(
         raise InvalidArgumentError(f"{function}: the target size must be positive, got {target}")
     current = [_side(x, -3), _side(x, -2)]
     with scope(name, function, x):
-        spare = [t - h for t, h in zip(target, current, strict=True)]
-        cut = [_larger(-d // 2, 0) for d in spare]
-        margin = [_larger(d // 2, 0) for d in spare]
+        excess = [t - h for t, h in zip(target, current, strict=True)]
+        cuts = [_larger(-d // 2, 0) for d in excess]
+        margin = [_larger(d // 2, 0) for d in excess]
         inner = [_smaller(t, h) for t, h in zip(target, current, strict=True)]
-        return pad_to_bounding_box(_window(x, *cut, *inner), *margin, *target)
+        return pad_to_bounding_box(_window(x, *cuts, *inner), *margin, *target)
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Any:

@@ -92,9 +92,9 @@ def sobel_edges(image: TensorLike) -> Any:
     vertical = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
     kernels = np.stack([vertical, vertical.T], -1)[:, :, None]
     with scope(None, "sobel_edges", x):
-        wide = pad(x, np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), "REFLECT")
+        padded = pad(x, np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), "REFLECT")
         kernel = x.graph.to_tensor(np.tile(kernels, (1, 1, channels, 1)), x.dtype)
-        gradients = depthwise_conv2d(wide, kernel, [1, 1, 1, 1], "VALID")
+        gradients = depthwise_conv2d(padded, kernel, [1, 1, 1, 1], "VALID")
         gradients = RESHAPE(gradients, concat([SHAPE(x, out_type=int32), np.array([2], np.int32)], 0))
         gradients.set_shape([*x.shape.as_list(), 2])
         return gradients
@@ -111,8 +111,8 @@ def _window(size: int, sigma: float) -> np.ndarray:
     """A Gaussian over size x size pixels with sum 1."""
     place = np.arange(size, dtype=np.float64) - (size - 1) / 2.0
     line = np.exp(-0.5 * (place / sigma) ** 2)
-    both = np.outer(line, line)
-    return both / both.sum()
+    weights = np.outer(line, line)
+    return weights / weights.sum()
 
 
 def _parts(x: Tensor, y: Tensor, most: Tensor, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
@@ -234,12 +234,12 @@ def resize_image_with_pad(
     height, width = x.shape.as_list()[-3:-1] if x.shape.ndims is not None else (None, None)
     if height is None or width is None or target_height <= 0 or target_width <= 0:
         raise ShapeError(f"resize_image_with_pad: {x.shape} into {target_height} x {target_width}", x.op)
-    single = np.float32
-    ratio = max(single(width) / single(target_width), single(height) / single(target_height))
-    tall, broad = single(height) / ratio, single(width) / ratio
-    top = max(0, int(np.floor((single(target_height) - tall) / single(2))))
-    left = max(0, int(np.floor((single(target_width) - broad) / single(2))))
-    resized = resize_images(x, [int(np.floor(tall)), int(np.floor(broad))], method, align_corners)
+    f32 = np.float32
+    ratio = max(f32(width) / f32(target_width), f32(height) / f32(target_height))
+    new_height, new_width = f32(height) / ratio, f32(width) / ratio
+    top = max(0, int(np.floor((f32(target_height) - new_height) / f32(2))))
+    left = max(0, int(np.floor((f32(target_width) - new_width) / f32(2))))
+    resized = resize_images(x, [int(np.floor(new_height)), int(np.floor(new_width))], method, align_corners)
     return pad_to_bounding_box(resized, top, left, target_height, target_width)
 
 

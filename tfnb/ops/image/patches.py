@@ -125,10 +125,15 @@ def _grad_patches(op: Any, dy: Tensor) -> Any:
         )
     _, height, width, channels = x.shape.dims
     rows, columns = _axis(a, 1, height), _axis(a, 2, width)
-    tall, wide = height + rows.before + rows.after, width + columns.before + columns.after
+    padded_height, padded_width = height + rows.before + rows.after, width + columns.before + columns.after
     batch = x.shape.dims[0]
-    whole = [batch if batch is not None else SHAPE(x, out_type=np.int32)[0], tall, wide, channels]
-    shape = np.asarray(whole, np.int32) if batch is not None else x.graph.to_tensor(whole)
+    padded_shape = [
+        batch if batch is not None else SHAPE(x, out_type=np.int32)[0],
+        padded_height,
+        padded_width,
+        channels,
+    ]
+    shape = np.asarray(padded_shape, np.int32) if batch is not None else x.graph.to_tensor(padded_shape)
     parts = []
     for k in range(rows.size * columns.size):
         i, j = _along(rows, k // columns.size), _along(columns, k % columns.size)
@@ -250,9 +255,9 @@ def _samples(method: str, boxes: np.ndarray, size: Sequence[int], image: Sequenc
     boxes = boxes.astype(np.float32)
     ys = _positions(boxes[:, 0], boxes[:, 2], size[0], image[0])
     xs = _positions(boxes[:, 1], boxes[:, 3], size[1], image[1])
-    tall, rows = _taps(ys, image[0], method)
-    wide, columns = _taps(xs, image[1], method)
-    inside = tall[:, :, None] & wide[:, None, :]
+    rows_inside, rows = _taps(ys, image[0], method)
+    columns_inside, columns = _taps(xs, image[1], method)
+    inside = rows_inside[:, :, None] & columns_inside[:, None, :]
     taps = [(y, x, wy[:, :, None] * wx[:, None, :]) for y, wy in rows for x, wx in columns]
     return inside, taps
 
@@ -276,7 +281,7 @@ def _host_crops(
 
 
 def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    (n, height, width, _), (_, tall, wide, _) = site.inputs[0].shape, site.outputs[0].shape
+    (n, height, width, _), (_, crop_height, crop_width, _) = site.inputs[0].shape, site.outputs[0].shape
     box, y, x, c = idx
     picture = s.minimum(s.maximum(site.load(2, (box,)), 0), n - 1)
 
@@ -290,8 +295,8 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         ok = s.and_(at >= 0.0, at <= last)  # false for NaN, which must not become an index
         return ok, s.where(ok, at, 0.0)
 
-    in_rows, row = position(y, 0, tall, height)
-    in_columns, column = position(x, 1, wide, width)
+    in_rows, row = position(y, 0, crop_height, height)
+    in_columns, column = position(x, 1, crop_width, width)
 
     def pixel(i: Expr, j: Expr) -> Expr:
         value = site.load(0, (picture, s.cast(i, int32), s.cast(j, int32), c))

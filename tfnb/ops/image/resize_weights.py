@@ -84,8 +84,8 @@ def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
     taps = []
     for k in range(int(np.ceil(scale)) + 1):
         i = np.floor(begin) + k
-        covered = np.minimum(i + 1, end) - np.maximum(i, begin)
-        taps.append((i, np.where(i < np.ceil(end), covered, 0) / scale))
+        overlap = np.minimum(i + 1, end) - np.maximum(i, begin)
+        taps.append((i, np.where(i < np.ceil(end), overlap, 0) / scale))
     return taps
 
 
@@ -118,20 +118,20 @@ def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool
     if not n_in or not n_out:
         return np.zeros((n_targets, 2))
     lines = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
-    to = np.tile(np.arange(n_out), len(lines))
+    target = np.tile(np.arange(n_out), len(lines))
     index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in lines])
     weight = np.concatenate([w for _, w in lines])
-    to, index, weight = (v[weight != 0] for v in (to, index, weight))
+    target, index, weight = (v[weight != 0] for v in (target, index, weight))
     if back:
-        to, index = index, to
+        target, index = index, target
     first, last = np.full(n_targets, n_sources), np.full(n_targets, -1)
-    np.minimum.at(first, to, index)
-    np.maximum.at(last, to, index)
+    np.minimum.at(first, target, index)
+    np.maximum.at(last, target, index)
     count = np.maximum(last - first + 1, 0)
     table = np.zeros((n_targets, 2 + int(count.max())))
     table[:, 0] = np.where(count > 0, first, 0)
     table[:, 1] = count
-    np.add.at(table, (to, 2 + index - first[to]), weight)
+    np.add.at(table, (target, 2 + index - first[target]), weight)
     return table
 
 
@@ -206,8 +206,8 @@ def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
 
 def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
-    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # shape (h', n, w, c)
-    return np.asarray(np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3))  # from shape (w', h', n, c)
+    resized_rows = np.tensordot(rows, x.astype(np.float64), (1, 1))  # shape (h', n, w, c)
+    return np.asarray(np.tensordot(columns, resized_rows, (1, 2)).transpose(2, 1, 0, 3))  # from shape (w', h', n, c)
 
 
 def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
