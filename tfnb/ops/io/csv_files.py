@@ -112,9 +112,9 @@ class _CsvRows(Rows):
         self._late: OpError | None = None  # the error of the record after those that were delivered
 
     def take(self, n: int) -> list[Element]:
-        late, self._late = self._late, None
-        if late is not None:
-            raise late
+        error, self._late = self._late, None
+        if error is not None:
+            raise error
         elements: list[Element] = []
         while len(elements) < n:
             try:

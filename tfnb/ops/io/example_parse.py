@@ -224,9 +224,9 @@ def _host_parse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     wanted_features = _wanted(
         sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest)
     )
-    where = [f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "") for i in range(len(serialized))]
-    records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(serialized, where, strict=True)]
-    return _in_order(*_columns(records, wanted_features, where))
+    labels = [f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "") for i in range(len(serialized))]
+    records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(serialized, labels, strict=True)]
+    return _in_order(*_columns(records, wanted_features, labels))
 
 
 def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> Any:

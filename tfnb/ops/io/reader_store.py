@@ -91,9 +91,9 @@ class Reader:
         request = _Read(call, queue, n, several)
         with self._lock:
             self._line.append(request)
-            mine = not self._serving
+            is_server = not self._serving
             self._serving = True
-        if mine:
+        if is_server:
             self._serve()
         elif request in self._line:
             request.withdraw = call.on_cancel(lambda e: self._drop(request))
