@@ -166,16 +166,16 @@ def _defines(element: str) -> tuple[tuple[str, str], ...]:
 
 def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
     a, b, bias = _pointers(site, p)
-    act = ACTIVATIONS[site.epilogue.activation]
+    activation = ACTIVATIONS[site.epilogue.activation]
     rows, columns, splits = _cut(p, site.units)
     sizes = (I32(p.m), I32(p.n), I32(p.k))
     defines = _defines(element)
     if splits == 1:
-        whole = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(act), I32(1))
-        return (KernelCall(FILE, "matmul", whole, (rows, columns, p.batch), defines=defines),)
+        arguments = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(activation), I32(1))
+        return (KernelCall(FILE, "matmul", arguments, (rows, columns, p.batch), defines=defines),)
     partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
     parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
-    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(act), I32(splits))
+    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(activation), I32(splits))
     return (
         KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines),
         KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines),

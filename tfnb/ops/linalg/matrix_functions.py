@@ -52,11 +52,11 @@ def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
         if not np.isfinite(x).all():
             return np.full_like(x, np.nan)
         compute = getattr(import_module("scipy.linalg"), what)
-        wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+        wide_x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
         out = np.empty_like(x)
         with np.errstate(all="ignore"):
             for place in np.ndindex(*x.shape[:-2]):
-                result = compute(wide[place]) if x.shape[-1] else wide[place]
+                result = compute(wide_x[place]) if x.shape[-1] else wide_x[place]
                 if result.dtype.kind == "c" and x.dtype.kind != "c":
                     is_real = np.abs(result.imag).max() <= 1e-9 * max(1.0, np.abs(result).max())
                     result = result.real if is_real else np.full(result.shape, np.nan)
@@ -70,10 +70,10 @@ def _grad(op: Operation, dy: Tensor) -> Any:
     a = adjoint(op.inputs[0])
     size = a.shape.dims[-1] if a.shape.dims is not None else None
     upper, lower = concat([a, dy], -1), concat([ZEROS_LIKE(a), a], -1)
-    whole = op.opdef(concat([upper, lower], -2))
+    block_function = op.opdef(concat([upper, lower], -2))
     if size is None:
         size = _last_size(a)
-    return whole[..., :size, size:]
+    return block_function[..., :size, size:]
 
 
 def _last_size(x: Tensor) -> Any:
@@ -128,8 +128,8 @@ def _grad_lu(op: Operation, dy: Tensor, _: Tensor) -> Any:
     inner = MATRIX_BAND_PART(product(low, _strictly_lower(dy), adjoint_a=True), -1, 0)
     inner = _strictly_lower(inner) + MATRIX_BAND_PART(product(MATRIX_BAND_PART(dy, 0, -1), up, adjoint_b=True), 0, -1)
     left = MATRIX_TRIANGULAR_SOLVE(low, inner, lower=True, adjoint=True)
-    whole = adjoint(MATRIX_TRIANGULAR_SOLVE(up, adjoint(left), lower=False, adjoint=False))
-    return _rows_back(whole, order)
+    permuted = adjoint(MATRIX_TRIANGULAR_SOLVE(up, adjoint(left), lower=False, adjoint=False))
+    return _rows_back(permuted, order)
 
 
 def _strictly_lower(x: Tensor) -> Any:
