@@ -66,8 +66,8 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_norm"):
         values = t.values if isinstance(t, IndexedSlices) else graph.to_tensor(t)
-        along = all_axes(values) if axes is None else axes
-        inverse = RSQRT(SUM(SQUARE(values), along, keep_dims=True))
+        reduced_axes = all_axes(values) if axes is None else axes
+        inverse = RSQRT(SUM(SQUARE(values), reduced_axes, keep_dims=True))
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
         clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
         _alike(clipped, values, "clip_by_norm")

@@ -67,7 +67,7 @@ def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> n
 def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     suffix = "" if rank == 1 else f"{rank}D"
     axes = tuple(range(-rank, 0))
-    over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
+    span = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
 
     def define(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
         return OpDef(
@@ -75,7 +75,7 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
             inputs="input: Tcomplex",
             outputs="output: Tcomplex",
             types={"Tcomplex": COMPLEX},
-            doc=f"""{formula} over the {over}; runs on the host.
+            doc=f"""{formula} over the {span}; runs on the host.
 
             input: complex64 or complex128, rank >= {rank}. output: dtype and shape of input.""",
             infer=lambda c: _at_least(c, rank),
@@ -154,14 +154,14 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         half = (*n[:-1], n[-1] // 2 + 1)
         return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(call.types["Treal"].np, copy=False)
 
-    over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
+    span = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
     rfft = OpDef(
         f"RFFT{suffix}",
         inputs="input: Treal, fft_length: int32",
         outputs="output: Tcomplex",
         types=_REAL_TYPES,
         defaults=_REAL_DEFAULTS,
-        doc=f"""The Fourier transform of real numbers over the {over}, without its redundant half; runs on the host.
+        doc=f"""The Fourier transform of real numbers over the {span}, without its redundant half; runs on the host.
 
         input: float32 or float64, rank >= {rank}; it is cut or padded with zeros to `fft_length`, an int32 tensor of
         shape ({rank},). output: the complex type of the same precision; its last dimension is fft_length // 2 + 1.""",
@@ -176,7 +176,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         outputs="output: Treal",
         types=_REAL_TYPES,
         defaults=_REAL_DEFAULTS,
-        doc=f"""The real numbers whose Fourier transform over the {over} has the given half; runs on the host.
+        doc=f"""The real numbers whose Fourier transform over the {span} has the given half; runs on the host.
 
         input: complex64 or complex128, rank >= {rank}. `fft_length`: int32 of shape ({rank},), the sizes of the
         result. output: float32 or float64.""",
@@ -191,9 +191,9 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
 def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
     """The gradient is the adjoint of the transform: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
     x, sizes = op.inputs[0], [op.inputs[1][k] for k in range(rank)]
-    full = _resized(dy, sizes)
-    back = REAL(_INVERSE[rank](full) * cast_to(math.prod(sizes[1:], start=sizes[0]), full.dtype), Tout=x.dtype)
-    return _resized(back, _last_sizes(x, rank)), None
+    padded = _resized(dy, sizes)
+    dx = REAL(_INVERSE[rank](padded) * cast_to(math.prod(sizes[1:], start=sizes[0]), padded.dtype), Tout=x.dtype)
+    return _resized(dx, _last_sizes(x, rank)), None
 
 
 def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
@@ -227,13 +227,13 @@ def _resized_along(x: Any, size: Any, axis: int) -> Any:
         return x
     trailing = [slice(None)] * (-1 - axis)
     window = (..., slice(None, size), *trailing)
-    cut = x[window]
-    rest = size - shape_of(cut)[axis]
+    truncated = x[window]
+    rest = size - shape_of(truncated)[axis]
     rank = x.shape.ndims
     none = np.zeros(2, np.int32)
     last = PACK([np.int32(0), rest]) if isinstance(rest, Tensor) else np.array([0, int(rest)], np.int32)
     rows = [none] * (rank + axis) + [last] + [none] * (-1 - axis)
-    return PAD(cut, PACK(rows) if isinstance(rest, Tensor) else np.stack(rows))
+    return PAD(truncated, PACK(rows) if isinstance(rest, Tensor) else np.stack(rows))
 
 
 FFT, IFFT = _complex_to_complex(1)
@@ -259,14 +259,14 @@ _PARTNER = {float32: complex64, float64: complex128, complex64: float32, complex
 
 
 def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
-    missing = "Treal" if inverse else "Tcomplex"
+    unset_type = "Treal" if inverse else "Tcomplex"
 
     def transform(input_tensor: Tensor, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
         x = graph_of([input_tensor]).to_tensor(input_tensor)
         if fft_length is None:
             fft_length = _default_length(x, rank, inverse)
-        other = _PARTNER[x.dtype]
-        return opdef(x, x.graph.to_tensor(fft_length, int32), name=name, **{missing: other})
+        partner = _PARTNER[x.dtype]
+        return opdef(x, x.graph.to_tensor(fft_length, int32), name=name, **{unset_type: partner})
 
     transform.__doc__ = opdef.doc
     return transform

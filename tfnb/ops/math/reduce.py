@@ -90,12 +90,12 @@ def _limit(dtype: DType, highest: bool) -> Any:
 def _host_extreme(fn: Callable[..., Any], highest_first: bool) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         start = _limit(call.outputs[0].dtype, highest_first)
-        wide = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+        wide_x = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
         extremes = fn(
-            wide,
+            wide_x,
             axis=host_axes(x, axes),
             keepdims=call.attrs.keep_dims,
-            initial=wide.dtype.type(start),
+            initial=wide_x.dtype.type(start),
         )
         return np.asarray(extremes).astype(x.dtype)
 
@@ -130,9 +130,9 @@ MIN = _reduction(
 
 
 def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     with np.errstate(all="ignore"):
-        total = np.prod(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
+        total = np.prod(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide_dtype)
         return np.asarray(total).astype(x.dtype)
 
 
@@ -179,16 +179,16 @@ PROD = _reduction(
 def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
     reduced = host_axes(x, axes)
     count = int(np.prod([x.shape[a] for a in reduced], dtype=np.int64))
-    wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     with np.errstate(all="ignore"):
-        total = np.asarray(np.sum(x, axis=reduced, keepdims=call.attrs.keep_dims, dtype=wide))
+        total = np.asarray(np.sum(x, axis=reduced, keepdims=call.attrs.keep_dims, dtype=wide_dtype))
     if x.dtype.kind in "iu":
         quotient = np.abs(total.astype(object)) // max(count, 1) * np.sign(total.astype(object))
         return np.asarray(quotient).astype(x.dtype)
     if x.dtype.kind == "c" and not count:
         return total  # 0 for integers, as in TensorFlow; NaN for floats
     with np.errstate(all="ignore"):
-        return np.asarray(total / np.asarray(count, wide)).astype(x.dtype)
+        return np.asarray(total / np.asarray(count, wide_dtype)).astype(x.dtype)
 
 
 def _mean_spec(site: LowerSite) -> ReduceSpec:
@@ -312,9 +312,9 @@ ARG_MIN = _arg("ArgMin", "smallest", np.argmin, "argmin")
 
 
 def _host_l2(call: HostCall, t: np.ndarray) -> np.ndarray:
-    wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
+    wide_t = t.astype(np.float32) if t.dtype.itemsize == 2 else t
     with np.errstate(all="ignore"):
-        return np.asarray(np.sum(wide * wide) / wide.dtype.type(2)).astype(t.dtype)
+        return np.asarray(np.sum(wide_t * wide_t) / wide_t.dtype.type(2)).astype(t.dtype)
 
 
 L2_LOSS = OpDef(

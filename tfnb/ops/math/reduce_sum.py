@@ -75,9 +75,9 @@ def spec_of(
 
 
 def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = np.float32 if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating else x.dtype
+    wide_dtype = np.float32 if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating else x.dtype
     with np.errstate(all="ignore"):
-        total = np.sum(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
+        total = np.sum(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide_dtype)
         return np.asarray(total).astype(x.dtype)
 
 
@@ -204,13 +204,13 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
         return None
     n = max(len(a.dims), len(b.dims))
     missing = n - len(a.dims)
-    other = (1,) * (n - len(b.dims)) + b.dims
+    b_dims = (1,) * (n - len(b.dims)) + b.dims
     axes = list(range(missing))
     for i in range(missing, n):
-        mine, its = a.dims[i - missing], other[i]
-        if mine == 1 and its != 1:
+        a_dim, b_dim = a.dims[i - missing], b_dims[i]
+        if a_dim == 1 and b_dim != 1:
             axes.append(i)
-        elif mine is None and its != 1:
+        elif a_dim is None and b_dim != 1:
             return None
     return tuple(axes)
 

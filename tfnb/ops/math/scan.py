@@ -35,10 +35,10 @@ def _host_scan(
     call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Callable[..., Any], neutral: int
 ) -> np.ndarray:
     a = normalize_axis(int(axis), x.ndim)
-    wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     v = np.flip(x, a) if call.attrs.reverse else x
     with np.errstate(all="ignore"):
-        v = accumulate(v.astype(wide, copy=False), axis=a, dtype=wide)
+        v = accumulate(v.astype(wide_dtype, copy=False), axis=a, dtype=wide_dtype)
     if call.attrs.exclusive and x.shape[a]:
         first = np.full_like(np.take(v, [0], a), neutral)
         v = np.concatenate([first, np.delete(v, -1, a)], a)

@@ -63,8 +63,8 @@ def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start
     """`count` rows; row k combines `start` and those of `rows` whose id is k, in their order, by `ufunc`."""
     dtype = rows.dtype
     narrow = dtype.itemsize == 2 and dtype.kind not in "iu"
-    wide = np.dtype(np.float32) if narrow else dtype
-    out = np.full((count, *rows.shape[1:]), start, wide)
+    wide_dtype = np.dtype(np.float32) if narrow else dtype
+    out = np.full((count, *rows.shape[1:]), start, wide_dtype)
     if not rows.size:
         return out.astype(dtype, copy=False)
     if (ids[1:] < ids[:-1]).any():
@@ -72,10 +72,10 @@ def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start
         ids, rows = ids[order], rows[order]
     first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     sizes = np.diff(first, append=len(ids))
-    rows = rows.astype(wide, copy=False)
+    rows = rows.astype(wide_dtype, copy=False)
     with np.errstate(all="ignore"):
         if len(first) > _MANY * sizes.max():  # step k combines the k-th rows of all segments at once
-            totals = np.full((len(first), *rows.shape[1:]), start, wide)
+            totals = np.full((len(first), *rows.shape[1:]), start, wide_dtype)
             for k in range(int(sizes.max())):
                 has = np.flatnonzero(sizes > k)
                 totals[has] = ufunc(totals[has], rows.take(first[has] + k, axis=0))
@@ -83,7 +83,7 @@ def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start
         else:
             ends = (first + sizes).tolist()
             for at, i, end in zip(ids[first].tolist(), first.tolist(), ends, strict=True):
-                out[at] = ufunc.reduce(rows[i:end], axis=0, dtype=wide, initial=start)
+                out[at] = ufunc.reduce(rows[i:end], axis=0, dtype=wide_dtype, initial=start)
     return out.astype(dtype, copy=False)
 
 

@@ -66,12 +66,12 @@ def _host(
     if count < least:
         raise InvalidArgumentError(f"segment id {least - 1} is not below the number of segments, {count}", call.op)
     _check_rows(call, indices, data.shape[0])
-    wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
-    rows = data.take(indices, axis=0).astype(wide, copy=False)
+    wide_dtype = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
+    rows = data.take(indices, axis=0).astype(wide_dtype, copy=False)
     total = reduce_rows(rows, ids, count, np.add, 0)
     if kind != "Sum":
         sizes = np.bincount(ids, minlength=count).reshape(-1, *(1,) * (data.ndim - 1))
-        total /= _divisors(kind, sizes, wide)
+        total /= _divisors(kind, sizes, wide_dtype)
     return total.astype(data.dtype, copy=False)
 
 
@@ -162,11 +162,11 @@ def _host_grad(
     check_sorted(call, ids)
     _check_rows(call, ids, grad.shape[0])
     _check_rows(call, indices, int(rows))
-    wide = np.float32 if grad.dtype.itemsize == 2 else grad.dtype
-    share = grad.astype(wide)
+    wide_dtype = np.float32 if grad.dtype.itemsize == 2 else grad.dtype
+    share = grad.astype(wide_dtype)
     if kind != "Sum":
         sizes = np.bincount(ids, minlength=grad.shape[0]).reshape(-1, *(1,) * (grad.ndim - 1))
-        share = share / _divisors(kind, sizes, wide)
+        share = share / _divisors(kind, sizes, wide_dtype)
     return reduce_rows(share[ids], indices, int(rows), np.add, 0).astype(grad.dtype)
 
 

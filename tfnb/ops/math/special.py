@@ -173,8 +173,8 @@ APPROXIMATE_EQUAL = OpDef(
 def _scipy(name: str) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
-        wide = [x.astype(np.float64) for x in xs]  # SciPy's float32 versions are less accurate
-        return np.asarray(getattr(import_module("scipy.special"), name)(*wide)).astype(dtype)
+        wide_xs = [x.astype(np.float64) for x in xs]  # SciPy's float32 versions are less accurate
+        return np.asarray(getattr(import_module("scipy.special"), name)(*wide_xs)).astype(dtype)
 
     return kernel
 

@@ -175,10 +175,10 @@ def _host_histogram(call: HostCall, values: np.ndarray, limits: np.ndarray, nbin
 
 def _expand_histogram(op: Operation, values: Tensor, limits: Tensor, nbins: Tensor) -> Any:
     low, high = limits[0], limits[1]
-    wide = cast_to(MAXIMUM(values, low) - low, float64)
+    offsets = cast_to(MAXIMUM(values, low) - low, float64)
     step = (cast_to(high, float64) - cast_to(low, float64)) / cast_to(nbins, float64)
     top = cast_to(nbins - 1, float64)
-    at = cast_to(MINIMUM(FLOOR(wide / step), top), int32)
+    at = cast_to(MINIMUM(FLOOR(offsets / step), top), int32)
     return BINCOUNT(at, nbins, np.zeros(0, op.types["dtype"].np))
 
 
@@ -341,14 +341,14 @@ def bincount(
     with graph.as_default(), graph.name_scope(name or "bincount"):
         x = graph.to_tensor(arr, None if hasattr(arr, "dtype") else int32)
         x = cast_to(x, int32)
-        some = MINIMUM(SIZE(x, out_type=int32), np.int32(1))
-        size = some * (MAX(x, all_axes(x)) + 1)
+        at_least_one = MINIMUM(SIZE(x, out_type=int32), np.int32(1))
+        size = at_least_one * (MAX(x, all_axes(x)) + 1)
         if minlength is not None:
             size = MAXIMUM(graph.to_tensor(minlength, int32), size)
         if maxlength is not None:
             size = MINIMUM(graph.to_tensor(maxlength, int32), size)
-        each = np.zeros(0, as_dtype(dtype).np) if weights is None else weights
-        return BINCOUNT(x, size, each)
+        row_weights = np.zeros(0, as_dtype(dtype).np) if weights is None else weights
+        return BINCOUNT(x, size, row_weights)
 
 
 def histogram_fixed_width(
@@ -368,9 +368,9 @@ def histogram_fixed_width_bins(
     with graph.as_default(), graph.name_scope(name or "histogram_bins"):
         v = graph.to_tensor(values)
         limits = graph.to_tensor(value_range, v.dtype)
-        wide = v.dtype if v.dtype.is_floating else float64
-        scaled = cast_to(v - limits[0], wide) / cast_to(limits[1] - limits[0], wide)
-        n = cast_to(graph.to_tensor(nbins, int32), wide)
+        wide_dtype = v.dtype if v.dtype.is_floating else float64
+        scaled = cast_to(v - limits[0], wide_dtype) / cast_to(limits[1] - limits[0], wide_dtype)
+        n = cast_to(graph.to_tensor(nbins, int32), wide_dtype)
         at = FLOOR(n * scaled)
         return cast_to(MINIMUM(MAXIMUM(at, n * 0), n - 1), as_dtype(dtype))
 

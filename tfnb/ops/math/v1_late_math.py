@@ -38,8 +38,8 @@ class BucketAttrs:
 def _bucket(attrs: BucketAttrs, x: Expr) -> Expr:
     bucket = s.const(0, int32)
     for b in attrs.boundaries:
-        wide = x if x.dtype.is_floating else s.cast(x, float64)
-        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # false for NaN, which goes to the last bucket
+        real = x if x.dtype.is_floating else s.cast(x, float64)
+        below = s.lt(real, s.const(float(np.float32(b)), real.dtype))  # false for NaN, which goes to the last bucket
         bucket = bucket + s.where(below, s.const(0, int32), s.const(1, int32))
     return bucket + s.cast(x, int32) * 0 if not attrs.boundaries else bucket
 
@@ -60,8 +60,8 @@ BUCKETIZE = OpDef(
 
 
 def _norm_host(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.sqrt(np.sum(np.square(wide), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
+    wide_x = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.sqrt(np.sum(np.square(wide_x), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
 
 
 def _norm_grad(op: Operation, dy: Tensor) -> Any:
