@@ -91,20 +91,20 @@ def _host(
     axes = tuple(int(i) for i in channel_axes(a))
     like = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
     n = x.size // max(scale.size, 1)
-    wide = x.astype(scale.dtype)
+    wide_x = x.astype(scale.dtype)
     mean_out, unbiased = mean, variance
     with np.errstate(all="ignore"):
         if a.is_training:
-            mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
-            now, factor = variance * (n / max(n - 1, 1)), a.exponential_avg_factor
+            mean, variance = wide_x.mean(axis=axes), wide_x.var(axis=axes)
+            variance_out, factor = variance * (n / max(n - 1, 1)), a.exponential_avg_factor
             if a.moving:
                 mean_out = (1 - factor) * mean_out + factor * mean
-                now = (1 - factor) * unbiased + factor * now
+                variance_out = (1 - factor) * unbiased + factor * variance_out
             else:
                 mean_out = mean
-            mean_out, unbiased = mean_out.astype(scale.dtype), now.astype(scale.dtype)
+            mean_out, unbiased = mean_out.astype(scale.dtype), variance_out.astype(scale.dtype)
         inv = scale / np.sqrt(variance + scale.dtype.type(a.epsilon))
-        y = (wide - mean.reshape(like)) * inv.reshape(like) + offset.reshape(like)
+        y = (wide_x - mean.reshape(like)) * inv.reshape(like) + offset.reshape(like)
     return y.astype(x.dtype), mean_out, unbiased, mean, variance
 
 
@@ -124,23 +124,23 @@ def _bessel(x: Tensor, channels: Tensor) -> Any:
 
 def _expand(op: Operation, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor) -> Any:
     a, axes = op.attrs, channel_axes(op.attrs)
-    wide = cast_to(x, scale.dtype)
+    wide_x = cast_to(x, scale.dtype)
     mean_out, unbiased = mean, variance
     if a.is_training:
-        mean_kept = MEAN(wide, axes, keep_dims=True)
-        away = wide - mean_kept
-        mean, variance = _flat(a, mean_kept), _flat(a, MEAN(away * away, axes, keep_dims=True))
-        now, factor = variance * _bessel(x, scale), a.exponential_avg_factor
+        mean_kept = MEAN(wide_x, axes, keep_dims=True)
+        deviation = wide_x - mean_kept
+        mean, variance = _flat(a, mean_kept), _flat(a, MEAN(deviation * deviation, axes, keep_dims=True))
+        variance_out, factor = variance * _bessel(x, scale), a.exponential_avg_factor
         mean_out = (1 - factor) * mean_out + factor * mean if a.moving else mean
-        unbiased = (1 - factor) * unbiased + factor * now if a.moving else now
+        unbiased = (1 - factor) * unbiased + factor * variance_out if a.moving else variance_out
     inv = scale * RSQRT(variance + a.epsilon)
-    y = (wide - like_channels(a, mean)) * like_channels(a, inv) + like_channels(a, offset)
+    y = (wide_x - like_channels(a, mean)) * like_channels(a, inv) + like_channels(a, offset)
     return cast_to(y, x.dtype), mean_out, unbiased, mean, variance
 
 
 def _expand_v3(op: Operation, *inputs: Tensor) -> Any:
-    nothing = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
-    return (*_expand(op, *inputs), nothing)
+    no_reserve = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
+    return (*_expand(op, *inputs), no_reserve)
 
 
 def _sum_of(*parts: Any) -> Any:
@@ -196,12 +196,12 @@ def _through_moments(op: Operation, dmean: Tensor, dvariance: Tensor) -> Any:
     if dmean is None and dvariance is None:
         return None
     n = pixel_count(x, scale)
-    away = cast_to(x, scale.dtype) - like_channels(a, op.outputs[3])
+    deviation = cast_to(x, scale.dtype) - like_channels(a, op.outputs[3])
     dx = None
     if dvariance is not None:
-        dx = away * like_channels(a, dvariance * 2.0 / n)
+        dx = deviation * like_channels(a, dvariance * 2.0 / n)
     if dmean is not None:
-        dx = _sum_of(dx, like_channels(a, dmean / n) + (0.0 * away if dx is None else 0.0))
+        dx = _sum_of(dx, like_channels(a, dmean / n) + (0.0 * deviation if dx is None else 0.0))
     return cast_to(dx, x.dtype)
 
 

@@ -94,8 +94,8 @@ def _infer_bias_grad(c: Infer) -> Shape:
 
 
 def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
-    wide = np.float32 if g.dtype.itemsize == 2 and g.dtype.kind not in "iu" else g.dtype
-    return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide)).astype(g.dtype)
+    wide_dtype = np.float32 if g.dtype.itemsize == 2 and g.dtype.kind not in "iu" else g.dtype
+    return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide_dtype)).astype(g.dtype)
 
 
 def _grad_bias_grad(op: Operation, g: Tensor) -> Any:
@@ -235,11 +235,11 @@ def moments(
     keep = bool(keepdims if keep_dims is None else keep_dims)
     with scope(name, "moments", x):
         value = graph_of((x,)).to_tensor(x)
-        wide = cast_to(value, float32) if value.dtype.size == 2 else value
+        wide_x = cast_to(value, float32) if value.dtype.size == 2 else value
         indices = np.asarray(axes, np.int32)
-        mean = MEAN(wide, indices, keep_dims=True, name="mean")
-        away = wide - STOP_GRADIENT(mean)
-        variance = MEAN(away * away, indices, keep_dims=True, name="variance")
+        mean = MEAN(wide_x, indices, keep_dims=True, name="mean")
+        deviation = wide_x - STOP_GRADIENT(mean)
+        variance = MEAN(deviation * deviation, indices, keep_dims=True, name="variance")
         if not keep:
             reduced = [int(a) for a in indices.reshape(-1)]
             mean, variance = (squeeze(t, reduced) if reduced else t for t in (mean, variance))
@@ -301,12 +301,12 @@ def l2_normalize(
     dim: TensorLike | None = None,
 ) -> Any:
     """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), which is an integer or a list of integers."""
-    along = dim if axis is None else axis
-    if along is None:
+    axes = dim if axis is None else axis
+    if axes is None:
         raise InvalidArgumentError("l2_normalize needs an axis")
     with scope(name, "l2_normalize", x):
         value = graph_of((x,)).to_tensor(x)
-        squares = SUM(MUL(value, value), np.asarray(along, np.int32), keep_dims=True)
+        squares = SUM(MUL(value, value), np.asarray(axes, np.int32), keep_dims=True)
         return value * RSQRT(MAXIMUM(squares, epsilon))
 
 

@@ -55,8 +55,8 @@ def _infer(c: Infer) -> tuple[Shape, Shape]:
 
 def log_softmax_frames(x: np.ndarray) -> np.ndarray:
     """The log softmax over the classes, in float64; a class of probability 0 gets a very low finite number."""
-    wide = np.maximum(x.astype(np.float64), LOWEST)
-    shifted = wide - wide.max(axis=-1, keepdims=True, initial=LOWEST)
+    wide_x = np.maximum(x.astype(np.float64), LOWEST)
+    shifted = wide_x - wide_x.max(axis=-1, keepdims=True, initial=LOWEST)
     total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return np.asarray(np.maximum(shifted - total, LOWEST))
 
@@ -148,8 +148,8 @@ class _Lattice:
         may_skip[:, :2] = False
         may_stay = (extended == blank) | merge
         ends = np.array([2 * len(sequence) for sequence in labels], np.int64)
-        stay, skip = (np.where(m, 0.0, LOWEST) for m in (may_stay, may_skip))
-        return _Lattice(extended, ends, stay, skip, lengths)
+        stay_log, skip_log = (np.where(m, 0.0, LOWEST) for m in (may_stay, may_skip))
+        return _Lattice(extended, ends, stay_log, skip_log, lengths)
 
     def emitted(self, log_y: np.ndarray) -> np.ndarray:
         """The log probability of each state in each frame: (frames, batch, states); log 0 past a sequence's end."""

@@ -173,11 +173,11 @@ def _summed(rank: int, vector: bool) -> tuple[int, ...]:
 
 def _host_gradient(vector: bool) -> Any:
     def host(call: HostCall, g: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
-        least, most, _ = _nudged(low, high, call.attrs, _Arrays)
+        lowest, highest, _ = _nudged(low, high, call.attrs, _Arrays)
         axes = _summed(x.ndim, vector)
-        below = np.where(x < least, g, 0).sum(axis=axes, dtype=np.float32)
-        above = np.where(x > most, g, 0).sum(axis=axes, dtype=np.float32)
-        dx = np.where((x >= least) & (x <= most), g, 0).astype(np.float32)
+        below = np.where(x < lowest, g, 0).sum(axis=axes, dtype=np.float32)
+        above = np.where(x > highest, g, 0).sum(axis=axes, dtype=np.float32)
+        dx = np.where((x >= lowest) & (x <= highest), g, 0).astype(np.float32)
         return dx, np.asarray(below, np.float32), np.asarray(above, np.float32)
 
     return host
@@ -185,13 +185,13 @@ def _host_gradient(vector: bool) -> Any:
 
 def _expand_gradient(vector: bool) -> Any:
     def expand(op: Operation, g: Tensor, x: Tensor, low: Tensor, high: Tensor) -> Any:
-        least, most, _ = _nudged(low, high, op.attrs, _Tensors)
+        lowest, highest, _ = _nudged(low, high, op.attrs, _Tensors)
 
         def masked(where: Any) -> Any:
             return g * cast_to(where, float32)
 
-        dx = masked(GREATER_EQUAL(x, least)) * cast_to(LESS_EQUAL(x, most), float32)
-        below, above = masked(LESS(x, least)), masked(GREATER(x, most))
+        dx = masked(GREATER_EQUAL(x, lowest)) * cast_to(LESS_EQUAL(x, highest), float32)
+        below, above = masked(LESS(x, lowest)), masked(GREATER(x, highest))
         if not vector:
             return dx, reduce_sum(below), reduce_sum(above)
         if x.shape.ndims is None:

@@ -124,9 +124,9 @@ def _cross_entropy(
             targets = cast(targets, x.dtype)
         if stop:
             targets = STOP_GRADIENT(targets)
-        along = _axis(axis, dim)
-        x, _ = _last(x, along, "softmax_cross_entropy_with_logits")
-        targets, _ = _last(targets, along, "softmax_cross_entropy_with_logits")
+        class_axis = _axis(axis, dim)
+        x, _ = _last(x, class_axis, "softmax_cross_entropy_with_logits")
+        targets, _ = _last(targets, class_axis, "softmax_cross_entropy_with_logits")
         loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(targets))[0]
         return loss if x.shape.ndims == 2 else RESHAPE(loss, shape_of(x)[:-1])
 

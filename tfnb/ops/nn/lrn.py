@@ -96,8 +96,8 @@ def _infer_lrn(c: Infer) -> Shape:
 
 def _near(v: Tensor, a: LrnAttrs) -> Any:
     """For each channel, the sum over the channel and its neighbours."""
-    wide = v if v.dtype in DEVICE_FLOATS else cast_to(v, float32)
-    return cast_to(WINDOW_SUM(wide, radius=a.depth_radius), v.dtype)
+    wide_v = v if v.dtype in DEVICE_FLOATS else cast_to(v, float32)
+    return cast_to(WINDOW_SUM(wide_v, radius=a.depth_radius), v.dtype)
 
 
 def _norm(a: LrnAttrs, x: Tensor) -> Any:
@@ -118,16 +118,18 @@ def _power(norm: Any, beta: float) -> Any:
 
 def _host_lrn(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.asarray(wide * (a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)) ** -a.beta).astype(x.dtype)
+    wide_x = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.asarray(wide_x * (a.bias + a.alpha * _window_sum(wide_x * wide_x, a.depth_radius)) ** -a.beta).astype(
+        x.dtype
+    )
 
 
 def _host_lrn_grad(call: HostCall, g: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     a = call.attrs
-    dy, wide = (v.astype(np.float32) if v.dtype.itemsize == 2 else v for v in (g, x))
-    norm = a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)
-    pulled = _window_sum(dy * wide * norm ** (-a.beta - 1), a.depth_radius)
-    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide * pulled).astype(x.dtype)
+    dy, wide_x = (v.astype(np.float32) if v.dtype.itemsize == 2 else v for v in (g, x))
+    norm = a.bias + a.alpha * _window_sum(wide_x * wide_x, a.depth_radius)
+    pulled = _window_sum(dy * wide_x * norm ** (-a.beta - 1), a.depth_radius)
+    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide_x * pulled).astype(x.dtype)
 
 
 def _lrn_grad(a: LrnAttrs, dy: Tensor, x: Tensor) -> Any:

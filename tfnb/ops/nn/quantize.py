@@ -96,16 +96,16 @@ def _away(x: np.ndarray) -> np.ndarray:
 
 def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
     """(integers per unit, lowest integer), for one step more than the range has, as in TensorFlow's `MIN_FIRST`."""
-    least, most = limits(dtype)
-    steps = most - least + 1
+    lowest, highest = limits(dtype)
+    steps = highest - lowest + 1
     width = (float(high) - float(low)) * (steps / (steps - 1))
-    return steps / width if width else 0.0, least
+    return steps / width if width else 0.0, lowest
 
 
 def unclamped(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats as `from_float`, without clipping to the range."""
-    scale, least = _scale(low, high, dtype)
-    return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + least)
+    scale, lowest = _scale(low, high, dtype)
+    return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + lowest)
 
 
 def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
@@ -120,10 +120,10 @@ def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
     """Dequantises integers that represent the range [low, high], to float64."""
     if low == high:
         return np.full(np.shape(x), low)
-    scale, least = _scale(low, high, dtype)
+    scale, lowest = _scale(low, high, dtype)
     step = float(np.float32(1 / scale))  # TensorFlow rounds the start of the range by a step in float32
     start = float(_away(np.asarray(low / step))) * step
-    return np.asarray(start + (np.asarray(x, np.float64) - least) / scale)
+    return np.asarray(start + (np.asarray(x, np.float64) - lowest) / scale)
 
 
 def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
@@ -150,23 +150,23 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
     margin = max(1.0, abs(first), abs(last)) * np.float32(a.ensure_minimum_range)
     first = min(0.0, first)
     last = max(0.0, max(last, first + margin))
-    least, most = limits(dtype)
+    lowest, highest = limits(dtype)
     clean = np.where(np.isnan(x), np.float32(0), x)
     if a.mode == "MIN_FIRST":
         return from_float(clean, first, last, dtype), *scalars(first, last)
     if a.mode == "SCALED":
-        least += a.narrow_range
-        scales = [m / edge for m, edge in ((least, first), (most, last)) if m * edge > 0]
+        lowest += a.narrow_range
+        scales = [m / edge for m, edge in ((lowest, first), (highest, last)) if m * edge > 0]
         scale = np.float32(min(scales, default=1.0))
-        first, last = least / float(scale), most / float(scale)
+        first, last = lowest / float(scale), highest / float(scale)
         scaled = np.clip(clean, np.float32(first), np.float32(last)) * scale
         whole = np.rint(scaled) if a.round_mode == "HALF_TO_EVEN" else _away(scaled)
     else:
-        scale = np.float32(np.float32(most - least) / np.float32(last - first))
-        middle = np.float32((most - least + 1) // 2 if least < 0 else 0)
+        scale = np.float32(np.float32(highest - lowest) / np.float32(last - first))
+        middle = np.float32((highest - lowest + 1) // 2 if lowest < 0 else 0)
         clipped = np.clip(clean, np.float32(first), np.float32(last))
         whole = _away((clipped - np.float32(first)) * scale - middle)
-    whole = np.clip(whole.astype(np.float64), least, most)
+    whole = np.clip(whole.astype(np.float64), lowest, highest)
     return whole.astype(dtype.np), *scalars(first, last)
 
 
@@ -208,18 +208,18 @@ QUANTIZE_V2 = quantized_op(
 def _host_dequantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     dtype, mode = call.types["T"], call.attrs.mode
     first, last = range_of(call, low, high)
-    least, most = limits(dtype)
+    lowest, highest = limits(dtype)
     if mode == "MIN_FIRST":
-        step = (last - first) / (most - least)
+        step = (last - first) / (highest - lowest)
         start = float(_away(np.asarray(first / step))) * step if step else first
-        return np.asarray(start + (x.astype(np.float64) - least) * step, np.float32)
+        return np.asarray(start + (x.astype(np.float64) - lowest) * step, np.float32)
     if mode == "SCALED":
-        scale = last / most
-        if least < 0:
-            scale = max(first / (least + call.attrs.narrow_range), scale)
+        scale = last / highest
+        if lowest < 0:
+            scale = max(first / (lowest + call.attrs.narrow_range), scale)
         return np.asarray(x.astype(np.float64) * scale, np.float32)
-    middle = (most - least + 1) // 2 if least < 0 else 0
-    scale = np.float32(last - first) / np.float32(most - least)
+    middle = (highest - lowest + 1) // 2 if lowest < 0 else 0
+    scale = np.float32(last - first) / np.float32(highest - lowest)
     return np.asarray((x.astype(np.float64) + middle) * scale + first, np.float32)
 
 

@@ -60,12 +60,12 @@ class PoolAttrs:
 
 def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
     """(the integers that represent zero in the two operands, the range of the sums of their products)."""
-    (one, two), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
+    (type_a, type_b), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
     a, b = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
-    step = level(*a, one) * level(*b, two)
-    zeros = [0 if r[0] == r[1] else int(unclamped(0.0, *r, t)) for r, t in ((a, one), (b, two))]
-    least, most = limits(out)
-    return zeros[0], zeros[1], scalars(step * least, step * most)
+    step = level(*a, type_a) * level(*b, type_b)
+    zeros = [0 if r[0] == r[1] else int(unclamped(0.0, *r, t)) for r, t in ((a, type_a), (b, type_b))]
+    lowest, highest = limits(out)
+    return zeros[0], zeros[1], scalars(step * lowest, step * highest)
 
 
 def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray, *ranges: np.ndarray) -> Any:

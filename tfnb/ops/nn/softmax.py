@@ -104,11 +104,11 @@ LOG_SOFTMAX = OpDef(
 
 
 def _infer_dense(c: Infer) -> tuple[Shape, Shape]:
-    both = merged(c, 0, 1)
-    if both.ndims not in (None, 2):
-        raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {both}")
-    both = both.merge_with(Shape((None, None)))
-    return Shape(tuple(both.as_list()[:1])), both
+    rows = merged(c, 0, 1)
+    if rows.ndims not in (None, 2):
+        raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {rows}")
+    rows = rows.merge_with(Shape((None, None)))
+    return Shape(tuple(rows.as_list()[:1])), rows
 
 
 def _host_dense(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,8 +220,8 @@ LABEL_TERM: OpDef = OpDef(
 
 
 def _infer_sparse(c: Infer) -> tuple[Shape, Shape]:
-    both = _infer_label_term(c)
-    return Shape(tuple(both.as_list()[:1])), both
+    rows = _infer_label_term(c)
+    return Shape(tuple(rows.as_list()[:1])), rows
 
 
 def _host_sparse(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

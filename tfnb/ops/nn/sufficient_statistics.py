@@ -42,18 +42,18 @@ def sufficient_statistics(
     with scope(name, "sufficient_statistics", x, shift):
         graph = graph_of((x, shift))
         value = graph.to_tensor(x)
-        along = np.asarray(axes, np.int32).reshape(-1)
+        reduced_axes = np.asarray(axes, np.int32).reshape(-1)
         if value.shape.ndims is not None:
-            along = np.asarray(normalize_axes(along, value.shape.ndims), np.int32)
-        reduced = [] if value.shape.dims is None else [value.shape.dims[i] for i in along]
+            reduced_axes = np.asarray(normalize_axes(reduced_axes, value.shape.ndims), np.int32)
+        reduced = [] if value.shape.dims is None else [value.shape.dims[i] for i in reduced_axes]
         dims = [d for d in reduced if d is not None]
-        if len(dims) == len(along):
+        if len(dims) == len(reduced_axes):
             count = graph.constant(np.asarray(np.prod(dims), value.dtype.np))
         else:
-            count = cast_to(reduce_prod(GATHER(shape_of(value), along)), value.dtype)
-        away = value if shift is None else value - shift
-        sums = SUM(away, along, keep_dims=keep, name="mean_ss")
-        squares = SUM(away * away, along, keep_dims=keep, name="var_ss")
+            count = cast_to(reduce_prod(GATHER(shape_of(value), reduced_axes)), value.dtype)
+        deviation = value if shift is None else value - shift
+        sums = SUM(deviation, reduced_axes, keep_dims=keep, name="mean_ss")
+        squares = SUM(deviation * deviation, reduced_axes, keep_dims=keep, name="var_ss")
         shift_tensor = None if shift is None else graph.to_tensor(shift, value.dtype)
         return count, sums, squares, shift_tensor
 
@@ -88,15 +88,15 @@ def weighted_moments(
     with scope(name, "weighted_moments", x, frequency_weights):
         graph = graph_of((x, frequency_weights))
         value = graph.to_tensor(x)
-        wide = cast_to(value, float32) if value.dtype.size == 2 else value
-        weights = cast_to(graph.to_tensor(frequency_weights), wide.dtype) + ZEROS_LIKE(wide)
-        along = np.asarray(axes, np.int32)
-        total = SUM(weights, along, keep_dims=True)
-        mean = SUM(weights * wide, along, keep_dims=True) / total
-        away = wide - mean
-        variance = SUM(weights * away * away, along, keep_dims=True) / total
+        wide_value = cast_to(value, float32) if value.dtype.size == 2 else value
+        weights = cast_to(graph.to_tensor(frequency_weights), wide_value.dtype) + ZEROS_LIKE(wide_value)
+        reduced_axes = np.asarray(axes, np.int32)
+        total = SUM(weights, reduced_axes, keep_dims=True)
+        mean = SUM(weights * wide_value, reduced_axes, keep_dims=True) / total
+        deviation = wide_value - mean
+        variance = SUM(weights * deviation * deviation, reduced_axes, keep_dims=True) / total
         if not keep:
-            reduced = [int(a) for a in along.reshape(-1)]
+            reduced = [int(a) for a in reduced_axes.reshape(-1)]
             mean, variance = (squeeze(t, reduced) if reduced else t for t in (mean, variance))
         return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
 
