@@ -103,14 +103,14 @@ def _fixed(call: HostCall) -> tuple[Draw, Chance]:
     a = call.attrs
     weights = a.unigrams or _weights_in(a.vocab_file)
     all_weights = np.concatenate([np.zeros(a.num_reserved_ids), np.asarray(weights, np.float64) ** a.distortion])
-    mine = np.where(np.arange(all_weights.size) % a.num_shards == a.shard, all_weights, 0.0)
-    if mine.size != a.range_max or mine.sum() <= 0:
+    shard_weights = np.where(np.arange(all_weights.size) % a.num_shards == a.shard, all_weights, 0.0)
+    if shard_weights.size != a.range_max or shard_weights.sum() <= 0:
         raise InvalidArgumentError(
-            f"{call.op.type}: {mine.size} weights (of sum {mine.sum()}) for range_max {a.range_max}",
+            f"{call.op.type}: {shard_weights.size} weights (of sum {shard_weights.sum()}) for range_max {a.range_max}",
             call.op,
         )
-    ends = np.cumsum(mine)
-    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), lambda k: mine[k] / ends[-1]
+    ends = np.cumsum(shard_weights)
+    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), lambda k: shard_weights[k] / ends[-1]
 
 
 def _weights_in(file: str) -> list[float]:

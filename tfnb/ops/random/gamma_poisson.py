@@ -143,8 +143,8 @@ def _host_truncated(call: HostCall, shape: np.ndarray, *parameters: np.ndarray) 
     dims = tuple(shape.tolist())
     if any(p.ndim > 1 or (p.ndim == 1 and p.size not in (1, *dims[:1])) for p in parameters):
         raise InvalidArgumentError(f"each parameter must be a scalar or have {dims[:1]} elements", call.op)
-    wide = [p.astype(np.float64).reshape(-1, *(1,) * max(len(dims) - 1, 0)) for p in parameters]
-    mean, deviation, low, high = (p if dims else p.reshape(()) for p in wide)
+    wide_parameters = [p.astype(np.float64).reshape(-1, *(1,) * max(len(dims) - 1, 0)) for p in parameters]
+    mean, deviation, low, high = (p if dims else p.reshape(()) for p in wide_parameters)
     if (deviation <= 0).any() or (low >= high).any():
         raise InvalidArgumentError("needs positive deviations and minvals below maxvals", call.op)
     special = import_module("scipy.special")
