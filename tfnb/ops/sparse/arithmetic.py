@@ -99,18 +99,18 @@ def _host_product(
     right = b.T if call.attrs.adjoint_b else b
     if shape[0 if flip else 1] != right.shape[0]:
         raise InvalidArgumentError(f"shapes {shape.tolist()} and {right.shape} do not fit", call.op)
-    wide = np.float32 if b.dtype.itemsize == 2 else b.dtype
-    out = np.zeros((int(shape[1 if flip else 0]), right.shape[1]), wide)
-    to, at = (indices[:, 1], indices[:, 0]) if flip else (indices[:, 0], indices[:, 1])
-    np.add.at(out, to, values[:, None].astype(wide) * right[at].astype(wide))
+    wide_dtype = np.float32 if b.dtype.itemsize == 2 else b.dtype
+    out = np.zeros((int(shape[1 if flip else 0]), right.shape[1]), wide_dtype)
+    target_rows, at = (indices[:, 1], indices[:, 0]) if flip else (indices[:, 0], indices[:, 1])
+    np.add.at(out, target_rows, values[:, None].astype(wide_dtype) * right[at].astype(wide_dtype))
     return out.astype(b.dtype)
 
 
 def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
     """(for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
     at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
-    to, row = at[::-1] if op.attrs.adjoint_a else at
-    return to, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
+    target_rows, row = at[::-1] if op.attrs.adjoint_a else at
+    return target_rows, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
 
 
 def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
@@ -121,8 +121,8 @@ def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tenso
 
 def _grad_product(op: Operation, dy: Tensor) -> Any:
     indices, values, shape, b = op.inputs
-    to, row, right = _terms(op, indices, b)
-    d_values = SUM(GATHER(dy, to) * GATHER(right, row), np.asarray([1], np.int32))
+    target_rows, row, right = _terms(op, indices, b)
+    d_values = SUM(GATHER(dy, target_rows) * GATHER(right, row), np.asarray([1], np.int32))
     db = SPARSE_TENSOR_DENSE_MATMUL(indices, values, shape, dy, adjoint_a=not op.attrs.adjoint_a)
     return (
         None,
