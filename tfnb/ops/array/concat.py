@@ -376,7 +376,10 @@ PARALLEL_CONCAT = OpDef(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
-    """Stacks tensors of the same, fully known shape along a new first dimension."""
+    """Stacks N tensors along a new first dimension.
+
+    values: a list of tensors of one dtype and the same, fully known shape. The result has shape (N,) + that shape.
+    """
     graph = graph_of(values)
     with graph.as_default(), graph.name_scope(name):
         tensors = [graph.to_tensor(v) for v in values]

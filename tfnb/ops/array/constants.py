@@ -219,12 +219,12 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """A constant tensor with the given Python or NumPy value.
+    """Returns a constant tensor with the given Python or NumPy value.
 
     dtype: by default float32 for Python floats, int32 for ints, and the dtype of a NumPy array. shape: if given, the
     elements fill this shape in row-major order; when there are too few, the last one is repeated. verify_shape: the
-    value must have exactly this shape. Errors: there are more elements than the shape holds, or the value does not
-    fit the dtype.
+    value must have exactly this shape. Errors: there are more elements than the shape holds, or the value does not fit
+    the dtype.
     """
     target_dtype = None if dtype is None else as_dtype(dtype)
     array = to_numpy(value, target_dtype)
@@ -296,12 +296,18 @@ def _static_dims(shape: TensorLike) -> tuple[int, ...] | None:
 
 
 def zeros(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
-    """Zeros of `shape` (integers, a Shape or an integer tensor) and `dtype`; False for bool, "" for strings."""
+    """Returns a tensor of zeros of the given `dtype`: False for bool, "" for strings.
+
+    shape: integers, a Shape or an integer tensor.
+    """
     return _full(shape, 0, dtype, name or "zeros")
 
 
 def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
-    """Ones of `shape` (integers, a Shape or an integer tensor) and `dtype`; True for bool."""
+    """Returns a tensor of ones of the given `dtype`: True for bool.
+
+    shape: integers, a Shape or an integer tensor.
+    """
     return _full(shape, 1, dtype, name or "ones")
 
 
@@ -321,14 +327,22 @@ def _like(tensor: TensorLike, dtype: DTypeLike | None, name: str | None, fill: i
 def zeros_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Zeros with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
+    """Returns zeros with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`.
+
+    optimize: when the shape is fully known, the result is a constant or a Fill of that shape, which does not depend on
+    `tensor`.
+    """
     return _like(tensor, dtype, name, 0, optimize)
 
 
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Ones with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
+    """Returns ones with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`.
+
+    optimize: when the shape is fully known, the result is a constant or a Fill of that shape, which does not depend on
+    `tensor`.
+    """
     return _like(tensor, dtype, name, 1, optimize)
 
 

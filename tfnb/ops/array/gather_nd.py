@@ -333,7 +333,7 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """A dense tensor that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
+    """Returns a dense tensor that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 
     sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all indices. output_shape:
     the shape of the result. Errors: an index is outside the shape (a device drops an index that it computed itself),

@@ -102,7 +102,10 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any
 
 
 def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
-    """`x`, checked at construction and at run time to have a compatible shape. Raises `ShapeError` if it has not."""
+    """Returns `x`, checked when the graph is built and at run time to have a shape that is compatible with `shape`.
+
+    Raises `ShapeError` if it has not.
+    """
     return ENSURE_SHAPE(x, shape=as_shape(shape), name=name)
 
 

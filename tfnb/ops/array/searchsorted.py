@@ -114,10 +114,10 @@ def searchsorted(
     out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
-    """The position at which to insert each value into its sorted row.
+    """Returns the position at which to insert each value into its sorted row.
 
-    sorted_sequence: shape (..., n), rows in ascending order. values: shape (..., m). side: "left" inserts before equal
-    elements, "right" after them. The result has `out_type` and the shape of values.
+    sorted_sequence: shape (..., n), rows in ascending order. values: shape (..., m), of the same dtype. side: "left"
+    inserts before equal elements, "right" after them. The result has `out_type` and the shape of values.
     """
     if side not in ("left", "right"):
         raise InvalidArgumentError(f"searchsorted: side {side!r}; needed 'left' or 'right'")

@@ -397,8 +397,9 @@ def _as_tensor(value: TensorLike) -> Any:
 
 
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """The shape of a tensor as an integer vector of `out_type` (int32 or int64); a constant when it is known
-    statically.
+    """Returns the shape of a tensor as an integer vector of `out_type` (int32 or int64).
+
+    The result is a constant when the shape is known statically.
     """
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
@@ -408,7 +409,10 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
 
 
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """The number of elements of a tensor as a scalar of `out_type`; a constant when it is known statically."""
+    """Returns the number of elements of a tensor as a scalar of `out_type` (int32 or int64).
+
+    The result is a constant when the number is known statically.
+    """
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
         return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
@@ -416,7 +420,7 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
 
 
 def rank(input: TensorLike, name: str | None = None) -> Any:
-    """The number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
+    """Returns the number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
     x = _as_tensor(input)
     if x.shape.ndims is not None:
         return x.graph.constant(np.asarray(x.shape.ndims, np.int32), name or "Rank")

@@ -251,7 +251,12 @@ def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: st
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
-    """Sorts the elements along `axis`. Errors: the direction is unknown, or the axis is out of range."""
+    """Sorts the elements along `axis`.
+
+    values: a real number type, of known rank. direction: "ASCENDING" or "DESCENDING". The result has the dtype and
+    shape of values. Raises `InvalidArgumentError` for an unknown direction, `ShapeError` for an unknown rank, and an
+    error for an axis out of range.
+    """
     return _ordered(values, axis, direction, 0, name or "sort")
 
 
@@ -262,9 +267,10 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The indices (int32) that sort the elements along `axis`; equal elements keep their order.
+    """Returns the indices (int32) that sort the elements along `axis`; equal elements keep their order.
 
-    Errors: the direction is unknown, or the axis is out of range.
+    The arguments are those of `sort`, and the result has the shape of values; `stable` has no effect. Errors: the
+    direction is unknown, or the axis is out of range.
     """
     return _ordered(values, axis, direction, 1, name or "argsort")
 

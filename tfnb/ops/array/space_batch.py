@@ -354,7 +354,12 @@ def space_to_batch(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
-    """Pads the spatial dimensions, then moves their blocks into the batch. `block_size` means square blocks."""
+    """Pads the spatial dimensions, then moves their blocks into the batch.
+
+    input: (batch, spatial dimensions..., rest...). paddings: integers (m, 2), the margins before and after each of the
+    m spatial dimensions. block_shape: the m edge lengths of a block; or `block_size`, the edge length of square blocks
+    of images.
+    """
     if block_shape is not None:
         return SPACE_TO_BATCH_ND(input, block_shape, paddings, name=name)
     return SPACE_TO_BATCH(input, paddings, block_size=block_size, name=name)
@@ -367,7 +372,11 @@ def batch_to_space(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
-    """Moves parts of the batch into blocks of the spatial dimensions, then crops these dimensions."""
+    """Moves parts of the batch into blocks of the spatial dimensions, then crops these dimensions.
+
+    input: (batch, spatial dimensions..., rest...). crops: integers (m, 2), the numbers of elements to remove before and
+    after in each of the m spatial dimensions. block_shape, block_size: those of `space_to_batch`.
+    """
     if block_shape is not None:
         return BATCH_TO_SPACE_ND(input, block_shape, crops, name=name)
     return BATCH_TO_SPACE(input, crops, block_size=block_size, name=name)
@@ -376,7 +385,11 @@ def batch_to_space(
 def required_space_to_batch_paddings(
     input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """(paddings, crops), each (m, 2): the end margins that SpaceToBatchND needs, and the crops that undo them."""
+    """Returns (paddings, crops): the margins that SpaceToBatchND needs, and the crops that undo the added ones.
+
+    input_shape: the m sizes of the spatial dimensions. block_shape: m edge lengths, of a known number. base_paddings:
+    (m, 2), the margins to extend at their ends, by default zeros. Both results are integers of shape (m, 2).
+    """
     graph = graph_of((input_shape, block_shape, base_paddings))
     with graph.as_default(), graph.name_scope(name or "required_space_to_batch_paddings"):
         size, block = graph.to_tensor(input_shape), graph.to_tensor(block_shape)

@@ -208,9 +208,10 @@ class TopK(NamedTuple):
 
 
 def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> TopK:
-    """The k largest elements of each row (along the last dimension) in descending order, and their int32 indices.
+    """Returns the k largest elements of each row (along the last dimension) in descending order, and their indices.
 
-    Errors: k is larger than a row.
+    input: a real number type, shape (..., n). Both results have shape (..., k); the values have the dtype of the input,
+    the indices int32. `sorted` has no effect. Errors: k is larger than n.
     """
     return TopK(*TOP_K_V2(input, k, sorted=sorted, name=name))
 

@@ -195,9 +195,9 @@ SLICE = OpDef(
 
 
 def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
-    """A slice of `size` elements from `begin` on along every axis; a size of -1 takes all remaining elements.
+    """Returns a slice of `size` elements from `begin` on along every axis; a size of -1 takes all remaining elements.
 
-    Errors: the slice does not lie inside the tensor.
+    begin, size: integer vectors with one element per axis. Errors: the slice does not lie inside the tensor.
     """
     x = graph_of((input_, begin, size)).to_tensor(input_)
     start, count = (x.graph.to_tensor(v) for v in (begin, size))

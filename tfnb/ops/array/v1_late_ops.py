@@ -180,19 +180,25 @@ BATCH_V2 = OpDef(
 
 
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Shape:
-    """The static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
+    """Returns the static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
 
 
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
-    """The shape, as an integer vector, to which two shapes given as integer vectors broadcast."""
+    """Returns the shape to which two shapes broadcast; all three are integer vectors of one dtype.
+
+    Errors: the shapes do not broadcast together.
+    """
     graph = graph_of((shape_x, shape_y))
     x, y = graph.to_tensor(shape_x), graph.to_tensor(shape_y)
     return BROADCAST_ARGS(x, y)
 
 
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Any]:
-    """The shapes of several tensors of one dtype, as integer vectors of `out_type`."""
+    """Returns the shapes of several tensors of one dtype, as a list of integer vectors.
+
+    out_type: the dtype of the vectors, int32 or int64.
+    """
     return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
 
 

@@ -222,7 +222,10 @@ class Unique(NamedTuple):
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
-    """The distinct elements of a vector in the order of first occurrence, and each element's index among them."""
+    """Returns the distinct elements of a vector in the order of first occurrence, and each element's index among them.
+
+    out_idx: the dtype of the indices, int32 or int64.
+    """
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
 
@@ -240,7 +243,7 @@ def where(
 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Any:
-    """The elements (or slices) of `tensor` where `mask` is true, in their order.
+    """Returns the elements (or slices) of `tensor` where `mask` is true, in their order.
 
     mask: bool of known rank k >= 1; its shape equals that of tensor's dimensions from `axis` (by default 0) on. In the
     result, one dimension replaces these k dimensions. Errors: the shapes do not match.
@@ -271,9 +274,10 @@ def _flattened(x: Tensor, axis: int, count: int) -> Any:
 
 
 def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
-    """Boolean rows that are true up to the given length: mask[..., j] = j < lengths[...].
+    """Returns rows that are true up to the given length: mask[..., j] = j < lengths[...].
 
-    lengths: integers, any shape. maxlen: the size of the last dimension; by default the largest length.
+    lengths: integers, any shape. maxlen: the size of the last dimension; by default the largest length. The result has
+    `dtype` (bool by default) and the shape of lengths followed by maxlen.
     """
     t = graph_of((lengths, maxlen)).to_tensor(lengths)
     with t.graph.name_scope(name or "SequenceMask"):
@@ -289,9 +293,10 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
 
 
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
-    """Coordinate grids: N vectors become N tensors of rank N.
+    """Returns coordinate grids: N vectors become N tensors of rank N and of one shape.
 
-    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Errors: another value of indexing.
+    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Raises `InvalidArgumentError` for another value of
+    indexing, or another keyword than indexing and name.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs or indexing not in ("xy", "ij"):
