@@ -414,10 +414,11 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Any:
-    """Selects at most `max_output_size` boxes and returns their indices, best score first.
+    """Selects at most `max_output_size` boxes and returns their indices (int32), best score first.
 
     boxes: (m, 4); scores: (m,). No two selected boxes overlap by more than `iou_threshold`, and all their scores are
-    above `score_threshold`."""
+    above `score_threshold`.
+    """
     x = graph_of((boxes, scores)).to_tensor(boxes)
     thresholds = (np.float32(iou_threshold), np.float32(score_threshold))
     return NON_MAX_SUPPRESSION_V3(x, scores, max_output_size, *thresholds, name=name)
@@ -435,9 +436,10 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> DistortedBox:
-    """A random crop of an image that contains at least `min_object_covered` of one of the boxes (n, boxes, 4).
+    """Draws a random crop of an image that contains at least `min_object_covered` of one of the given boxes.
 
-    image_size: (height, width, channels). The result holds begin and size for `tf.slice`, and the crop as a box.
+    image_size: (height, width, channels), integers. bounding_boxes: (n, boxes, 4) in fractions of the image. The result
+    holds `begin` and `size` for `tf.slice`, and `bboxes`, the crop as a box for `tf.image.draw_bounding_boxes`.
     """
     graph = graph_of((image_size, bounding_boxes))
     seeds = seeds_for(graph, seed) if seed2 is None else {"seed": seed or 0, "seed2": seed2}

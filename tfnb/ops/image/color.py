@@ -291,7 +291,11 @@ def _as_float(x: Tensor) -> Any:
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
-    """Adds `delta`, a fraction in (-1, 1), to the image; integers are clipped to their range."""
+    """Adds `delta` to all elements of an image; integers are clipped to their range.
+
+    image: a number type, at least one dimension. delta: a number or scalar tensor in (-1, 1); for integers it is the
+    fraction of their largest value. The result has the dtype and shape of the image.
+    """
     x = image_tensor(image, "adjust_brightness", (1, 2, 3, 4, 5, 6))
     with scope(None, "adjust_brightness", x, delta):
         bright = _as_float(x)
@@ -300,9 +304,10 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
-    """(x - mean) * contrast_factor + mean, where mean is that of each channel of an image.
+    """Returns (x - mean) * contrast_factor + mean, where mean is that of each channel of an image.
 
-    images: (..., height, width, channels). Integers are clipped to their range.
+    images: a number type, shape (..., height, width, channels). contrast_factor: a number or scalar tensor. The result
+    has the dtype and shape of the images; integers are clipped to their range.
     """
     x = image_tensor(images, "adjust_contrast", (3, 4, 5, 6))
     with scope(None, "adjust_contrast", x, contrast_factor):
@@ -311,21 +316,32 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Any:
-    """Adds `delta`, in [-1, 1], to the hue of RGB images (..., 3); the hue wraps around."""
+    """Adds `delta` to the hue of RGB images; the hue wraps around.
+
+    image: a number type, shape (..., 3). delta: a number or scalar tensor in [-1, 1]. The result has the dtype and
+    shape of the image.
+    """
     x = image_tensor(image, "adjust_hue", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_hue", x, delta):
         return convert_image_dtype(ADJUST_HUE(_as_float(x), delta), x.dtype)
 
 
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
-    """Multiplies the saturation of RGB images (..., 3) by `saturation_factor`, clipped to [0, 1]."""
+    """Multiplies the saturation of RGB images by `saturation_factor`; the new saturation is clipped to [0, 1].
+
+    image: a number type, shape (..., 3). saturation_factor: a number or scalar tensor. The result has the dtype and
+    shape of the image.
+    """
     x = image_tensor(image, "adjust_saturation", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_saturation", x, saturation_factor):
         return convert_image_dtype(ADJUST_SATURATION(_as_float(x), saturation_factor), x.dtype)
 
 
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: int = 1) -> Any:
-    """gain * image ** gamma, computed on fractions; integers are clipped to their range. gamma must be >= 0."""
+    """Returns gain * image ** gamma, computed on fractions; integers are clipped to their range.
+
+    The result has the dtype and shape of the image. Raises `InvalidArgumentError` for a number gamma below 0.
+    """
     x = image_tensor(image, "adjust_gamma", (0, 1, 2, 3, 4, 5, 6))
     if isinstance(gamma, (int, float)) and gamma < 0:
         raise InvalidArgumentError(f"adjust_gamma: gamma must be >= 0, got {gamma}")
@@ -346,21 +362,30 @@ def _positive(bound: float, what: str) -> float:
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
-    """Adds a random number in [-max_delta, max_delta) to the brightness."""
+    """Adds a random number in [-max_delta, max_delta) to the brightness: see `adjust_brightness`.
+
+    Raises `InvalidArgumentError` unless max_delta is positive.
+    """
     top = _positive(max_delta, "random_brightness: max_delta")
     with graph_of((image,)).as_default():
         return adjust_brightness(image, _drawn(-top, top, seed, "random_brightness"))
 
 
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Multiplies the contrast of `image` by a random factor in [lower, upper)."""
+    """Multiplies the contrast of `image` by a random factor in [lower, upper): see `adjust_contrast`.
+
+    Raises `InvalidArgumentError` unless 0 <= lower < upper.
+    """
     _positive(lower, "random_contrast: lower")
     with graph_of((image,)).as_default():
         return adjust_contrast(image, _drawn(lower, upper, seed, "random_contrast"))
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
-    """Adds a random number in [-max_delta, max_delta) to the hue; max_delta is at most 0.5."""
+    """Adds a random number in [-max_delta, max_delta) to the hue: see `adjust_hue`.
+
+    Raises `InvalidArgumentError` unless max_delta is in (0, 0.5].
+    """
     if _positive(max_delta, "random_hue: max_delta") > 0.5:
         raise InvalidArgumentError(f"random_hue: max_delta must be <= 0.5, got {max_delta}")
     with graph_of((image,)).as_default():
@@ -368,14 +393,21 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
 
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Multiplies the saturation of `image` by a random factor in [lower, upper)."""
+    """Multiplies the saturation of `image` by a random factor in [lower, upper): see `adjust_saturation`.
+
+    Raises `InvalidArgumentError` unless 0 <= lower < upper.
+    """
     _positive(lower, "random_saturation: lower")
     with graph_of((image,)).as_default():
         return adjust_saturation(image, _drawn(lower, upper, seed, "random_saturation"))
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
-    """The luma of RGB images (..., 3): 0.2989 R + 0.587 G + 0.114 B, shape (..., 1), the same dtype."""
+    """Converts RGB images to grey ones by the luma 0.2989 R + 0.587 G + 0.114 B.
+
+    images: a number type, shape (..., 3). The result has the same dtype and shape (..., 1). Raises `ShapeError` when
+    the last dimension is known and not 3.
+    """
     x = image_tensor(images, "rgb_to_grayscale", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is not None and x.shape.dims[-1] not in (3, None):
         raise ShapeError(f"rgb_to_grayscale: the last dimension must be 3, got shape {x.shape}", x.op)
@@ -386,7 +418,11 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
-    """Converts grey images (..., 1) to RGB images with three equal channels."""
+    """Converts grey images to RGB images with three equal channels.
+
+    images: shape (..., 1), of known rank. The result has the same dtype and shape (..., 3). Raises `ShapeError` when
+    the rank is unknown or the last dimension is known and not 1.
+    """
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is None or x.shape.dims[-1] not in (1, None):
         raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)

@@ -208,7 +208,11 @@ def resize_image_with_crop_or_pad(
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Any:
-    """Crops the image around its centre to the fraction `central_fraction`, in (0, 1], of its height and width."""
+    """Crops the image around its centre to a fraction of its height and width.
+
+    image: (height, width, channels) or a batch of images. central_fraction: a number in (0, 1]; any other number raises
+    `InvalidArgumentError`.
+    """
     fraction = float(central_fraction)
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_fraction must be in (0, 1], got {central_fraction}")
@@ -275,12 +279,18 @@ def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) 
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
-    """Mirrors each image left to right with probability one half, independently within a batch."""
+    """Mirrors each image left to right with probability one half, independently within a batch.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _random_flip(image, -2, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
-    """Mirrors each image top to bottom with probability one half, independently within a batch."""
+    """Mirrors each image top to bottom with probability one half, independently within a batch.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _random_flip(image, -3, seed, "random_flip_up_down")
 
 
@@ -357,7 +367,11 @@ def _resizer(op: OpDef, doc: str) -> Any:
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Any:
-    """The sum of the absolute differences between neighbouring pixels: a scalar, or a vector for a batch."""
+    """Returns the sum of the absolute differences between neighbouring pixels.
+
+    images: (height, width, channels), which gives a scalar, or a batch (n, height, width, channels), which gives a
+    vector of shape (n,). The result has the dtype of the images.
+    """
     x = _ranked(image_tensor(images, "total_variation"), "total_variation")
     with scope(name, "total_variation", x):
         if x.shape.ndims == 3:

@@ -167,10 +167,11 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Any:
-    """The structural similarity, at most 1, of each pair of images; the result has the leading dimensions.
+    """Returns the structural similarity, at most 1, of each pair of images.
 
     img1, img2: (..., height, width, channels) of the same dtype, with at least `filter_size` rows and columns. max_val:
-    the range of values (255 for bytes). The window is a Gaussian of deviation `filter_sigma`.
+    the range of values (255 for bytes). The window is a Gaussian of deviation `filter_sigma`. The result has the
+    leading dimensions of the images.
     """
     with scope(None, "SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim")

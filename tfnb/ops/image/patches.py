@@ -439,9 +439,10 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """All patches of a grid over images (n, height, width, channels), each flattened into the channels.
+    """Returns all patches of a grid over images (n, height, width, channels), each flattened into the channels.
 
-    ksizes, strides, rates: (1, rows, columns, 1). With "SAME", pixels outside the image are zero.
+    ksizes, strides, rates: (1, rows, columns, 1), the size of a patch, the distance of patches and the distance of
+    pixels within a patch. With "SAME", pixels outside the image are zero.
     """
     return EXTRACT_IMAGE_PATCHES(
         images,
