@@ -204,7 +204,7 @@ def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any
 def serialize_sparse(
     sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
 ) -> Any:
-    """Serialises a SparseTensor to a vector of 3 strings, for `deserialize_many_sparse`."""
+    """Serialises a SparseTensor to a vector of 3 strings (indices, values, shape), for `deserialize_many_sparse`."""
     return SERIALIZE_SPARSE(*_parts(sp_input, "serialize_sparse"), out_type=out_type, name=name)
 
 
@@ -218,7 +218,11 @@ def serialize_many_sparse(
 def deserialize_many_sparse(
     serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Combines SparseTensors of the same `rank`, given as rows of 3 strings, into one with an additional dimension."""
+    """Combines SparseTensors of one rank, given as rows of 3 strings, into one with an additional first dimension.
+
+    serialized_sparse: strings (N, 3), as `serialize_many_sparse` returns them. dtype: the dtype of the values. rank:
+    the rank of each part, if it is known. Errors at run time: a string is damaged or holds another dtype.
+    """
     indices, values, shape = DESERIALIZE_MANY_SPARSE(serialized_sparse, dtype=as_dtype(dtype), name=name)
     if rank is not None:
         indices.set_shape([None, rank + 1])
@@ -227,12 +231,15 @@ def deserialize_many_sparse(
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
-    """Serialises a tensor to a string: see the op SerializeTensor."""
+    """Serialises a tensor to a scalar string: see the op SerializeTensor."""
     return SERIALIZE_TENSOR(tensor, name=name)
 
 
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
-    """Parses a string to a tensor of dtype `out_type`: see the op ParseTensor."""
+    """Parses a string, as `serialize_tensor` returns it, to a tensor of dtype `out_type`: see the op ParseTensor.
+
+    Errors at run time: the string is damaged, or holds another dtype.
+    """
     return PARSE_TENSOR(serialized, out_type=as_dtype(out_type), name=name)
 
 
