@@ -186,22 +186,22 @@ def _real(x: Tensor) -> Any:
 
 
 def expm(input: TensorLike, name: str | None = None) -> Any:
-    """The exponential of each square matrix: see the op MatrixExponential."""
+    """Returns the exponential of each square matrix: see the op MatrixExponential."""
     return MATRIX_EXPONENTIAL(_tensor(input), name=name)
 
 
 def logm(input: TensorLike, name: str | None = None) -> Any:
-    """The principal logarithm of each square complex matrix: see the op MatrixLogarithm."""
+    """Returns the principal logarithm of each square complex matrix: see the op MatrixLogarithm."""
     return MATRIX_LOGARITHM(_tensor(input), name=name)
 
 
 def sqrtm(input: TensorLike, name: str | None = None) -> Any:
-    """The principal square root of each square matrix: see the op MatrixSquareRoot."""
+    """Returns the principal square root of each square matrix: see the op MatrixSquareRoot."""
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
 def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Any, Any]:
-    """(packed factors, permutation of the rows) of each square matrix: see the op Lu."""
+    """Returns (the packed factors, the permutation of the rows) of each square matrix: see the op Lu."""
     packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
     return packed, order
 
@@ -209,7 +209,10 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None =
 def lu_solve(
     lower_upper: TensorLike, perm: TensorLike, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A."""
+    """Returns the solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A.
+
+    lower_upper: (..., n, n). perm: (..., n). rhs: (..., n, k). `validate_args` has no effect.
+    """
     low, up = _factors(_tensor(lower_upper))
     order = _tensor(perm)
     rhs = _tensor(rhs)
@@ -221,7 +224,7 @@ def lu_solve(
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The matrix from the factors and the permutation that `lu` returned for it."""
+    """Returns the matrices (..., n, n) for which `lu` returned the factors and the permutation."""
     low, up = _factors(_tensor(lower_upper))
     return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
 
@@ -229,7 +232,7 @@ def lu_reconstruct(
 def lu_matrix_inverse(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The inverse of a matrix from the factors and the permutation that `lu` returned for it."""
+    """Returns the inverses (..., n, n) of the matrices for which `lu` returned the factors and the permutation."""
     packed = _tensor(lower_upper)
     ones = MATRIX_SET_DIAG(ZEROS_LIKE(packed), ONES_LIKE(packed[..., 0]))
     return lu_solve(packed, perm, ones, validate_args, name)
@@ -244,16 +247,21 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of each matrix of a (..., m, n) and the corresponding vector of b (..., n), of shape (..., m)."""
+    """Returns the product (..., m) of each matrix of a (..., m, n) and the corresponding vector of b (..., n).
+
+    a: transposed with `transpose_a`, and also conjugated with `adjoint_a`. b has the dtype of a. The sparse flags are
+    hints without effect.
+    """
     a = _tensor(a)
     column = a.graph.to_tensor(b, a.dtype)[..., None]
     return IDENTITY(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)[..., 0], name=name)
 
 
 def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
-    """The pseudo-inverse (..., n, m) of each matrix (..., m, n).
+    """Returns the pseudo-inverse (..., n, m) of each matrix (..., m, n).
 
-    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest one count as 0.
+    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest one count as 0. Raises
+    `InvalidArgumentError` when rcond is missing and m or n is unknown.
     """
     a = _tensor(a)
     s, u, v = SVD(a, compute_uv=True, full_matrices=False)
@@ -269,7 +277,11 @@ def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, n
 
 
 def matrix_rank(a: Any, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
-    """The number (int32) of singular values above `tol`, by default eps max(m, n) times the largest singular value."""
+    """Returns the number (int32) of singular values above `tol` of each matrix (..., m, n), with shape (...).
+
+    tol: by default eps max(m, n) times the largest singular value of the matrix. Raises `InvalidArgumentError` when tol
+    is missing and m or n is unknown.
+    """
     a = _tensor(a)
     s = _real(SVD(a, compute_uv=False, full_matrices=False)[0])
     if tol is None:
@@ -288,7 +300,7 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The norm of vectors along `axis`, of matrices along a pair of axes, or by default of all elements together.
+    """Returns the norm of vectors along `axis`, of matrices along a pair of axes, or by default of all elements.
 
     ord: "euclidean"; for vectors also 1, 2, infinity or another positive number; for matrices also "fro", 1 (largest
     sum of a column), 2 (the largest singular value) or infinity (the largest sum of a row). Errors: another order.
@@ -334,7 +346,7 @@ def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool)
 def normalize(
     tensor: TensorLike, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """(tensor / its norm, the norm), with the norm taken along `axis`: see `norm`."""
+    """Returns (tensor / its norm, the norm), with the norm taken along `axis`: see `norm`."""
     tensor = _tensor(tensor)
     length = norm(tensor, ord=ord, axis=axis, keepdims=True)
     return IDENTITY(tensor / length, name=name), length
