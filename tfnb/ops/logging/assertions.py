@@ -139,7 +139,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
 
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """True if the tensor has a number type."""
+    """Returns whether `tensor` is a tensor of a number type (integer, float or complex)."""
     dtype = getattr(tensor, "dtype", None)
     return (
         hasattr(tensor, "graph") and dtype is not None and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
@@ -154,12 +154,18 @@ def _ordered(x: TensorLike, op: OpDef, name: str) -> Any:
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
-    """A scalar bool: true if each element of x, in row-major order, is at least as large as the one before it."""
+    """Returns whether each element of x is at least as large as the previous one, as a scalar bool tensor.
+
+    x: a real number type, any shape; the elements are taken in row-major order.
+    """
     return _ordered(x, GREATER_EQUAL, name or "is_non_decreasing")
 
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
-    """A scalar bool: true if each element of x, in row-major order, is larger than the one before it."""
+    """Returns whether each element of x is larger than the previous one, as a scalar bool tensor.
+
+    x: a real number type, any shape; the elements are taken in row-major order.
+    """
     return _ordered(x, GREATER, name or "is_strictly_increasing")
 
 

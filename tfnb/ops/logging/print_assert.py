@@ -200,7 +200,7 @@ def print_(
 def assert_that(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Any:
-    """An operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
+    """Returns an operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
 
     condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor, by default 3. Make other
     ops depend on it by `tf.control_dependencies`.
@@ -217,7 +217,7 @@ def assert_that(
 
 
 def verify_tensor_all_finite(t: TensorLike, msg: str, name: str | None = None) -> Any:
-    """Returns `t`, or fails with the message `msg` when it contains a NaN or an infinity."""
+    """Returns the float tensor `t`; a step fails with the message `msg` when `t` contains a NaN or an infinity."""
     return CHECK_NUMERICS(t, message=msg, name=name)
 
 
