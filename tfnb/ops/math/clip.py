@@ -48,7 +48,11 @@ def _alike(clipped: Any, values: Tensor, what: str) -> Any:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
-    """Elementwise max(clip_value_min, min(t, clip_value_max)); the bounds are scalars or have the shape of t."""
+    """Returns max(clip_value_min, min(t, clip_value_max)) elementwise, with the dtype and shape of t.
+
+    t: a tensor or `IndexedSlices`. The bounds are scalars or have the shape of t; a bound that would broadcast t to
+    another shape raises `ShapeError`.
+    """
     graph = graph_of((t, clip_value_min, clip_value_max))
     with graph.name_scope(name or "clip_by_value"):
         if isinstance(t, IndexedSlices):
@@ -138,7 +142,7 @@ def _scaled(t: Tensor, scale: Tensor) -> Any:
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """Converts to `dtype`; values outside its range become its smallest or largest number."""
+    """Converts a tensor to `dtype`; values outside its range become its smallest or largest number."""
     t, target_dtype = graph_of((value,)).to_tensor(value), as_dtype(dtype)
     low, high = _range_inside(t.dtype, target_dtype)
     with t.graph.name_scope(name or "saturate_cast"):

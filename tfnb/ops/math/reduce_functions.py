@@ -80,7 +80,11 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """log(sum(exp(x))) of x = `input_tensor` along `axis`, without overflow for large x or underflow for small x."""
+    """Returns log(sum(exp(x))) along `axis` of x = `input_tensor`, without overflow or underflow of exp.
+
+    input_tensor: a float type. axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`. The result
+    has the dtype of the input.
+    """
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     axes = _axes(x, axis, reduction_indices)
     with x.graph.name_scope(name or "ReduceLogSumExp"):
@@ -101,7 +105,10 @@ def count_nonzero(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The number of elements along `axis` that are not zero, as `dtype`."""
+    """Returns the number of elements along `axis` that are not zero, as `dtype`.
+
+    axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`.
+    """
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     target_dtype = as_dtype(dtype)
     with x.graph.name_scope(name or "count_nonzero"):

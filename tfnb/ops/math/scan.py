@@ -110,9 +110,10 @@ CUMPROD = OpDef(
 def cumsum(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The cumulative sum of x along `axis`, with the dtype and shape of x.
+    """Returns the cumulative sum of x along `axis`, with the dtype and shape of x.
 
     exclusive: element i is the sum of the elements before it, without itself. reverse: sums from the end to the start.
+    Errors: the axis is out of range.
     """
     return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -120,9 +121,10 @@ def cumsum(
 def cumprod(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The cumulative product of x along `axis`, with the dtype and shape of x.
+    """Returns the cumulative product of x along `axis`, with the dtype and shape of x.
 
     exclusive: element i is the product of the elements before it, without itself. reverse: from the end to the start.
+    Errors: the axis is out of range.
     """
     return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 

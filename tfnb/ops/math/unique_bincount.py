@@ -309,7 +309,10 @@ class ListDiff(NamedTuple):
 
 
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
-    """The distinct elements of a vector in the order of first occurrence, each element's index, and the counts."""
+    """Returns the distinct elements of a vector in the order of first occurrence, each element's index, and the counts.
+
+    x: a vector. idx (the shape of x) and count (the shape of y) have the dtype `out_idx`, int32 or int64.
+    """
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 
@@ -320,7 +323,10 @@ def setdiff1d(
     name: str | None = None,
     out_idx: DTypeLike | None = None,
 ) -> ListDiff:
-    """The elements of the vector x that are not in y, and their positions in x."""
+    """Returns the elements of the vector x that are not in the vector y, and their positions in x.
+
+    x, y: one dtype. The positions have `index_dtype` (`out_idx`), int32 or int64.
+    """
     return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name))
 
 
@@ -354,7 +360,11 @@ def bincount(
 def histogram_fixed_width(
     values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
-    """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins."""
+    """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins.
+
+    values: a number type, any shape. value_range: (lower, upper) in the dtype of values. The result is a vector of
+    shape (nbins,) and dtype `dtype`.
+    """
     graph = graph_of((values, value_range))
     v = graph.to_tensor(values)
     return HISTOGRAM_FIXED_WIDTH(v, graph.to_tensor(value_range, v.dtype), nbins, dtype=as_dtype(dtype), name=name)
@@ -363,7 +373,10 @@ def histogram_fixed_width(
 def histogram_fixed_width_bins(
     values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
-    """The number of the bin that each value falls in, as a tensor of the shape of `values`."""
+    """Returns the number of the bin that each value falls in, from 0 to nbins - 1.
+
+    The arguments are those of `histogram_fixed_width`. The result has `dtype` and the shape of `values`.
+    """
     graph = graph_of((values, value_range))
     with graph.as_default(), graph.name_scope(name or "histogram_bins"):
         v = graph.to_tensor(values)

@@ -144,7 +144,11 @@ BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
 
 
 def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Any:
-    """The number (int32) of the bucket between the ascending `boundaries` in which each element lies."""
+    """Returns the number (int32) of the bucket between the ascending `boundaries` in which each element lies.
+
+    input: int32, int64, float32 or float64, any shape, which the result has too. An element x lies in bucket k if k
+    boundaries are <= x; NaN lies in the last bucket.
+    """
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 
 
