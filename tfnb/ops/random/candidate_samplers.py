@@ -316,7 +316,12 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """Sampled classes that are true classes: (example, position among the samples, lowest float32) of each."""
+    """Finds sampled classes that are true classes of an example, and returns [indices, ids, weights], three vectors.
+
+    true_classes: int64 (batch, num_true). sampled_candidates: an int64 vector. A hit means that the sample at position
+    `ids[i]` is a true class of example `indices[i]`; `weights[i]` is the lowest float32. See the op
+    ComputeAccidentalHits; `seed` has no effect.
+    """
     return COMPUTE_ACCIDENTAL_HITS(true_classes, sampled_candidates, num_true=num_true, name=name)
 
 

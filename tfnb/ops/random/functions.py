@@ -93,7 +93,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Uniformly distributed random numbers in [minval, maxval).
+    """Returns uniformly distributed random numbers in [minval, maxval), of the given shape and dtype.
 
     shape: integers or an integer tensor. minval, maxval: numbers or scalar tensors of `dtype`; maxval is 1 by default
     for floats and required for integers. dtype: a float type, int32 or int64. Raises `InvalidArgumentError` for
@@ -133,7 +133,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normally distributed random numbers with the given mean and standard deviation.
+    """Returns normally distributed random numbers with the given mean and standard deviation.
 
     shape: integers or an integer tensor. mean, stddev: numbers or tensors of `dtype` that broadcast to it. dtype: a
     float type.
@@ -149,7 +149,10 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normally distributed numbers within two standard deviations of the mean; arguments as in `random_normal`."""
+    """Returns normally distributed numbers within two standard deviations of the mean.
+
+    The arguments are those of `random_normal`.
+    """
     return _normal(TRUNCATED_NORMAL, shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
 
@@ -223,7 +226,7 @@ MULTINOMIAL = OpDef(
 
 
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
-    """Permutes the rows of `value` (its first dimension) randomly."""
+    """Permutes the rows of `value` (its first dimension) randomly. The result has the dtype and shape of `value`."""
     graph = graph_of((value,))
     return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
 
@@ -257,14 +260,15 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `multinomial`; dtype: the dtype of the class numbers, by default int64."""
+    """Draws class numbers as `multinomial` does; `dtype` is the dtype of the class numbers, by default int64."""
     return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
 
 
 def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """A block of shape `size` at a random position of `value`.
+    """Returns a block of shape `size` at a random position of `value`.
 
-    size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller.
+    size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller, or to have
+    another rank.
     """
     graph = graph_of((value,))
     with graph.name_scope(name or "random_crop"):

@@ -190,7 +190,7 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Samples of the gamma distribution with shape `alpha` and rate `beta` (by default 1).
+    """Draws samples of the gamma distribution with shape `alpha` and rate `beta` (by default 1).
 
     The result has `shape` followed by the shape of the parameters, and is differentiable with respect to both. dtype:
     the dtype of alpha when it is not a tensor.
@@ -207,7 +207,10 @@ def random_gamma(
 def random_poisson(
     lam: TensorLike, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Samples of the Poisson distribution with mean `lam`; the result has `shape` followed by the shape of lam."""
+    """Draws samples of the Poisson distribution with mean `lam`.
+
+    lam: a number or tensor. The result has `dtype`, and `shape` followed by the shape of lam.
+    """
     graph = graph_of((lam, shape))
     rate = graph.to_tensor(lam, None if hasattr(lam, "dtype") else float32)
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)
@@ -224,7 +227,11 @@ def parameterized_truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normally distributed numbers between minvals and maxvals; parameters are scalars or one per batch."""
+    """Draws normally distributed numbers between minvals and maxvals.
+
+    shape: integers or an integer tensor; its first dimension is the batch. The other parameters are numbers or tensors
+    of `dtype`: scalars, or vectors with one element per batch entry.
+    """
     graph, kind = graph_of((shape, means, stddevs, minvals, maxvals)), as_dtype(dtype)
     parameters = [graph.to_tensor(p, kind) for p in (means, stddevs, minvals, maxvals)]
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)
