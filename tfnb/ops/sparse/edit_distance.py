@@ -100,7 +100,11 @@ def edit_distance(
     normalize: bool = True,
     name: str = "edit_distance",
 ) -> Any:
-    """Levenshtein distances of the sequences in two sparse tensors; divided by the truth's length if `normalize`."""
+    """Returns the Levenshtein distances (float32) of the sequences along the last dimension of two sparse tensors.
+
+    hypothesis, truth: SparseTensors of the same dtype and rank. normalize: divide each distance by the length of the
+    true sequence. The shape of the result lacks the last dimension; see the op EditDistance.
+    """
     h, t = hypothesis, truth
     return EDIT_DISTANCE(
         h.indices,

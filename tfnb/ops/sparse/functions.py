@@ -64,7 +64,11 @@ def sparse_tensor_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of the sparse matrix `sp_a` and the dense matrix `b`, each optionally transposed first."""
+    """Multiplies a sparse matrix by a dense one.
+
+    sp_a: shape (m, k), or (k, m) with `adjoint_a`. b: shape (k, n), or (n, k) with `adjoint_b`, of the same dtype. An
+    adjoint matrix is transposed, and conjugated if complex. The result is a dense tensor of shape (m, n).
+    """
     a = _sparse(sp_a, "sparse_tensor_dense_matmul")
     return SPARSE_TENSOR_DENSE_MATMUL(
         a.indices, a.values, a.dense_shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name
@@ -74,10 +78,10 @@ def sparse_tensor_dense_matmul(
 def sparse_add(
     a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
+    """Returns a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
 
-    threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises an error
-    when neither is sparse.
+    threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises
+    `DTypeError` when neither is sparse.
     """
     least = threshold if threshold is not None else 0 if thresh is None else thresh
     sides = [SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x for x in (a, b)]
@@ -100,12 +104,18 @@ def _cwise(kind: str, sp: SparseTensor | SparseTensorValue, dense: TensorLike, n
 
 
 def sparse_multiply(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x times the dense tensor y, which broadcasts to the shape of x."""
+    """Multiplies the sparse tensor x by the dense tensor y, which has its dtype and broadcasts to its shape.
+
+    The result is a SparseTensor with the indices and shape of x.
+    """
     return _cwise("Mul", x, y, name)
 
 
 def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x divided by the dense tensor y, which broadcasts to the shape of x."""
+    """Divides the sparse tensor x by the dense tensor y, which has its dtype and broadcasts to its shape.
+
+    The result is a SparseTensor with the indices and shape of x.
+    """
     return _cwise("Div", x, y, name)
 
 
@@ -125,9 +135,10 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Joins sparse tensors along `axis` (0.x: `concat_dim`).
+    """Joins sparse tensors of one dtype and rank along `axis` (0.x: `concat_dim`).
 
-    expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises an error without inputs.
+    expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises `InvalidArgumentError`
+    without inputs, and `ShapeError` when dimensions are to be expanded and the rank is unknown.
     """
     dim = concat_dim if axis is None else axis
     tensors = [_sparse(x, "sparse_concat") for x in sp_inputs]
@@ -169,14 +180,17 @@ def sparse_split(
 def sparse_slice(
     sp_input: SparseTensor | SparseTensorValue, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """The part of a sparse tensor from `start` on, of at most `size` elements in each dimension."""
+    """Returns the part of a sparse tensor from `start` on, of at most `size` elements in each dimension.
+
+    start, size: vectors of integers, one for each dimension. The indices of the result count from `start`.
+    """
     x = _sparse(sp_input, "sparse_slice")
     at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
     return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
 
 
 def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
-    """The same sparse tensor with its indices in row-major order."""
+    """Returns the same sparse tensor with its indices in row-major order."""
     x = _sparse(sp_input, "sparse_reorder")
     indices, values = SPARSE_REORDER(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(indices, values, x.dense_shape), x.shape)
@@ -185,7 +199,11 @@ def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None 
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
-    """Converts to a dense tensor, with `default_value` (0, or an empty string) for absent elements."""
+    """Converts a sparse tensor to a dense one of the same dtype and shape.
+
+    default_value: the value of absent elements, by default 0 or an empty string. validate_indices: raise an error at
+    run time for an index that occurs twice.
+    """
     x = _sparse(sp_input, "sparse_tensor_to_dense")
     default: Any = (b"" if x.dtype.is_string else 0) if default_value is None else default_value
     if not hasattr(default, "graph"):
@@ -198,7 +216,11 @@ def sparse_tensor_to_dense(
 def sparse_to_indicator(
     sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Any:
-    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row contains."""
+    """Returns a bool tensor that marks the integers that each row of a sparse tensor contains.
+
+    sp_input: a SparseTensor of integers in [0, vocab_size). In the shape of the result, vocab_size replaces the last
+    dimension; the element at position i of that dimension is true if the row contains i.
+    """
     x = _sparse(sp_input, "sparse_to_indicator")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
         there = EQUAL(x.values, x.values)
@@ -213,7 +235,12 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """A sparse tensor of sp_values whose index in the last dimension, of size vocab_size, is the id in sp_ids."""
+    """Returns a sparse tensor of the values in sp_values whose index in the last dimension is the id in sp_ids.
+
+    sp_ids: a SparseTensor of integers with the indices of sp_values, or a list of them, which replace the last
+    dimension by as many. vocab_size: the size of that dimension, or a list of sizes. already_sorted: leave out the
+    sorting into row-major order.
+    """
     single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
     ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if single else sp_ids)]
     sizes = [vocab_size] if single else list(vocab_size)
@@ -229,7 +256,7 @@ def sparse_merge(
 
 
 def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
-    """A sparse tensor with only those values for which the bool vector `to_retain` is true."""
+    """Returns a sparse tensor with only those values for which the bool vector `to_retain` is true."""
     x = _sparse(sp_input, "sparse_retain")
     rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
     retained = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
@@ -239,7 +266,10 @@ def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorL
 def sparse_fill_empty_rows(
     sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Any]:
-    """(the sparse tensor with `default_value` at the start of each empty row, a bool vector of the empty rows)."""
+    """Puts `default_value` at the start of each empty row of a sparse tensor; rows are numbered by the first dimension.
+
+    Returns (the filled SparseTensor, a bool vector with one element per row that marks the rows that were empty).
+    """
     x = _sparse(sp_input, "sparse_fill_empty_rows")
     default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
     indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(x.indices, x.values, x.dense_shape, default, name=name)
@@ -298,7 +328,10 @@ def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
 
 
 def sparse_softmax(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
-    """The softmax of the values in each row along the last dimension, without the absent elements."""
+    """Returns the softmax of the values in each row along the last dimension; absent elements do not take part.
+
+    sp_input: a float type, rank at least 2. The result has its indices and shape.
+    """
     x = _sparse(sp_input, "sparse_softmax")
     values = SPARSE_SOFTMAX(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
@@ -315,21 +348,25 @@ def _pair(
 def sparse_maximum(
     sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
 ) -> SparseTensor:
-    """The elementwise maximum of two sparse tensors of one shape; absent elements count as 0."""
+    """Returns the elementwise maximum of two sparse tensors of one dtype and shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MAXIMUM, sp_a, sp_b, name)
 
 
 def sparse_minimum(
     sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
 ) -> SparseTensor:
-    """The elementwise minimum of two sparse tensors of one shape; absent elements count as 0."""
+    """Returns the elementwise minimum of two sparse tensors of one dtype and shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MINIMUM, sp_a, sp_b, name)
 
 
 def sparse_transpose(
     sp_input: SparseTensor | SparseTensorValue, perm: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed."""
+    """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed.
+
+    perm: a permutation of the dimensions, as in `tf.transpose`. Raises `ShapeError` when perm is missing and the rank
+    is unknown.
+    """
     x = _sparse(sp_input, "sparse_transpose")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
         if perm is None:
@@ -342,14 +379,17 @@ def sparse_transpose(
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """The indexed slices without those whose index is in `mask_indices`."""
+    """Returns the indexed slices without those whose index is in the vector `mask_indices`."""
     with a.graph.as_default(), a.graph.name_scope(name or "sparse_mask"):
         left, at = LIST_DIFF(a.indices, mask_indices, out_idx=int32)
         return IndexedSlices(GATHER(a.values, at), left, a.dense_shape)
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor of the nonzero elements of a dense tensor."""
+    """Converts a dense tensor to the sparse tensor of its nonzero elements (for strings: of those that are not empty).
+
+    The result has the dtype and shape of `tensor`, and its indices are in row-major order.
+    """
     graph = graph_of((tensor,))
     with graph.as_default(), graph.name_scope(name or "dense_to_sparse"):
         x = graph.to_tensor(tensor)
