@@ -330,7 +330,10 @@ STRING_LENGTH = text_op(
 
 
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
-    """The number of bytes of each string, or of UTF-8 characters (`unit="UTF8_CHAR"`): int32, input's shape."""
+    """Returns the length of each string as int32, in the shape of `input`.
+
+    unit: "BYTE" counts bytes, "UTF8_CHAR" counts UTF-8 characters.
+    """
     return STRING_LENGTH(input, unit=unit, name=name)
 
 

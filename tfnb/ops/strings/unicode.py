@@ -380,7 +380,7 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Converts strings to another encoding: see the op UnicodeTranscode."""
+    """Converts strings of any shape to another encoding: see the op UnicodeTranscode."""
     return UNICODE_TRANSCODE(
         input,
         input_encoding=input_encoding,
@@ -395,7 +395,11 @@ def unicode_transcode(
 def string_format(
     template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Any:
-    """The template with its placeholders replaced by printed tensors: a string scalar."""
+    """Returns the template with its placeholders replaced by printed tensors, as a scalar string.
+
+    inputs: a tensor or a list of tensors, one for each occurrence of `placeholder`. summarize: the number of elements
+    shown at either end of a dimension, -1 for all.
+    """
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     graph = graph_of(values)
     tensors = [graph.to_tensor(x) for x in values]
@@ -407,7 +411,7 @@ def string_format(
 def unsorted_segment_join(
     inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
 ) -> Any:
-    """Joins the strings of each segment: see the op UnsortedSegmentJoin."""
+    """Joins the strings of each segment, with `separator` between them: see the op UnsortedSegmentJoin."""
     return UNSORTED_SEGMENT_JOIN(inputs, segment_ids, num_segments, separator=separator, name=name)
 
 
