@@ -90,7 +90,7 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> An
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
-    """The logarithm of the sigmoid, -softplus(-x), elementwise, with the dtype and shape of x."""
+    """Returns the logarithm of the sigmoid, -softplus(-x), elementwise, with the dtype and shape of x."""
     return -SOFTPLUS(-graph_of((x,)).to_tensor(x), name=name)
 
 

@@ -118,7 +118,7 @@ ONES_LIKE = OpDef(
 
 
 def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
-    """The number of elements of `Range`.
+    """Returns the number of elements of `Range`.
 
     Raises `InvalidArgumentError` when delta is 0 or leads away from limit, or when a number is not finite.
     """
@@ -347,7 +347,7 @@ def ones_like(
 
 
 def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
-    """The sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
+    """Returns the sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
 
     The scalars may have different dtypes. The result has `dtype`, or by default the widest of int32, int64, float32
     and float64 among them. Errors: delta is 0 or leads away from limit, or a number is not finite.

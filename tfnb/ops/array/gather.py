@@ -117,7 +117,7 @@ def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
 
 
 def _row_shape(params: Tensor, indices: Tensor) -> Any:
-    """(the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
+    """Returns (the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
     dims = params.shape.dims
     if dims is not None and None not in dims[1:]:
         count = size_of(indices) if 0 in dims[1:] else -1
@@ -204,7 +204,7 @@ GATHER_V2 = OpDef(
 
 
 def segmented_shape(c: Infer) -> Shape:
-    """The static output shape of an unsorted segment reduction."""
+    """Returns the static output shape of an unsorted segment reduction."""
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     n = None if count is None else int(count.reshape(()))
     if n is not None and n < 0:
@@ -242,12 +242,12 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def segment_bounds(c: Infer) -> list[Bound]:
-    """The bounds of the ids of an unsorted segment reduction; rows with a negative id are dropped."""
+    """Returns the bounds of the ids of an unsorted segment reduction; rows with a negative id are dropped."""
     return [Bound(1, int(c.value(2).reshape(())), None, "segment id")]
 
 
 def segment_groups(site: KernelSite) -> int:
-    """The number of work groups among which the segments are divided."""
+    """Returns the number of work groups among which the segments are divided."""
     return min(max(1, site.units), site.outputs[0].shape[0])
 
 
@@ -314,7 +314,7 @@ def densify(slices: IndexedSlices) -> Any:
 
 
 def indexed_shape(slices: IndexedSlices) -> Shape:
-    """The static shape of the dense tensor that the indexed slices represent."""
+    """Returns the static shape of the dense tensor that the indexed slices represent."""
     if slices.dense_shape is None:
         return unknown_shape
     return constant_shape(slices.graph.to_tensor(slices.dense_shape))
@@ -330,8 +330,9 @@ def gather(
 ) -> Any:
     """Gathers rows (or slices along `axis`) of `params` by their indices.
 
-    params: any dtype. indices: integers, any shape. The result has the shape of params with the axis replaced by the
-    shape of indices. Errors: an index is out of range (a device gives 0 for an index that it computed itself).
+    params: any dtype. indices: integers, any shape. The result has the dtype of params, and its shape with the axis
+    replaced by the shape of indices. Errors: an index is out of range (a device gives 0 for an index that it computed
+    itself).
     """
     if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
         return GATHER(params, indices, name=name)

@@ -82,7 +82,7 @@ def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 
 def nd_bounds(c: Infer) -> list[Bound]:
-    """The bounds of the indices, input 1: they index the first dimensions of input 0."""
+    """Returns the bounds of the indices, input 1: they index the first dimensions of input 0."""
     depth = c.shapes[1].known()[-1]
     return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
@@ -148,7 +148,7 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
 
 
 def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
-    """The row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
+    """Returns the row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
     if len(sizes) == 1:
         return indices[..., 0]
     number = inside = None

@@ -65,7 +65,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
 
 
 def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """A tensor whose value must be fed.
+    """Returns a tensor whose value must be fed.
 
     dtype: the dtype of the fed values. shape: the static shape; None leaves the whole shape open, and None as a
     dimension (for example the batch) leaves that dimension open.
@@ -74,7 +74,10 @@ def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | N
 
 
 def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
-    """The value of `input` unless another one is fed. Raises `ShapeError` when `input` does not match `shape`."""
+    """Returns a tensor with the value of `input` unless another value is fed.
+
+    Raises `ShapeError` when `input` does not match `shape`.
+    """
     return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)
 
 

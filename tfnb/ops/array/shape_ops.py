@@ -122,14 +122,14 @@ RANK = OpDef(
 
 
 def shape_of(x: Any) -> Any:
-    """The shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
+    """Returns the shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
     if x.shape.is_fully_defined():
         return np.asarray(x.shape.known(), np.int32)
     return SHAPE(x, out_type=int32)
 
 
 def size_of(x: Any) -> Any:
-    """The number of elements of tensor `x`: an int when it is known statically, else `Size(x)`."""
+    """Returns the number of elements of tensor `x`: an int when it is known statically, else `Size(x)`."""
     n = x.shape.num_elements()
     return SIZE(x, out_type=int32) if n is None else n
 
@@ -226,7 +226,7 @@ EXPAND_DIMS = OpDef(
 
 
 def _small_count(c: Infer) -> bool:
-    """True if input 0 is a known integer scalar that could be a dimension."""
+    """Returns whether input 0 is a known integer scalar that could be a dimension."""
     return c.dtypes[0].is_integer and c.shapes[0].ndims == 0 and c.value(0) is not None and c.value(0) >= 0
 
 

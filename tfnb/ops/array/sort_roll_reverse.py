@@ -107,7 +107,7 @@ REVERSE_SEQUENCE = OpDef(
 
 
 def _pairs(shift: np.ndarray, axis: np.ndarray, rank: int) -> list[tuple[int, int]]:
-    """(axis, shift) for each rotation."""
+    """Returns (axis, shift) for each rotation."""
     if shift.shape != axis.shape or axis.ndim > 1:
         raise ShapeError(f"Roll: shift of shape {shift.shape} and axis of shape {axis.shape} must be alike")
     return [(normalize_axis(int(a), rank, "Roll: axis"), k) for k, a in enumerate(axis.reshape(-1))]

@@ -74,7 +74,7 @@ Numbers = Sequence["int | None"]
 
 
 def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: StridedSliceAttrs) -> list[_Entry]:
-    """The entries of the index, resolved for a tensor of shape `dims`.
+    """Returns the entries of the index, resolved for a tensor of shape `dims`.
 
     Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
     """
@@ -151,7 +151,7 @@ def _entries_of(c: Infer, x: Shape, first: int) -> list[_Entry] | None:
 
 
 def strided_shape(c: Infer) -> Shape:
-    """The static shape of the slice of input 0 that inputs 1 to 3 describe."""
+    """Returns the static shape of the slice of input 0 that inputs 1 to 3 describe."""
     parts = _entries_of(c, c.shapes[0], 1)
     if parts is None:
         return unknown_shape
@@ -174,7 +174,7 @@ def _strided_values(c: Infer) -> Shape | None:
 
 
 def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
-    """The NumPy index that corresponds to the entries."""
+    """Returns the NumPy index that corresponds to the entries."""
     parts = []
     for e in found:
         if e.axis is None:
@@ -418,7 +418,7 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
 
 
 def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:
-    """(begin, end and strides; masks) for an assignment to `x[key]`; here too, single indices may be tensors."""
+    """Returns (begin, end and strides; masks) for an assignment to `x[key]`; single indices may be tensors here too."""
     parsed = _Key()
     for p in key if isinstance(key, tuple) else (key,):
         if p is Ellipsis:

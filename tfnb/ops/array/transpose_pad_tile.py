@@ -212,14 +212,17 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
 
 
 def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
-    """The (before, after) margins of each axis. Raises `InvalidArgumentError` for a wrong shape or negative numbers."""
+    """Returns the (before, after) margins of each axis.
+
+    Raises `InvalidArgumentError` for a wrong shape or negative numbers.
+    """
     if value.shape != (rank, 2) or (value < 0).any():
         raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
     return [(int(b), int(a)) for b, a in value]
 
 
 def padded(c: Infer) -> Shape:
-    """The static shape of input 0 with the margins of input 1."""
+    """Returns the static shape of input 0 with the margins of input 1."""
     x, value = c.shapes[0], c.value(1)
     if x.dims is None:
         rows = c.shapes[1].dims

@@ -63,7 +63,10 @@ WHERE = OpDef(
 
 
 def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ascending indices where distinct elements of a vector first occur; for each element, its index among them."""
+    """Finds the distinct elements of a vector.
+
+    Returns the ascending indices where they first occur, and for each element of the vector its index among them.
+    """
     whole = x.dtype.kind in "iu" and x.size > 0
     low, high = (int(x.min()), int(x.max())) if whole else (0, 0)
     if whole and high - low < 4 * x.size:  # there are few possible numbers, so a table of all of them is small
@@ -142,7 +145,7 @@ def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
 
 
 def product(vector: Tensor) -> Any:
-    """The product of the elements of a vector, as a scalar tensor."""
+    """Returns the product of the elements of a vector, as a scalar tensor."""
     return PROD(vector, np.int32(0))
 
 
