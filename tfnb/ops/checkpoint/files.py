@@ -60,7 +60,7 @@ def _crc(array: np.ndarray) -> int:
 
 
 def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> Any:
-    """(full shape, start, shape) from a text such as "10 4 0,5:-"; (None, None, None) from ""."""
+    """Returns (full shape, start, shape) from a text such as "10 4 0,5:-"; (None, None, None) from ""."""
     if not text:
         return None, None, None
     *dims, spec = text.split(" ")
@@ -291,18 +291,18 @@ class Checkpoint:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The contents of the index, as values of JSON."""
+        """Returns the contents of the index, as values of JSON."""
         return self.index.content()
 
     def entry(self, name: str) -> Entry:
-        """The entry of a tensor. Raises `NotFoundError` when the checkpoint does not contain the tensor."""
+        """Returns the entry of a tensor. Raises `NotFoundError` when the checkpoint does not contain the tensor."""
         tensor_entry = self.entries.get(name)
         if tensor_entry is None:
             raise NotFoundError(f"Key {name} not found in checkpoint {self.prefix}")
         return tensor_entry
 
     def read(self, name: str, shape_and_slice: str = "") -> np.ndarray:
-        """The tensor, or the slice described as in RestoreV2. Raises `DataLossError` when it is damaged."""
+        """Returns the tensor, or the slice described as in RestoreV2. Raises `DataLossError` when it is damaged."""
         entry = self.entry(name)
         full, start, shape = _parse_slice(name, shape_and_slice, None)
         if full is None:

@@ -69,12 +69,12 @@ class Entry:
 
 
 def index_path(prefix: str) -> str:
-    """The path of the index of the checkpoint with this prefix."""
+    """Returns the path of the index of the checkpoint with this prefix."""
     return prefix + ".index"
 
 
 def shard_name(prefix: str, number: int, count: int, token: str) -> str:
-    """The name of a shard; the token is random for each save, so no name is ever reused."""
+    """Returns the name of a shard; the token is random for each save, so no name is ever reused."""
     return f"{os.path.basename(prefix)}.data-{number:05d}-of-{count:05d}-{token}.safetensors"
 
 
@@ -86,7 +86,7 @@ class Index:
     entries: Mapping[str, Entry]
 
     def content(self) -> dict[str, Any]:
-        """The contents of the file, as values of JSON."""
+        """Returns the contents of the file, as values of JSON."""
         tensors = {
             name: {
                 "dtype": e.dtype.name,
@@ -111,7 +111,10 @@ class Index:
         }
 
     def to_bytes(self) -> bytes:
-        """The bytes of the file. Raises `InvalidArgumentError` for an index that would be too large to be read."""
+        """Returns the bytes of the file.
+
+        Raises `InvalidArgumentError` for an index that would be too large to be read.
+        """
         parts = sum(len(e.parts) for e in self.entries.values())
         if max(parts, len(self.entries)) > MAX_PARTS or len(self.shards) > MAX_SHARDS:
             raise InvalidArgumentError(
@@ -132,7 +135,7 @@ def _crc32c(data: bytes | memoryview) -> int:
 
 
 def shards_of(prefix: str, index: Index) -> list[str]:
-    """The names of the shards that saves of this prefix wrote; an index may name others too."""
+    """Returns the names of the shards that saves of this prefix wrote; an index may name others too."""
     pattern = re.compile(
         re.escape(os.path.basename(prefix)) + r"\.data-\d{5,}-of-\d{5,}-([0-9a-f]{8}){1,2}\.safetensors"
     )
@@ -143,7 +146,10 @@ def shards_of(prefix: str, index: Index) -> list[str]:
 
 
 def read_bounded(path: str, limit: int, what: str) -> bytes:
-    """The bytes of a regular file. Raises `DataLossError` if there are more than `limit`, `NotFoundError`, ..."""
+    """Returns the bytes of a regular file.
+
+    Raises `DataLossError` if there are more than `limit`, `NotFoundError` if there is no file, and similar errors.
+    """
     with os_errors(path):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(handle, "rb") as file:
@@ -156,7 +162,7 @@ def read_bounded(path: str, limit: int, what: str) -> bytes:
 
 
 def read_index(prefix: str) -> bytes:
-    """The bytes of a checkpoint's index. Raises `NotFoundError`, or `DataLossError` when it is too large."""
+    """Returns the bytes of a checkpoint's index. Raises `NotFoundError`, or `DataLossError` when it is too large."""
     path = index_path(prefix)
     if not os.path.exists(path):
         raise NotFoundError(f"there is no checkpoint {prefix} (no file {path})")
@@ -190,7 +196,7 @@ class Text:
             raise DataLossError(f"{path}, byte {begin + e.start}: {what} is damaged: it is not ASCII") from None
 
     def fail(self, problem: str) -> DataLossError:
-        """The error to raise for the current position."""
+        """Returns the error to raise for the current position, with the text `problem`."""
         return DataLossError(f"{self._path}, byte {self._begin + self._at}: {self._what} is damaged: {problem}")
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str]:
@@ -203,7 +209,7 @@ class Text:
         return match
 
     def goes_on(self, close: str, first: bool) -> bool:
-        """True if another member of a list or object follows, False at the bracket `close`."""
+        """Returns whether another member of a list or object follows, which is false at the bracket `close`."""
         if self._text.startswith(close, self._at):
             return False
         if not first:
@@ -221,7 +227,7 @@ class Text:
         return str(text)
 
     def counts(self, text: str) -> tuple[int, ...]:
-        """The numbers of a list, from its text."""
+        """Returns the numbers of a list, from its text."""
         numbers = self._counts.get(text)
         if numbers is None:
             numbers = self._counts[text] = tuple(map(int, text.split(",")))

@@ -61,7 +61,10 @@ def to_stored(array: np.ndarray) -> np.ndarray:
 
 
 def from_stored(data: np.ndarray, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-    """The inverse of `to_stored`. Raises `ValueError` when the bytes are not such a value."""
+    """Converts stored data back to a value; the inverse of `to_stored`.
+
+    Raises `ValueError` when the bytes are not such a value.
+    """
     if not dtype.is_string:
         if dtype.is_bool and data.size and int(data.max()) > 1:
             raise ValueError("a bool is neither 0 nor 1")
@@ -166,7 +169,7 @@ class Shards:
             self._find(handle, number, key, dtype, shape)
 
     def read(self, number: int, key: str, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-        """The bytes of a value of that dtype and shape."""
+        """Returns the bytes of a value of that dtype and shape."""
         with self._opened(number) as handle:
             begin, end = self._find(handle, number, key, dtype, shape)
             return read_at(self.path(number), handle, begin, end - begin)

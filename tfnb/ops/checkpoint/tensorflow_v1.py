@@ -40,7 +40,7 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}")
 
 
 def old_files(prefix: str) -> list[str]:
-    """The files of a checkpoint in the V1 format, or an empty list. `prefix` may be a pattern of shards."""
+    """Returns the files of a checkpoint in the V1 format, or an empty list. `prefix` may be a pattern of shards."""
     if os.path.isfile(prefix):
         paths = [prefix]
     elif "?" in prefix:
@@ -52,7 +52,7 @@ def old_files(prefix: str) -> list[str]:
 
 
 def _ends_with_magic(path: str) -> bool:
-    """True if the file is a table, by its last bytes."""
+    """Returns whether the file is a table, by its last bytes."""
     if not os.path.isfile(path):
         return False
     with os_errors(path), open(path, "rb") as file:

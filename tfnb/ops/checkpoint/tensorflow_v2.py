@@ -49,7 +49,7 @@ def open_checkpoint(prefix: str) -> Checkpoint:
 
 
 def is_checkpoint(prefix: str) -> bool:
-    """True if a checkpoint of tfnb or TensorFlow exists under that prefix."""
+    """Returns whether a checkpoint of tfnb or TensorFlow exists under that prefix."""
     return os.path.isfile(index_path(prefix)) or bool(old_files(prefix))
 
 
@@ -146,7 +146,7 @@ class TensorFlowCheckpoint(Checkpoint):
         return super().entry(name)
 
     def files(self) -> list[str]:
-        """The paths of the data files that the index names."""
+        """Returns the paths of the data files that the index names."""
         return [self._data_path(k) for k in range(self._count)]
 
     def _data_path(self, number: int) -> str:
