@@ -36,7 +36,7 @@ class PopAttrs:
 
 
 def handle_of(thing: Any) -> np.ndarray:
-    """A Python object as the value of a resource tensor."""
+    """Returns a Python object as the value of a resource tensor."""
     handle = np.empty((), object)
     handle[()] = thing
     return handle

@@ -67,7 +67,7 @@ def _switch_shapes(c: Infer) -> tuple[Shape, Shape]:
 
 
 def _switch_host(call: HostCall, data: np.ndarray, pred: np.ndarray) -> tuple[Any, Any]:
-    """(data, None) or (None, data): the output that is not taken is dead."""
+    """Returns (data, None) or (None, data): the output that is not taken is dead."""
     return (None, data) if bool(pred) else (data, None)
 
 
