@@ -78,7 +78,7 @@ def _output_shape(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
 
 
 def infer_conv(c: Infer) -> Shape:
-    """The static output shape of a convolution with as many dimensions as there are strides."""
+    """Returns the static output shape of a convolution with as many dimensions as there are strides."""
     rank = len(c.attrs.strides)
     x, w = with_rank(c, 0, rank), with_rank(c, 1, rank)
     channels, depth = x.as_list()[-1], w.as_list()[-2]
@@ -101,7 +101,10 @@ def _check_grad(c: Infer, x: Shape, w: Shape, dy: Shape) -> None:
 
 
 def infer_input_grad(c: Infer) -> Shape:
-    """The static shape of an input gradient, from the sizes of the input, the filter and the output's gradient."""
+    """Returns the static shape of an input gradient.
+
+    The inputs are the sizes of the images, the filter and the output's gradient.
+    """
     rank = len(c.attrs.strides)
     x, w, dy = sizes_in(c, 0, rank), with_rank(c, 1, rank), with_rank(c, 2, rank)
     _check_grad(c, x, w, dy)
@@ -111,7 +114,10 @@ def infer_input_grad(c: Infer) -> Shape:
 
 
 def infer_filter_grad(c: Infer) -> Shape:
-    """The static shape of the gradient of a filter, from the input, the filter's sizes and the output's gradient."""
+    """Returns the static shape of the gradient of a filter.
+
+    The inputs are the images, the filter's sizes and the output's gradient.
+    """
     rank = len(c.attrs.strides)
     x, w, dy = with_rank(c, 0, rank), sizes_in(c, 1, rank), with_rank(c, 2, rank)
     _check_grad(c, x, w, dy)

@@ -64,7 +64,7 @@ class _Deep:
         return TensorInfo(self.site.outputs[0].dtype, (n * d, *rest))
 
     def flat(self, inputs: tuple[TensorInfo, ...], output: TensorInfo) -> KernelSite:
-        """The kernel site of the equivalent convolution of images."""
+        """Returns the kernel site of the equivalent convolution of images."""
         a = self.site.attrs
         attrs = ConvAttrs((1, *a.strides[2:]), a.padding, dilations=(1, *a.dilations[2:]))
         return replace(self.site, inputs=inputs, outputs=(output,), attrs=attrs, values={})
@@ -80,14 +80,14 @@ class _Deep:
         return KernelCall(FILE, entry, (*pointers, *map(I32, ints)), (groups, 1, 1), defines=defines)
 
     def move(self, entry: str, source: Arg, target: Arg) -> KernelCall:
-        """A launch of unfold_depth or fold_depth."""
+        """Returns a launch of unfold_depth or fold_depth."""
         (n, d, h, w, c), a = self.x, self.depth
         rows = n * h * w * (a.count if entry == "unfold_depth" else d)
         ints = (n, d, h * w, c, a.count, a.size, a.stride, a.dilation, a.before)
         return self._call(entry, (source, target), rows, *ints)
 
     def swap(self, source: Arg, target: Arg, back: bool = False) -> KernelCall:
-        """A launch that moves a filter's taps along the depth into its channels, or back."""
+        """Returns a launch that moves a filter's taps along the depth into its channels, or back."""
         kd, kh, kw, ci, co = self.w
         outer, inner = (kh * kw, kd) if back else (kd, kh * kw)
         return self._call("swap_taps", (source, target), kd * kh * kw, outer, inner, ci * co)
@@ -102,7 +102,7 @@ def _empty(site: KernelSite) -> bool:
 
 
 def conv3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of Conv3D(input, filter)."""
+    """Returns the launches of Conv3D(input, filter)."""
     if _empty(site):
         return ()
     recipe = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
@@ -117,7 +117,7 @@ def conv3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def conv3d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of Conv3DBackpropInputV2(input_sizes, filter, out_backprop)."""
+    """Returns the launches of Conv3DBackpropInputV2(input_sizes, filter, out_backprop)."""
     if _empty(site):
         return ()
     recipe = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
@@ -131,7 +131,7 @@ def conv3d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def conv3d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of Conv3DBackpropFilterV2(input, filter_sizes, out_backprop)."""
+    """Returns the launches of Conv3DBackpropFilterV2(input, filter_sizes, out_backprop)."""
     if _empty(site):
         return ()
     recipe = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)

@@ -143,7 +143,7 @@ class _Virtual:
     up_x: int
 
     def plane(self, columns: int) -> int:
-        """The number of columns of one phase of the stride that a block needs."""
+        """Returns the number of columns of one phase of the stride that a block needs."""
         ax = self.shape.ax
         reach = (ax.size - 1) * ax.dilation
         if self.up_x == 1:
@@ -151,7 +151,10 @@ class _Virtual:
         return _ceil(columns, self.up_x) + (2 * (self.up_x - 1) + reach) // self.up_x
 
     def pitch(self, columns: int) -> int:
-        """The elements between channels: an odd number of vectors, so that channels fall into different cache sets."""
+        """Returns the number of elements between channels.
+
+        It is an odd number of vectors, so that channels fall into different cache sets.
+        """
         return (_ceil(self.plane(columns) * self.shape.ax.stride, 16) | 1) * 16
 
     def cost(self, rows: int, columns: int) -> int:

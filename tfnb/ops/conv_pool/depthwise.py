@@ -329,7 +329,11 @@ def depthwise_conv2d_backprop_input(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
+    """Returns the gradient of `depthwise_conv2d` with respect to its input.
+
+    input_sizes: the four dimensions of the input, integers or an integer tensor, which the result has. The other
+    arguments are those of `depthwise_conv2d_native`, and out_backprop, the gradient of its output.
+    """
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_INPUT(
         input_sizes, filter, out_backprop, padding=padding, data_format=data_format, name=name, **steps
@@ -346,7 +350,11 @@ def depthwise_conv2d_backprop_filter(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
+    """Returns the gradient of `depthwise_conv2d` with respect to its filter.
+
+    filter_sizes: the four dimensions of the filter, integers or an integer tensor, which the result has. The other
+    arguments are those of `depthwise_conv2d_native`, and out_backprop, the gradient of its output.
+    """
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_FILTER(
         input, filter_sizes, out_backprop, padding=padding, data_format=data_format, name=name, **steps

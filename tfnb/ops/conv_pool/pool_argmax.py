@@ -232,7 +232,7 @@ def max_pool_with_argmax(
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Any, Any]:
-    """The largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
+    """Returns the largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
 
     input: (batch, height, width, channels). ksize, strides: four integers. Targmax (`output_dtype`): int64 (the
     default) or int32. Raises `InvalidArgumentError` for invalid windows or padding, or another data_format.

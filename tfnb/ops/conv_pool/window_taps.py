@@ -21,9 +21,9 @@ __all__ = ["host_choice", "lower_choice"]
 def host_choice(
     x: np.ndarray, axes: tuple[Axis, Axis], weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The largest element of each window of x (n, h, w, c) plus `weights` (kh, kw, c), and its row and column in x.
+    """Returns the largest element of each window of x plus `weights`, and its row and column in x.
 
-    Where a window has no element inside the image, the row is -1.
+    x: (n, h, w, c). weights: (kh, kw, c). Where a window has no element inside the image, the row is -1.
     """
     ay, ax = axes
     out_shape = (x.shape[0], ay.count, ax.count, x.shape[3])
@@ -47,7 +47,7 @@ def host_choice(
 def lower_choice(
     place: tuple[Expr, Expr], axes: tuple[Axis, Axis], value: Callable[[Expr, Expr, int, int], Expr]
 ) -> tuple[Expr, Expr, Expr]:
-    """The largest `value(row, column, ky, kx)` over the taps of the window at `place`, and its row and column.
+    """Returns the largest `value(row, column, ky, kx)` over the taps of the window at `place`, and its row and column.
 
     `value` is evaluated only for positions inside the image.
     """

@@ -42,7 +42,7 @@ _PER_DIMENSION = ("strides", "dilations", "ksize", "rates")
 
 
 def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
-    """A tuple of `count` integers of at least 1. Raises `InvalidArgumentError` for anything else."""
+    """Returns a tuple of `count` integers of at least 1. Raises `InvalidArgumentError` for anything else."""
     numbers = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
     if len(numbers) != count or min(numbers) < 1:
         number = {4: "four", 5: "five"}.get(count, str(count))
@@ -51,7 +51,7 @@ def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
 
 
 def channels_first(data_format: str | None, rank: int = 4) -> bool:
-    """True if channels are the second dimension. Raises `InvalidArgumentError` for an unknown layout."""
+    """Returns whether channels are the second dimension. Raises `InvalidArgumentError` for an unknown layout."""
     last, first = LAYOUTS[rank]
     if data_format not in (None, last, first):
         raise InvalidArgumentError(f'data_format must be "{last}" or "{first}", got {data_format!r}')
@@ -97,7 +97,10 @@ def settle(attrs: Any, rank: int = 4) -> None:
 
 
 def pads(attrs: Any) -> Any:
-    """The padding of each spatial axis in the form that `Axis.of` takes: its name, or the pixels before and after."""
+    """Returns the padding of each spatial axis in the form that `Axis.of` takes.
+
+    This is the name of the rule, or the numbers of pixels before and after.
+    """
     if attrs.padding != "EXPLICIT":
         return (attrs.padding,) * (len(attrs.strides) - 2)
     e = attrs.explicit_paddings
@@ -106,14 +109,17 @@ def pads(attrs: Any) -> Any:
 
 
 def window_count(limit: int | None, size: int | None, stride: int, dilation: int, padding: str) -> int | None:
-    """The number of windows along an axis of length `limit`, or None if it is not known statically."""
+    """Returns the number of windows along an axis of length `limit`, or None if it is not known statically."""
     if limit is None or (size is None and padding != "SAME"):
         return None
     return Axis.of(limit, size or 1, stride, dilation, padding).count
 
 
 def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
-    """The shape that integer input i contains. Raises `ShapeError` for another rank than `rank`, or a negative size."""
+    """Returns the shape that integer input i contains.
+
+    Raises `ShapeError` for another rank than `rank`, or a negative size.
+    """
     shape, value = c.as_shape(i), c.value(i)
     if value is not None and (value < 0).any():
         raise ShapeError(f"{c.op_name}: input {i} must hold sizes, got {value.tolist()}")
@@ -144,7 +150,7 @@ def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None
 
 
 def attrs_of(attrs: Any) -> dict[str, Any]:
-    """The attributes of an op as keyword arguments for another op of its family."""
+    """Returns the attributes of an op as keyword arguments for another op of its family."""
     return {f.name: getattr(attrs, f.name) for f in fields(attrs)}
 
 
