@@ -83,7 +83,7 @@ def each(rows: Rows) -> Iterator[Element]:
 
 
 def exactly(rows: Rows, n: int) -> list[Element]:
-    """The next `n` elements, or all that are left."""
+    """Returns the next `n` elements, or all that are left."""
     elements = rows.take(n)
     while elements and len(elements) < n:
         more = rows.take(n - len(elements))
