@@ -230,7 +230,10 @@ def _unit(words: np.ndarray) -> np.ndarray:
 
 
 def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ...]:
-    """(top, left, height, width) of `max_attempts` crops of random shape, size and position; some may be empty."""
+    """Returns `max_attempts` crops of random shape, size and position as vectors (top, left, height, width).
+
+    Some crops may be empty.
+    """
     a = call.attrs
     ratio, area, down, right = (_unit(w) for w in random_words(call, a.max_attempts))
     low, high = a.aspect_ratio_range
@@ -250,7 +253,7 @@ def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ..
 
 
 def _covers(crop: Sequence[int], boxes: np.ndarray, share: float, sides: Sequence[int]) -> bool:
-    """True if the crop contains at least the given fraction of one of the boxes."""
+    """Returns whether the crop contains at least the given fraction of one of the boxes."""
     top, left, crop_height, crop_width = crop
     edges = boxes * np.array([sides[0], sides[1]] * 2, np.float64)
     low = np.maximum(edges[:, :2], (top, left))

@@ -59,7 +59,7 @@ _METHODS = {
 
 
 def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 4)) -> Any:
-    """The value as a tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
+    """Returns the value as a tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
     x = graph_of((value,)).to_tensor(value)
     if x.shape.ndims is not None and x.shape.ndims not in ranks:
         allowed = " or ".join(map(str, ranks))

@@ -114,7 +114,10 @@ def _filtered_bytes(width: int, height: int, bits: int, interlace: int) -> int:
 
 
 def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
-    """(bit depth, colour type) of a complete PNG file; `wanted` is the number of channels to decode, 0 for all."""
+    """Returns (bit depth, colour type) of a complete PNG file.
+
+    wanted: the number of channels to decode, 0 for all.
+    """
     header: tuple[int, ...] | None = None
     body: list[memoryview] = []  # the compressed pixel data
     for kind, start, length in _chunks(data):
@@ -157,7 +160,10 @@ def _check_inflated(body: list[memoryview], needed: int) -> None:
 
 
 def _png(data: bytes, wanted: int) -> np.ndarray:
-    """(height, width, channels) of uint8, or uint16 for depth 16. `wanted`: the result's channels, for its size."""
+    """Returns the pixels (height, width, channels), uint8, or uint16 for depth 16.
+
+    wanted: the number of channels of the result, which determines its size.
+    """
     depth, colour = _png_header(data, wanted)
     if depth == 16 and colour:
         return _png16(data, colour)
@@ -213,7 +219,7 @@ def _jpeg(data: bytes, channels: int, ratio: int, recover: bool) -> np.ndarray:
 
 
 def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
-    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: the channels of the result."""
+    """Returns (frames, height, width, 3) of the first `most` frames (0: all). `wanted`: the channels of the result."""
     image = _opened("GIF", data)
     size = image.size
     _check_size("GIF", size[0], size[1], max(3, wanted))
@@ -276,7 +282,10 @@ def _grey(colour: np.ndarray) -> np.ndarray:
 
 
 def with_channels(image: np.ndarray, channels: int) -> np.ndarray:
-    """The image with 1, 3 or 4 channels (0: unchanged). Grey is the luma of ITU-R 601; added alpha is opaque."""
+    """Returns the image with 1, 3 or 4 channels, or unchanged for 0.
+
+    Grey is the luma of ITU-R 601; added alpha is opaque.
+    """
     present_channels = image.shape[-1]
     if channels in (0, present_channels):
         return image
@@ -302,7 +311,7 @@ def decode(
     ratio: int = 1,
     recover: bool = False,
 ) -> np.ndarray:
-    """The pixels of an image file: (height, width, channels), uint8, or uint16 for a PNG of that depth.
+    """Returns the pixels of an image file: (height, width, channels), uint8, or uint16 for a PNG of that depth.
 
     frames: how to treat a GIF: "all" adds a leading dimension of frames, "first" returns the first frame, "only"
     rejects files with several frames. Raises `InvalidArgumentError` for a format not in `only`, damaged data, an image

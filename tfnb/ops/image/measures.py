@@ -68,7 +68,7 @@ yuv_to_rgb = _colours("yuv_to_rgb", _FROM_YUV, "Converts luminance and the colou
 
 
 def image_gradients(image: TensorLike) -> tuple[Any, Any]:
-    """(dy, dx): the pixel below, or to the right, minus the pixel itself; 0 in the last row or column.
+    """Returns (dy, dx): the pixel below, or to the right, minus the pixel itself; 0 in the last row or column.
 
     image: (batch, height, width, channels); the results have its shape. Raises `ShapeError` for another rank.
     """
@@ -116,7 +116,7 @@ def _window(size: int, sigma: float) -> np.ndarray:
 
 
 def _parts(x: Tensor, y: Tensor, most: Tensor, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
-    """(similarity, its contrast and structure part) of batches of images, for each image and channel."""
+    """Returns (similarity, its contrast and structure part) of batches of images, for each image and channel."""
     channels = _channels(x, "ssim")
     kernel = x.graph.to_tensor(np.tile(window[:, :, None, None], (1, 1, channels, 1)), x.dtype)
 
@@ -189,9 +189,10 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Any:
-    """The structural similarity over as many scales as there are `power_factors`; each scale is half the previous one.
+    """Returns the structural similarity of images over as many scales as there are `power_factors`.
 
-    The arguments are those of `ssim`; at the smallest scale the images must have `filter_size` rows and columns.
+    Each scale has half the size of the previous one. The other arguments, and the shape of the result, are those of
+    `ssim`; at the smallest scale the images must have `filter_size` rows and columns.
     """
     with scope(None, "MS-SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim_multiscale")

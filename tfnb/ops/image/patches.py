@@ -240,7 +240,7 @@ def _check_indices(call: HostCall, boxes: np.ndarray, index: np.ndarray, n: int)
 
 
 def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, list[Any]]:
-    """(whether a sample is inside the image, its (pixel, weight) pairs) along one axis."""
+    """Returns (whether a sample is inside the image, its (pixel, weight) pairs) along one axis."""
     inside = (position >= 0) & (position <= limit - 1)
     safe = np.where(inside, position, 0)
     if method == "nearest":
@@ -251,7 +251,10 @@ def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, li
 
 
 def _samples(method: str, boxes: np.ndarray, size: Sequence[int], image: Sequence[int]) -> Any:
-    """(mask of inside samples (m, h, w), list of (rows (m, h), columns (m, w), weights (m, h, w))) of all boxes."""
+    """Returns the samples of all boxes: (mask of inside samples (m, h, w), taps).
+
+    taps: a list of (rows (m, h), columns (m, w), weights (m, h, w)).
+    """
     boxes = boxes.astype(np.float32)
     ys = _positions(boxes[:, 0], boxes[:, 2], size[0], image[0])
     xs = _positions(boxes[:, 1], boxes[:, 3], size[1], image[1])

@@ -29,7 +29,7 @@ METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
 def line_scale(n_out: int, n_in: int, align: bool) -> Any:
-    """The number of input pixels per output pixel."""
+    """Returns the number of input pixels per output pixel."""
     if align and n_out > 1:
         return np.float32(n_in - 1) / np.float32(n_out - 1)
     return np.float32(n_in) / np.float32(max(n_out, 1))
@@ -41,7 +41,7 @@ def _positions(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def nearest_index(n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
-    """The index of the nearest input pixel for each output pixel."""
+    """Returns the index of the nearest input pixel for each output pixel."""
     at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
     position = (at + np.float32(0.5)) * scale if half else at * scale
     index = np.floor(position + np.float32(0.5)) if align else np.floor(position)
@@ -98,7 +98,7 @@ def _lines(method: str, n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
-    """The matrix (n_out, n_in) of a method, in float64."""
+    """Returns the matrix (n_out, n_in) of a method, in float64."""
     matrix = np.zeros((n_out, n_in))
     if not n_in or not n_out:
         return matrix
@@ -109,7 +109,7 @@ def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.n
 
 
 def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool) -> np.ndarray:
-    """The matrix of a method as a table: in each row the first column, the number of columns, and their weights.
+    """Returns the matrix of a method as a table of (the first column, the number of columns, their weights) per row.
 
     With `back` it is the transposed matrix. Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row
     are left out, so the pixels that they would multiply are not read.
@@ -205,7 +205,7 @@ def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
 
 
 def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
+    """Returns the matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
     resized_rows = np.tensordot(rows, x.astype(np.float64), (1, 1))  # shape (h', n, w, c)
     return np.asarray(np.tensordot(columns, resized_rows, (1, 2)).transpose(2, 1, 0, 3))  # from shape (w', h', n, c)
 
@@ -259,7 +259,7 @@ RESIZE_LINES = OpDef(
 
 
 def size_pair(x: Any) -> Any:
-    """(height, width) of images: a NumPy vector when it is known statically, else a tensor."""
+    """Returns (height, width) of images: a NumPy vector when it is known statically, else a tensor."""
     dims = x.shape.dims
     if dims is not None and None not in dims[1:3]:
         return np.asarray(dims[1:3], np.int32)
