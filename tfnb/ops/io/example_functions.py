@@ -110,7 +110,7 @@ class _Plan:
             raise InvalidArgumentError(f"feature {key!r}: {feature!r} is no feature that can be parsed here")
 
     def outputs(self, made: Sequence[Any]) -> dict[str, Any]:
-        """The tensors by key, from the flat outputs of an op."""
+        """Returns the tensors by key, from the flat outputs of an op."""
         n = len(self.sparse)
         features: dict[str, Any] = {
             key: SparseTensor(made[i], made[n + i], made[2 * n + i]) for i, key in enumerate(self.sparse)
@@ -185,7 +185,7 @@ def _listed(
 
 
 def _dense(plan: _Plan) -> tuple[list[Any], list[Shape], list[Any]]:
-    """(dtypes, shapes, defaults) of the dense features."""
+    """Returns (dtypes, shapes, defaults) of the dense features."""
     columns = list(plan.dense.values())
     return [c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns]
 

@@ -74,5 +74,5 @@ def _classes() -> dict[str, Any]:
 
 
 def message(name: str) -> Any:
-    """The class of a message: "Example", "Feature", ..."""
+    """Returns the class of a message: "Example", "Feature", ..."""
     return _classes()[name]

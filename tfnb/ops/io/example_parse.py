@@ -133,7 +133,7 @@ def _is_padded(shape: Shape) -> bool:
 
 
 def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
+    """Returns (indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
     lengths = np.array([len(r) for r in rows], np.int64)
     first = np.repeat(np.arange(len(rows)), lengths)
     second = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -152,7 +152,7 @@ class _Wanted:
 
 
 def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> Any:
-    """(sparse triples, dense arrays) from records given as feature maps."""
+    """Returns (sparse triples, dense arrays) from records given as feature maps."""
     sparse, dense = [], []
     for key, dtype in wanted.sparse:
         rows = []

@@ -219,7 +219,7 @@ _ODD = re.compile(rb'["\r\n]')  # characters that an unquoted field must not con
 
 
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """The fields of a record (RFC 4180). Raises `InvalidArgumentError` with the position of an invalid byte."""
+    """Returns the fields of a record (RFC 4180). Raises `InvalidArgumentError` with the position of an invalid byte."""
     if not record:
         return []
     if not quotes or not _ODD.search(record):
@@ -270,7 +270,10 @@ def _csv_shapes(c: Infer) -> tuple[Shape, ...]:
 
 
 def csv_value(field: bytes, dtype: DType, where: str) -> Any:
-    """The value of a CSV field. Raises `InvalidArgumentError`, with the text `where`, if it is not one of `dtype`."""
+    """Returns the value of a CSV field.
+
+    Raises `InvalidArgumentError`, with the text `where`, if it is not one of `dtype`.
+    """
     if dtype is string:
         return field
     value = number_from(field, dtype)

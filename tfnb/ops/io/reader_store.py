@@ -208,7 +208,7 @@ class Reader:
     # ---- state ------------------------------------------------------------------------------
 
     def counts(self) -> tuple[int, int, int]:
-        """(records produced, work items completed, corrupt records skipped)."""
+        """Returns (records produced, work items completed, corrupt records skipped)."""
         with self._lock:
             now = getattr(self._work, "skipped", 0)
             return self._produced, self._finished, self._skipped + now
@@ -224,7 +224,7 @@ class Reader:
         self.reset()
 
     def state(self) -> bytes:
-        """The state of the reader as JSON, for `restore`."""
+        """Returns the state of the reader as JSON, for `restore`."""
         with self._lock:
             work = None if self._work is None else self._work_name.decode("utf-8", "surrogateescape")
             position = 0 if self._work is None else self._work.position
