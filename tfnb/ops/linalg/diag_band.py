@@ -51,7 +51,7 @@ class _Band:
         return min(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
 
     def offset(self, d: Expr) -> Expr:
-        """The position in its row at which diagonal d begins."""
+        """Returns the position in its row at which diagonal d begins."""
         length = s.minimum(s.minimum(d, 0) + self.rows, s.sub(self.columns, s.maximum(d, 0)))
         shift = s.sub(self.width, length)
         zero = s.const(0, int32)
@@ -61,7 +61,7 @@ class _Band:
         return s.where(s.gt(d, 0), above, s.where(s.lt(d, 0), below, middle))
 
     def place(self, i: Expr, j: Expr, single: bool) -> tuple[Expr, tuple[Expr, ...]]:
-        """(whether element (i, j) lies in the band, its index in the packed band)."""
+        """Returns (whether element (i, j) lies in the band, its index in the packed band)."""
         d = j - i
         inside = s.and_(s.ge(d, self.low), s.le(d, self.high))
         near = s.minimum(s.maximum(d, self.low), self.high)

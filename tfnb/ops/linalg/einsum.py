@@ -26,7 +26,7 @@ _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
 
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
-    """The sum of products that `equation` describes, such as "ij,jk->ik".
+    """Returns the sum of products that `equation` describes, such as "ij,jk->ik".
 
     inputs: tensors of the same dtype and of known rank, one per term; each letter denotes an axis, and has the same
     size wherever it occurs. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the

@@ -71,7 +71,10 @@ class LeastSquaresAttrs:
 
 
 def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]] | None:
-    """(leading shape, (rows, columns)) of input i, or None if the rank is unknown. Raises `ShapeError` below rank 2."""
+    """Returns (leading shape, (rows, columns)) of input i, or None if the rank is unknown.
+
+    Raises `ShapeError` for a rank below 2.
+    """
     x = c.shapes[i]
     if x.dims is None:
         return None
@@ -81,7 +84,7 @@ def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]
 
 
 def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
-    """(leading shape, size) of the square matrices in input i, or None if the rank is unknown."""
+    """Returns (leading shape, size) of the square matrices in input i, or None if the rank is unknown."""
     shapes = matrices(c, i)
     if shapes is None:
         return None
@@ -92,19 +95,19 @@ def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
 
 
 def adjoint(x: TensorLike) -> Any:
-    """The (conjugate) transpose of each matrix."""
+    """Returns the (conjugate) transpose of each matrix."""
     return conj(matrix_transpose(x))
 
 
 def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
-    """The product of matrices, or of their (conjugate) transposes where requested."""
+    """Returns the product of matrices, or of their (conjugate) transposes where requested."""
     if a.shape.ndims is None or b.shape.ndims is None:
         return BATCH_MAT_MUL(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
     return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
 def scaled_up(x: Tensor, like: Tensor) -> Any:
-    """A stack of numbers, reshaped to 1 x 1 matrices so that it multiplies matrices of the rank of `like`."""
+    """Returns a stack of numbers, reshaped to 1 x 1 matrices so that it multiplies matrices of the rank of `like`."""
     shape = shape_of(x)
     if isinstance(shape, np.ndarray):
         return RESHAPE(x, np.asarray([*shape, 1, 1], np.int32))

@@ -78,7 +78,7 @@ class _Problem:
 
 
 def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
-    """The launches of "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
+    """Returns the launches of "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
 
     a is (..., M, K) or its transpose, b is (..., K, N) or its transpose, and the result is (..., M, N); all have the
     same dtype and leading dimensions. An empty result needs no call; K = 0 gives zeros, to which bias and activation
@@ -98,10 +98,11 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
 
 
 def matmul_product(site: KernelSite) -> Product | None:
-    """The product in the form that generated code can compute, for float32 on a CPU, or None.
+    """Returns the product in the form that generated code can compute, or None if it has no such form.
 
-    The form by tiles computes A^T B, the gradient of a weight, if its depth (the examples of a batch) fits one packed
-    block and it has at least one vector of rows. The form by one work-item computes what the recipe gives to one group.
+    Only products of float32 matrices on a CPU have one. The form by tiles computes A^T B, the gradient of a weight, if
+    its depth (the examples of a batch) fits one packed block and it has at least one vector of rows. The form by one
+    work-item computes what the recipe gives to one group.
     """
     if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
         return None

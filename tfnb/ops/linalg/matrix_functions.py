@@ -137,7 +137,7 @@ def _strictly_lower(x: Tensor) -> Any:
 
 
 def _factors(packed: Tensor) -> tuple[Any, Any]:
-    """(L with ones on its diagonal, U), from the packed output of `Lu`."""
+    """Returns (L with ones on its diagonal, U), from the packed output of `Lu`."""
     low = MATRIX_BAND_PART(packed, -1, 0)
     diagonal = ONES_LIKE(low[..., 0])
     return MATRIX_SET_DIAG(low, diagonal), MATRIX_BAND_PART(packed, 0, -1)
