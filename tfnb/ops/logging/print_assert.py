@@ -80,7 +80,7 @@ def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
 
 
 def summary(x: np.ndarray, summarize: int) -> str:
-    """The first elements of an array in brackets, in TensorFlow's format: `[[1 2][3...]...]`."""
+    """Returns the first elements of an array in brackets, in TensorFlow's format: `[[1 2][3...]...]`."""
     limit = x.size if summarize < 0 else min(summarize, x.size)
     text = _nested(x.reshape(-1) if x.ndim == 0 else x, limit)[0] if limit else ""
     if x.size <= limit:
