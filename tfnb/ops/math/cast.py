@@ -113,7 +113,7 @@ CAST = OpDef(
 
 
 def cast_to(x: Tensor, dtype: DType) -> Any:
-    """The tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
+    """Returns the tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
     return x if x.dtype is dtype else CAST(x, DstT=dtype)
 
 
@@ -139,7 +139,7 @@ OPS: tuple[OpDef, ...] = (CAST,)
 
 
 def alike_indices(indices: Sequence[Any]) -> list[Any]:
-    """The indices as tensors of one dtype: int64 where some of them are int32 and others int64."""
+    """Returns the indices as tensors of one dtype: int64 where some of them are int32 and others int64."""
     if len({t.dtype for t in indices}) == 1:
         return list(indices)
     return [cast_to(t, int64) for t in indices]

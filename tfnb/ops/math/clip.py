@@ -94,9 +94,10 @@ def _dense(t: Tensor) -> Any:
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
-    """The 2-norm over all elements of all tensors: sqrt(sum over t of l2norm(t)^2). Entries that are None are skipped.
+    """Returns the 2-norm over all elements of all tensors: sqrt(sum over t of l2norm(t)^2), a scalar.
 
-    Raises an error for a single tensor instead of a list, and for a list without tensors.
+    t_list: a list of tensors or indexed slices; entries that are None are skipped. Raises an error for a single tensor
+    instead of a list, and for a list without tensors.
     """
     if not isinstance(t_list, (list, tuple)):
         raise DTypeError("global_norm takes a list of tensors")

@@ -54,12 +54,12 @@ class ReductionAttrs:
 
 
 def infer_reduction(c: Infer) -> Shape:
-    """The static shape of input 0 without the axes listed in input 1."""
+    """Returns the static shape of input 0 without the axes listed in input 1."""
     return reduced(c, c.attrs.keep_dims)
 
 
 def host_axes(x: np.ndarray, axes: np.ndarray) -> tuple[int, ...]:
-    """The axes over which the host kernel of a reduction reduces x, as non-negative numbers."""
+    """Returns the axes over which the host kernel of a reduction reduces x, as non-negative numbers."""
     return normalize_axes(axes, x.ndim)
 
 
@@ -69,7 +69,7 @@ def spec_of(
     map: Callable[[Expr], Expr] | None = None,
     finish: Callable[[Expr], Expr] | None = None,
 ) -> ReduceSpec:
-    """The `ReduceSpec` of a reduction whose axes are input 1."""
+    """Returns the `ReduceSpec` of a reduction whose axes are input 1."""
     axes = normalize_axes(site.value(1), len(site.inputs[0].shape))
     return ReduceSpec(combine, axes, site.attrs.keep_dims, map, finish)
 
@@ -82,7 +82,7 @@ def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 
 
 def static_axes(op: Operation) -> tuple[int, ...] | None:
-    """The axes that a reduction node reduces, or None unless they and the input's rank are known statically."""
+    """Returns the axes that a reduction node reduces, or None unless they and the input's rank are known statically."""
     axes, rank = constant_value(op.inputs[1]), op.inputs[0].shape.ndims
     return None if axes is None or rank is None else normalize_axes(axes, rank)
 
@@ -105,7 +105,10 @@ def spread(op: Any, value: Tensor) -> Any:
 
 
 def reduced_count(op: Any) -> int | None:
-    """The number of input elements per output element of a reduction node, or None if it is not known statically."""
+    """Returns the number of input elements per output element of a reduction node.
+
+    The result is None if the number is not known statically.
+    """
     axes = static_axes(op)
     if axes is None:
         return None
@@ -114,7 +117,7 @@ def reduced_count(op: Any) -> int | None:
 
 
 def all_axes(x: Tensor) -> Any:
-    """The numbers of all axes of tensor `x`, as the axes input of a reduction."""
+    """Returns the numbers of all axes of tensor `x`, as the axes input of a reduction."""
     rank = x.shape.ndims
     if rank is not None:
         return np.arange(rank, dtype=np.int32)
@@ -235,7 +238,7 @@ def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
 
 
 def unbroadcast(x: Tensor, y: Tensor, gx: Tensor | None, gy: Tensor | None) -> tuple[Any, Any]:
-    """The gradients of two operands that were broadcast together, each summed to its operand's shape.
+    """Returns the gradients of two operands that were broadcast together, each summed to its operand's shape.
 
     gx, gy: gradients of the broadcast shape, or None.
     """

@@ -51,7 +51,10 @@ _MANY = 64  # the ratio of segments to rows of the largest segment from which it
 
 
 def check_sorted(call: HostCall, ids: np.ndarray) -> int:
-    """The number of segments. Raises `InvalidArgumentError` when the ids are negative or decrease."""
+    """Returns the number of segments, which is the last id plus one, or 0 if there are no ids.
+
+    Raises `InvalidArgumentError` when the ids are negative or decrease.
+    """
     if not ids.size:
         return 0
     if ids[0] < 0 or (np.diff(ids) < 0).any():
@@ -122,7 +125,10 @@ def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
 
 
 def counts_like(ids: Tensor, values: Tensor) -> Any:
-    """The number of rows in each segment of `values`, in the dtype of `values`, with trailing dimensions of size 1."""
+    """Returns the number of rows in each segment of `values`, with trailing dimensions of size 1.
+
+    The result has the dtype and rank of `values`.
+    """
     ones = cast_to(ONES_LIKE(ids), values.dtype)
     counts = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
     if values.shape.ndims is None:
