@@ -57,7 +57,7 @@ class BatchNormAttrs:
 
     @property
     def moving(self) -> bool:
-        """True if outputs 1 and 2 combine the input moments with those of the batch."""
+        """Returns whether outputs 1 and 2 combine the input moments with those of the batch."""
         return self.is_training and self.exponential_avg_factor != 1.0
 
 

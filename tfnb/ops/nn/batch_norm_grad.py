@@ -54,17 +54,17 @@ class BatchNormGradAttrs:
 
 
 def channel_axes(a: Any) -> np.ndarray:
-    """The axes over which the pixels of one channel extend."""
+    """Returns the axes over which the pixels of one channel extend."""
     return np.asarray([0, 2, 3] if a.data_format == "NCHW" else [0, 1, 2], np.int32)
 
 
 def like_channels(a: Any, vector: Tensor) -> Any:
-    """A vector with one element per channel, reshaped so that it broadcasts to the images."""
+    """Returns a vector with one element per channel, reshaped so that it broadcasts to the images."""
     return RESHAPE(vector, np.asarray([-1, 1, 1], np.int32)) if a.data_format == "NCHW" else vector
 
 
 def pixel_count(x: Tensor, channels: Tensor) -> Any:
-    """The number of pixels per channel: an int when it is known statically, else a scalar tensor."""
+    """Returns the number of pixels per channel: an int when it is known statically, else a scalar tensor."""
     pixels, n = size_of(x), size_of(channels)
     if isinstance(pixels, int) and isinstance(n, int):
         return float(max(pixels // max(n, 1), 1))

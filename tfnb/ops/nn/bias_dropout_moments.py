@@ -135,9 +135,10 @@ BIAS_ADD_GRAD: OpDef = OpDef(
 
 
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
-    """Adds the vector `bias` to the channels of `value`, its last dimension, or its second one for "NCHW".
+    """Adds the vector `bias` to the channels of `value`.
 
-    value: a number type, rank at least 2. Raises `ShapeError` when the sizes differ.
+    value: a number type, rank at least 2; its channels are the last dimension, or the second one for "NCHW". bias: one
+    element per channel, of the same dtype. Raises `ShapeError` when the sizes differ.
     """
     if data_format not in (None, "NHWC", "NCHW"):  # 0.x: (value, bias, name)
         data_format, name = None, data_format
@@ -145,13 +146,16 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
 
 
 def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
-    """matmul(x, weights) + biases for x: (batch, in), weights: (in, out), biases: (out,)."""
+    """Returns matmul(x, weights) + biases.
+
+    x: (batch, in). weights: (in, out). biases: (out,). All have the same number type. The result: (batch, out).
+    """
     with scope(name, "xw_plus_b", x, weights, biases):
         return BIAS_ADD(MAT_MUL(x, weights), biases)
 
 
 def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
-    """max(matmul(x, weights) + biases, 0), for arguments as those of `xw_plus_b`."""
+    """Returns max(matmul(x, weights) + biases, 0); the arguments and the result's shape are those of `xw_plus_b`."""
     with scope(name, "relu_layer", x, weights, biases):
         return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
 
@@ -164,7 +168,10 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
-    """The fraction of the elements of `value` that are zero: a float32 scalar, NaN when there are no elements."""
+    """Returns the fraction of the elements of `value` that are zero, as a float32 scalar.
+
+    The result is NaN when there are no elements.
+    """
     with scope(name, "zero_fraction", value):
         x = graph_of((value,)).to_tensor(value)
         zeros = cast_to(EQUAL(x, x.dtype.np.type(0)), float32)
@@ -224,7 +231,7 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """The mean and variance of `x` along `axes`, in the dtype of x.
+    """Returns the mean and variance of `x` along `axes`, in the dtype of x.
 
     x: a float type. axes: a list of integers. `keepdims` (0.x: `keep_dims`): keep reduced axes with size 1. `shift` is
     accepted for compatibility with TensorFlow; the mean is always subtracted before squaring. Raises
@@ -255,7 +262,7 @@ def batch_normalization(
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Any:
-    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset, with broadcasting.
+    """Returns (x - mean) / sqrt(variance + variance_epsilon) * scale + offset, with broadcasting.
 
     offset and scale may be None. The result has the dtype and shape of `x`.
     """
@@ -300,7 +307,10 @@ def l2_normalize(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:
-    """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), which is an integer or a list of integers."""
+    """Returns x / sqrt(max(sum(x^2), epsilon)) along `axis`, with the dtype and shape of x.
+
+    x: a float type. axis (0.x: `dim`): an integer or a list of integers, along which the squares are summed.
+    """
     axes = dim if axis is None else axis
     if axes is None:
         raise InvalidArgumentError("l2_normalize needs an axis")

@@ -54,7 +54,7 @@ def _infer(c: Infer) -> tuple[Shape, Shape]:
 
 
 def log_softmax_frames(x: np.ndarray) -> np.ndarray:
-    """The log softmax over the classes, in float64; a class of probability 0 gets a very low finite number."""
+    """Returns the log softmax over the classes, in float64; a class of probability 0 gets a very low finite number."""
     wide_x = np.maximum(x.astype(np.float64), LOWEST)
     shifted = wide_x - wide_x.max(axis=-1, keepdims=True, initial=LOWEST)
     total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
@@ -152,13 +152,16 @@ class _Lattice:
         return _Lattice(extended, ends, stay_log, skip_log, lengths)
 
     def emitted(self, log_y: np.ndarray) -> np.ndarray:
-        """The log probability of each state in each frame: (frames, batch, states); log 0 past a sequence's end."""
+        """Returns the log probability of each state in each frame, of shape (frames, batch, states).
+
+        It is log 0 past a sequence's end.
+        """
         log_p = np.take_along_axis(log_y, self.labels[None], axis=2)
         past = np.arange(self.labels.shape[1]) > self.ends[:, None]
         return np.where(past[None], LOWEST, log_p)
 
     def forward(self, emitted: np.ndarray) -> np.ndarray:
-        """The log probabilities that the frames up to and including t end in each state."""
+        """Returns the log probabilities that the frames up to and including t end in each state."""
         alpha = np.full(emitted.shape, LOWEST)
         if len(alpha):
             alpha[0, :, :2] = emitted[0, :, :2]
@@ -169,7 +172,7 @@ class _Lattice:
         return alpha
 
     def backward(self, emitted: np.ndarray) -> np.ndarray:
-        """The log probabilities of the frames after t, given the state in frame t."""
+        """Returns the log probabilities of the frames after t, given the state in frame t."""
         beta = np.full(emitted.shape, LOWEST)
         number = np.arange(self.labels.shape[1])
         last = np.where((number == self.ends[:, None]) | (number == self.ends[:, None] - 1), 0.0, LOWEST)
@@ -253,12 +256,12 @@ def ctc_loss(
     logits: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """The loss of connectionist temporal classification: a vector with one number per sequence; see the op CTCLoss.
+    """Returns the loss of connectionist temporal classification, one number per sequence; see the op CTCLoss.
 
     labels: a `SparseTensor` of int32, one row of labels per sequence. inputs (`logits`): (frames, batch, classes)
-    scores, or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. The argument order of
-    TensorFlow 0.x, with `inputs` first, is recognised. Raises `InvalidArgumentError` when an argument is missing or
-    the labels are not sparse.
+    scores, or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. The result has shape
+    (batch,). The argument order of TensorFlow 0.x, with `inputs` first, is recognised. Raises `InvalidArgumentError`
+    when an argument is missing or the labels are not sparse.
     """
     scores = logits if inputs is None else inputs
     if not isinstance(labels, SparseTensor) and isinstance(scores, SparseTensor):

@@ -137,7 +137,7 @@ class _Beam:
         return self.children[key]
 
     def paths(self, count: int, merge: bool) -> tuple[list[list[int]], np.ndarray]:
-        """The `count` best sequences, and their log probabilities."""
+        """Returns the `count` best sequences, and their log probabilities."""
         total = np.logaddexp(self.blank, self.label)
         best = np.argsort(-total, kind="stable")[:count]
         return [self._path(int(self.nodes[i]), merge) for i in best], total[best]

@@ -70,7 +70,7 @@ class _Tensors:
 
 
 def _nudged(low: Any, high: Any, attrs: Any, m: Any) -> tuple[Any, Any, Any]:
-    """(lowest value, highest value, step) of the range after it is shifted so that zero is a step."""
+    """Returns (lowest value, highest value, step) of the range after it is shifted so that zero is a step."""
     first, last = float(attrs.narrow_range), float(2**attrs.num_bits - 1)
     step = (high - low) / (last - first)
     zero = m.minimum(m.maximum(m.floor(low / step * -1.0 + (first + 0.5)), first), last)

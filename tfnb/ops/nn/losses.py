@@ -35,7 +35,7 @@ __all__ = ["API", "scope"]
 
 
 def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManager[Any]:
-    """The name scope of a function that adds several ops, in the graph of `inputs`."""
+    """Returns the name scope of a function that adds several ops, in the graph of `inputs`."""
     return graph_of(inputs).name_scope(name or default)
 
 

@@ -84,7 +84,7 @@ def _check(mode: str, axis: int) -> None:
 
 
 def limits(dtype: DType) -> tuple[int, int]:
-    """The smallest and the largest integer of a quantised dtype."""
+    """Returns the smallest and the largest integer of a quantised dtype."""
     info = np.iinfo(dtype.np)
     return int(info.min), int(info.max)
 
@@ -95,7 +95,10 @@ def _away(x: np.ndarray) -> np.ndarray:
 
 
 def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
-    """(integers per unit, lowest integer), for one step more than the range has, as in TensorFlow's `MIN_FIRST`."""
+    """Returns (integers per unit, lowest integer).
+
+    As in TensorFlow's `MIN_FIRST`, the scale is that of one step more than the range has.
+    """
     lowest, highest = limits(dtype)
     steps = highest - lowest + 1
     width = (float(high) - float(low)) * (steps / (steps - 1))
@@ -127,7 +130,7 @@ def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
 
 
 def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """The range as two floats. Raises `InvalidArgumentError` unless both are finite scalars and low <= high."""
+    """Returns the range as two floats. Raises `InvalidArgumentError` unless both are finite scalars and low <= high."""
     if low.size != 1 or high.size != 1:
         raise InvalidArgumentError(
             f"{call.op.type}: a range is two scalars, got shapes {low.shape} and {high.shape}",
@@ -140,7 +143,7 @@ def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, 
 
 
 def scalars(*numbers: float) -> list[np.ndarray]:
-    """The numbers as float32 scalars, the form of range outputs."""
+    """Returns the numbers as float32 scalars, the form of range outputs."""
     return [np.asarray(n, np.float32) for n in numbers]
 
 
@@ -171,7 +174,7 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
 
 
 def with_range(c: Infer) -> tuple[Shape, Shape, Shape]:
-    """The static output shapes of an op with the shape of input 0 and a range."""
+    """Returns the static output shapes of an op with the shape of input 0 and a range."""
     return c.shapes[0], scalar, scalar
 
 
@@ -238,7 +241,7 @@ DEQUANTIZE = quantized_op(
 
 
 def level(low: float, high: float, dtype: DType) -> float:
-    """The difference between the floats that two consecutive integers represent."""
+    """Returns the difference between the floats that two consecutive integers represent."""
     least, most = limits(dtype)
     return (high - low) / (most - least)
 

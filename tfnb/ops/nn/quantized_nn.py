@@ -59,7 +59,7 @@ class PoolAttrs:
 
 
 def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
-    """(the integers that represent zero in the two operands, the range of the sums of their products)."""
+    """Returns (the integers that represent zero in the two operands, the range of the sums of their products)."""
     (type_a, type_b), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
     a, b = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
     step = level(*a, type_a) * level(*b, type_b)

@@ -126,7 +126,7 @@ def _expand_dense(op: Operation, logits: Tensor, labels: Tensor) -> Any:
 
 
 def _is_zero(t: Tensor) -> bool:
-    """True if the gradient is None, or is known to be zero when the graph is built."""
+    """Returns whether the gradient is None, or is known to be zero when the graph is built."""
     if t is None:
         return True
     if t.op.opdef is FILL:

@@ -33,7 +33,7 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """The sums from which the moments of `x` along `axes` can be computed: (count, sum, sum of squares, shift).
+    """Returns the sums from which the moments of `x` along `axes` can be computed: (count, sum, sum of squares, shift).
 
     x: a float type. axes: a list of integers. shift: subtracted from x before summing to avoid cancellation, or None.
     `keepdims` (`keep_dims`): keep reduced axes with size 1. Raises `InvalidArgumentError` for an axis out of range.
@@ -61,7 +61,7 @@ def sufficient_statistics(
 def normalize_moments(
     counts: TensorLike, mean_ss: TensorLike, variance_ss: Any, shift: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean and variance from the outputs of `sufficient_statistics`.
+    """Returns the mean and variance from the outputs of `sufficient_statistics`.
 
     counts: the number of elements. mean_ss, variance_ss: the sums of the elements and of their squares, less the shift.
     """
@@ -79,7 +79,7 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """The mean and variance of `x` along `axes`, where each element has the weight `frequency_weights`.
+    """Returns the mean and variance of `x` along `axes`, where each element has the weight `frequency_weights`.
 
     x: a float type. frequency_weights: broadcasts to x. `keepdims` (`keep_dims`): keep reduced axes with size 1.
     Raises `ShapeError` when the shapes do not broadcast.
