@@ -138,7 +138,10 @@ def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int
 
 
 def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
-    """The host kernel of a sampler; `distribution(call)` returns the draw function and that of probabilities."""
+    """Returns the host kernel of a sampler.
+
+    distribution: maps a call to (the function that draws classes, the function that returns their probabilities).
+    """
 
     def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         a = call.attrs
@@ -166,7 +169,7 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
 
 
 def infer_sampler(c: Infer) -> tuple[Shape, ...]:
-    """The static output shapes of a sampler. Raises `ShapeError` when num_true does not match true_classes."""
+    """Returns the static output shapes of a sampler. Raises `ShapeError` when num_true does not match true_classes."""
     a = c.attrs
     classes = with_rank(c, 0, 2).as_list()
     if classes[1] not in (None, a.num_true):

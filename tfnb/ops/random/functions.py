@@ -46,7 +46,7 @@ _GRAPH_SEED = 87654321  # the seed of a graph that sets none, for an op that has
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op created now in the default graph; (None, None) when neither is set."""
+    """Returns the two seeds of a random op created now in the default graph; (None, None) when neither is set."""
     graph = get_default_graph()
     if graph.seed is not None:
         pair = int(graph.seed), graph.version if op_seed is None else int(op_seed)
@@ -63,7 +63,7 @@ def set_random_seed(seed: int | None) -> None:
 
 
 def seeds_for(graph: GraphBuilder, seed: int | None) -> dict[str, Any]:
-    """The seed attributes of a random op created now in `graph`; zeros when no seed is set."""
+    """Returns the seed attributes of a random op created now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}

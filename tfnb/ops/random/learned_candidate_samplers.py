@@ -161,7 +161,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """All classes 0, ..., num_sampled - 1, each with expected count 1; see the op AllCandidateSampler."""
+    """Returns all classes 0, ..., num_sampled - 1, each with expected count 1; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
     return ALL_CANDIDATE_SAMPLER(
         graph.to_tensor(true_classes, int64),

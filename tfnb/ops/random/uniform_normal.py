@@ -129,7 +129,7 @@ def _host(of: Callable[..., Any]) -> Any:
 
 
 def random_words(call: HostCall, n: int) -> tuple[np.ndarray, ...]:
-    """Four uint32 words for each of the `n` elements of this call."""
+    """Returns four uint32 words for each of the `n` elements of this call."""
     key0, key1, number, _ = call.rng()  # type: ignore[misc]
     return philox_4x32(key0, key1, np.arange(n, dtype=np.uint32), number)
 
