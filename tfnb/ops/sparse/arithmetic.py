@@ -61,13 +61,13 @@ def check_places(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None
 
 
 def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """The row-major numbers of the indices in a tensor of `shape`."""
+    """Returns the row-major numbers of the indices in a tensor of `shape`."""
     strides = np.cumprod([1, *shape[:0:-1].tolist()])[::-1] if shape.size else np.zeros(0)
     return (indices * strides.astype(np.int64)).sum(1).astype(np.int64)
 
 
 def rank_of(shape: Any) -> int | None:
-    """The static rank of the sparse tensor with this dense shape, or None."""
+    """Returns the static rank of the sparse tensor with this dense shape, or None."""
     return shape.shape.dims[0] if shape.shape.dims else None
 
 
@@ -107,7 +107,7 @@ def _host_product(
 
 
 def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
-    """(for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
+    """Returns (for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
     at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
     target_rows, row = at[::-1] if op.attrs.adjoint_a else at
     return target_rows, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b

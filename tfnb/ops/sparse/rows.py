@@ -44,7 +44,7 @@ _LAST = np.asarray([-1], np.int32)
 
 
 def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
-    """(the row-major number of each index in these axes, the number of possible numbers)."""
+    """Returns (the row-major number of each index in these axes, the number of possible numbers)."""
     number: Any = None
     for a in axes:
         column = indices[:, a]
@@ -112,7 +112,7 @@ class ReduceAttrs:
 
 
 def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
-    """(remaining axes, reduced axes); an empty list of axes means all."""
+    """Returns (remaining axes, reduced axes); an empty list of axes means all."""
     reduced = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
     return [a for a in range(rank) if a not in reduced], sorted(reduced)
 
@@ -137,7 +137,7 @@ def reduce_groups(
     axes: np.ndarray,
     ufunc: np.ufunc,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(index in the remaining dimensions, reduced value) of each group that has a value."""
+    """Returns (index in the remaining dimensions, reduced value) of each group that has a value."""
     check_places(call, indices, shape)
     stay, _ = _split_axes(axes, shape.size)
     number = places(indices[:, stay], shape[stay])

@@ -225,10 +225,11 @@ def set_intersection(
     b: TensorLike | SparseTensor | SparseTensorValue,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The elements that are in both sets, for each pair of sets along the last dimension.
+    """Returns the elements that are in both sets, for each pair of sets along the last dimension, as a SparseTensor.
 
-    a, b: tensors or SparseTensors of the same integer or string dtype with equal leading dimensions. Raises
-    `InvalidArgumentError` at run time for different shapes or sparse indices out of order.
+    a, b: tensors or SparseTensors of the same integer or string dtype with equal leading dimensions. In each row of the
+    result the elements are in ascending order. Raises `InvalidArgumentError` at run time for different shapes or sparse
+    indices out of order.
     """
     return _apply(a, b, "intersection", validate_indices)
 
@@ -239,7 +240,7 @@ def set_difference(
     aminusb: bool = True,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The elements of a that are not in b, or without `aminusb` those of b not in a: see `set_intersection`."""
+    """Returns the elements of a that are not in b, or without `aminusb` those of b not in a: see `set_intersection`."""
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
@@ -248,12 +249,12 @@ def set_union(
     b: TensorLike | SparseTensor | SparseTensorValue,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The elements that are in at least one of both sets: see `set_intersection`."""
+    """Returns the elements that are in at least one of both sets: see `set_intersection`."""
     return _apply(a, b, "union", validate_indices)
 
 
 def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Any:
-    """The number (int32) of distinct elements of each set along the last dimension of the SparseTensor `a`."""
+    """Returns the number (int32) of distinct elements of each set along the last dimension of the SparseTensor `a`."""
     if not _is_sparse(a):
         raise DTypeError(f"set_size: needed a SparseTensor, got {type(a).__name__}")
     sets = SparseTensor.from_value(a)
