@@ -22,14 +22,14 @@ R = TypeVar("R")
 
 
 def make_handle(resource: object) -> np.ndarray:
-    """A scalar tensor that contains the object."""
+    """Returns a scalar tensor that contains the object."""
     handle = np.empty((), object)
     handle[()] = resource
     return handle
 
 
 def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) -> R:
-    """The object in a handle. Raises `InvalidArgumentError` when it is not an instance of `kind`."""
+    """Returns the object in a handle. Raises `InvalidArgumentError` when it is not an instance of `kind`."""
     resource = handle.item()
     if isinstance(resource, kind):
         return resource
@@ -37,12 +37,12 @@ def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) 
 
 
 def resource_name(call: HostCall) -> str:
-    """The name under which a node's resource is stored: `shared_name`, or the name of the node."""
+    """Returns the name under which a node's resource is stored: `shared_name`, or the name of the node."""
     return call.attrs.shared_name or str(call.op.name)
 
 
 def named_resource(call: HostCall, kind: type[R], make: Callable[[str], R]) -> R:
-    """The resource that a node names; if it does not exist, `make(name)` creates it.
+    """Returns the resource that a node names; if it does not exist, `make(name)` creates it.
 
     Raises `InvalidArgumentError` when a resource of another kind has that name.
     """

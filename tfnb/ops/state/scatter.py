@@ -53,7 +53,10 @@ def check_indices(call: HostCall, indices: np.ndarray, rows: int) -> None:
 
 
 def rows_shape(c: Infer, ref: Shape, indices: int, updates: int) -> Shape:
-    """The shape of `ref`. Raises unless the updates' shape is the indices' shape followed by the shape of a row."""
+    """Returns the shape of `ref`.
+
+    Raises an error unless the updates' shape is the indices' shape followed by the shape of a row.
+    """
     if ref.dims is not None and len(ref.dims) == 0:
         raise ShapeError(f"{c.op_name}: the variable must have rows, got a scalar")
     at = c.shapes[indices]

@@ -60,7 +60,7 @@ def _infer(c: Infer) -> Shape:
 
 
 def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Any:
-    """(a copy of ref as rows, the row number of each update, the updates as rows)."""
+    """Returns (a copy of ref as rows, the row number of each update, the updates as rows)."""
     check_updates(call.op.type, Shape(indices.shape), Shape(updates.shape), Shape(ref.shape))
     k = indices.shape[-1]
     flat = indices.reshape(math.prod(indices.shape[:-1]), k)
@@ -144,7 +144,10 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
 
 
 def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, Any] | None:
-    """(the row number of each update, the updates as rows, the tensor as rows); None if a shape is not known."""
+    """Returns (the row number of each update, the updates as rows, the tensor as rows).
+
+    The result is None if a shape is not known statically.
+    """
     dims, depth = tensor.shape.dims, indices.shape.dims
     if dims is None or None in dims or not depth or not depth[-1]:
         return None

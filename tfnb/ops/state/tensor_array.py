@@ -279,7 +279,7 @@ def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
 
 
 def _may_grow(handle: Tensor) -> bool:
-    """True if the array may have more elements than were written; follows the handle through Enter and Switch."""
+    """Returns whether the array may have more elements than were written; follows the handle through Enter and Switch."""
     maker = handle.op
     while maker.inputs:
         maker = maker.inputs[0].op

@@ -61,7 +61,7 @@ class TensorArrayState:
         return len(self.elements)
 
     def gradient(self, source: str) -> TensorArrayState:
-        """The array that collects the gradients of this array's elements, one per `source`.
+        """Returns the array that collects the gradients of this array's elements, one per `source`.
 
         The gradient of a gradient array keeps its elements, since all contributions to one element read the same one.
         """

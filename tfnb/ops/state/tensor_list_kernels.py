@@ -23,7 +23,7 @@ __all__ = ["host_zeros", "list_of", "shape_of_sizes"]
 
 
 def list_of(handle: TensorLike) -> TensorList:
-    """The list that a variant scalar holds."""
+    """Returns the list that a variant scalar holds."""
     return resource_of(np.asarray(handle, object), TensorList)
 
 
@@ -37,7 +37,10 @@ def _list(call: HostCall, handle: np.ndarray) -> TensorList:
 
 
 def shape_of_sizes(sizes: Tensor) -> Shape:
-    """The shape that integers describe: a scalar means an unknown rank, a negative size an unknown dimension."""
+    """Returns the shape that integers describe.
+
+    A scalar means an unknown rank, a negative size an unknown dimension.
+    """
     array = np.asarray(sizes)
     if array.ndim == 0:
         return unknown_shape
@@ -46,7 +49,7 @@ def shape_of_sizes(sizes: Tensor) -> Shape:
 
 
 def host_zeros(dtype: DType, shape: Sequence[int]) -> np.ndarray:
-    """An array of zeros, or of empty strings, of a dtype and shape."""
+    """Returns an array of zeros, or of empty strings, of a dtype and shape."""
     return np.full(shape, b"") if dtype.is_string else np.zeros(shape, dtype.np)
 
 
