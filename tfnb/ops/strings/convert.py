@@ -143,7 +143,10 @@ _POINT = re.compile(
 
 
 def number_from(text: bytes, dtype: DType) -> Any:
-    """The number that `text` represents, with optional surrounding white space; None if it is not one of `dtype`."""
+    """Returns the number that `text` represents, or None if it does not represent one of `dtype`.
+
+    White space around the number is ignored.
+    """
     if len(text) > 4096:
         return None
     if dtype.is_integer:

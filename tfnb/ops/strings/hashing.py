@@ -101,7 +101,7 @@ def _weak(data: bytes, at: int, a: int, b: int) -> tuple[int, int]:
 
 
 def fingerprint64(data: bytes) -> int:
-    """FarmHash's 64-bit fingerprint."""
+    """Returns FarmHash's 64-bit fingerprint of the bytes."""
     n = len(data)
     if n <= 16:
         return _short(data)
@@ -134,7 +134,7 @@ def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:
 
 
 def hash64(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
-    """The older hash function of TensorFlow, based on MurmurHash64A."""
+    """Hashes bytes to 64 bits by TensorFlow's older hash function, which is based on MurmurHash64A."""
     by, n = 0xC6A4A7935BD1E995, len(data)
     h = seed ^ n * by & _M
     whole = n // 8 * 8
@@ -148,7 +148,7 @@ def hash64(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
 
 
 def siphash(data: bytes, key0: int, key1: int) -> int:
-    """SipHash-2-4 with 64-bit output."""
+    """Returns the 64-bit SipHash-2-4 of the bytes for the key (key0, key1)."""
     v0, v1 = key0 ^ 0x736F6D6570736575, key1 ^ 0x646F72616E646F6D
     v2, v3 = key0 ^ 0x6C7967656E657261, key1 ^ 0x7465646279746573
 

@@ -224,7 +224,7 @@ def _rows(call: HostCall, x: np.ndarray, separator: np.ndarray) -> bytes:
 
 
 def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indices, values, dense shape) of a sparse matrix whose rows are the given sequences."""
+    """Returns (indices, values, dense shape) of a sparse matrix whose rows are the given sequences."""
     at = [(i, k) for i, row in enumerate(parts) for k in range(len(row))]
     values = np.empty(len(at), object)
     values[:] = list(itertools.chain.from_iterable(parts))

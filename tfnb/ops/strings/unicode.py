@@ -102,7 +102,7 @@ def _python_name(call: HostCall, name: str) -> str:
 
 
 def _characters(call: HostCall, text: bytes) -> list[tuple[int, int]]:
-    """(code point, byte offset) of each character."""
+    """Returns (code point, byte offset) of each character."""
     a = call.attrs
     name = _python_name(call, a.input_encoding)
     characters: list[tuple[int, int]] = []
