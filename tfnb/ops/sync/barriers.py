@@ -46,7 +46,7 @@ class Barrier:
         self._cancelled = False
 
     def sizes(self) -> tuple[int, int]:
-        """(the number of ready elements, the number of incomplete elements)."""
+        """Returns (the number of ready elements, the number of incomplete elements)."""
         with self._lines.lock:
             return len(self._ready), len(self._incomplete)
 
@@ -143,7 +143,7 @@ class Barrier:
         self._lines.cancel_line(_TAKE, f"Barrier '{self.name}': its container was reset")
 
     def describe(self) -> str:
-        """A description for reports of waiting operations."""
+        """Returns a description for reports of waiting operations."""
         with self._lines.lock:
             state = "closed" if self._closed else "open"
             return (

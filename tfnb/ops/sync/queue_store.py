@@ -156,7 +156,7 @@ class Queue:
             self._lines.cancel_line(line, f"{self.kind} '{self.name}': its container was reset")
 
     def describe(self) -> str:
-        """A description for reports of waiting operations."""
+        """Returns a description for reports of waiting operations."""
         with self._lines.lock:
             room = "" if self.capacity is None else f" of {self.capacity}"
             state = "closed" if self.closed else "open"

@@ -145,7 +145,7 @@ FIFO_QUEUE, PADDING_FIFO_QUEUE, PRIORITY_QUEUE, RANDOM_SHUFFLE_QUEUE = QUEUES
 
 
 def queue_of(call: HostCall | AsyncCall, handle: np.ndarray) -> Queue:
-    """The queue in a handle. Raises `InvalidArgumentError` when it holds another resource."""
+    """Returns the queue in a handle. Raises `InvalidArgumentError` when it holds another resource."""
     op = call.host.op if isinstance(call, AsyncCall) else call.op
     return resource_of(handle, Queue, op)
 

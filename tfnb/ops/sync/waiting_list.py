@@ -66,7 +66,7 @@ class Lines:
         self._poked = False
 
     def waiting(self, line: str) -> int:
-        """The number of attempts in a list. To be called under the lock."""
+        """Returns the number of attempts in a list. To be called under the lock."""
         return len(self._lines[line])
 
     def submit(self, line: str, attempt: Attempt) -> bool:
