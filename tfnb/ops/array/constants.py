@@ -239,10 +239,10 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
     count = int(np.prod(dims, dtype=np.int64))
     if verify or array.size > count or (array.size == 0 and count):
         raise ShapeError(f"constant: a value of shape {array.shape} was given for the shape {dims}")
-    filled = np.empty(count, array.dtype)
-    filled[: array.size] = array.reshape(-1)
-    filled[array.size :] = array.reshape(-1)[-1:] if array.size else 0
-    return filled.reshape(dims)
+    elements = np.empty(count, array.dtype)
+    elements[: array.size] = array.reshape(-1)
+    elements[array.size :] = array.reshape(-1)[-1:] if array.size else 0
+    return elements.reshape(dims)
 
 
 def convert_to_tensor(
@@ -361,11 +361,11 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | Non
         target_dtype = max(dtypes, key=(int32, int64, float32, float64).index)
     else:
         target_dtype = as_dtype(dtype)
-    same = [
+    alike = [
         cast_to(graph.to_tensor(v), target_dtype) if is_tensor_like(v) else graph.to_tensor(v, target_dtype)
         for v in parts
     ]
-    return RANGE(*same, name=name)
+    return RANGE(*alike, name=name)
 
 
 OPS: tuple[OpDef, ...] = (CONST, FILL, ZEROS_LIKE, ONES_LIKE, RANGE, LIN_SPACE)

@@ -54,8 +54,8 @@ def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> 
     k = indices.shape[-1]
     bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
     if bad.any():
-        where = indices[bad.any(-1)].reshape(-1, k)[0]
-        raise InvalidArgumentError(f"the index {where.tolist()} is not inside shape {params.shape}", call.op)
+        bad_index = indices[bad.any(-1)].reshape(-1, k)[0]
+        raise InvalidArgumentError(f"the index {bad_index.tolist()} is not inside shape {params.shape}", call.op)
     return (
         params[tuple(np.moveaxis(indices, -1, 0))]
         if k

@@ -260,9 +260,9 @@ def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:
     dropped = (
         {normalize_axis(a, x.ndim) for a in squeezed} if squeezed else {i for i, d in enumerate(x.shape) if d == 1}
     )
-    bad = [a for a in dropped if x.shape[a] != 1]
-    if bad:
-        raise InvalidArgumentError(f"Squeeze: dimension {bad[0]} of shape {x.shape} is not 1", call.op)
+    not_single = [a for a in dropped if x.shape[a] != 1]
+    if not_single:
+        raise InvalidArgumentError(f"Squeeze: dimension {not_single[0]} of shape {x.shape} is not 1", call.op)
     return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in dropped))
 
 

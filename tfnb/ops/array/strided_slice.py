@@ -375,8 +375,8 @@ def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
 
 def _result_axes(parts: Sequence[Any]) -> int:
     """The number of axes that all parts but the ellipsis contribute to the result of the static slice."""
-    single = [p for p in parts if p is not Ellipsis and p is not None and not isinstance(p, slice)]
-    integers = sum(isinstance(_number(p, "an index"), int) for p in single)
+    entries_of_key = [p for p in parts if p is not Ellipsis and p is not None and not isinstance(p, slice)]
+    integers = sum(isinstance(_number(p, "an index"), int) for p in entries_of_key)
     return sum(p is not Ellipsis for p in parts) - integers
 
 

@@ -42,9 +42,9 @@ def _mirrored(c: Infer) -> Shape:
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
         raise InvalidArgumentError(f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
     if value is not None and c.shapes[0].dims is not None:
-        most = 1 if c.attrs.mode == "REFLECT" else 0
+        least_margin = 1 if c.attrs.mode == "REFLECT" else 0
         for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):
-            if d is not None and max(pair) > max(d - most, 0):
+            if d is not None and max(pair) > max(d - least_margin, 0):
                 raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})")
     return shape
 
@@ -249,9 +249,9 @@ def reverse(
 ) -> Any:
     """Reverses the order of elements along axes, given as a list of axes or, in 0.x (`dims`), as one bool per axis."""
     axes = dims if axis is None else axis
-    empty = isinstance(axes, (list, tuple)) and not len(axes)
-    which = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if empty else axes)
-    return (REVERSE if which.dtype.is_bool else REVERSE_V2)(tensor, which, name=name)
+    is_empty = isinstance(axes, (list, tuple)) and not len(axes)
+    axes_tensor = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if is_empty else axes)
+    return (REVERSE if axes_tensor.dtype.is_bool else REVERSE_V2)(tensor, axes_tensor, name=name)
 
 
 OPS: tuple[OpDef, ...] = (MIRROR_PAD, TILE, REVERSE, REVERSE_V2)
