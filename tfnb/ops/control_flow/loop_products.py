@@ -45,9 +45,9 @@ class _Products:
         self._sum: Any = None  # a runtime value that holds the sum
 
     def add(self, left: Any, right: Any, tools: Any) -> None:
-        rows, more = tools.shape(left), tools.shape(right)
-        if len(rows) != 2 or len(more) != 2 or rows[0] != more[0]:
-            raise InvalidArgumentError(f"needed two matrices of as many rows, got the shapes {rows} and {more}")
+        rows, product_rows = tools.shape(left), tools.shape(right)
+        if len(rows) != 2 or len(product_rows) != 2 or rows[0] != product_rows[0]:
+            raise InvalidArgumentError(f"needed two matrices of as many rows, got the shapes {rows} and {product_rows}")
         if rows[0]:
             self._tools = self._tools or tools
             self._left.append(left)

@@ -242,7 +242,7 @@ def _loop_op(
     attrs: Any = None,
 ) -> OpDef:
     of = "Ref(T)" if ref else "T"
-    more = {} if attrs is None else {"attrs": attrs}
+    keywords = {} if attrs is None else {"attrs": attrs}
     return OpDef(
         name,
         f"data: {of}",
@@ -253,7 +253,7 @@ def _loop_op(
         host=_pass,
         grad=grad,
         kind=kind,
-        **more,
+        **keywords,
     )
 
 
