@@ -179,7 +179,7 @@ def _grad_max_pool(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_max_pool_grad(op: Operation, g: Tensor) -> Any:
-    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
+    """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, y, _ = op.inputs
     attrs = attrs_of(op.attrs)
     attrs.pop("explicit_paddings")  # an attribute that the next op does not have

@@ -159,7 +159,7 @@ def _grad(op: Operation, dy: Tensor, _: Tensor) -> Any:
 
 
 def _grad_grad(op: Operation, g: Tensor) -> Any:
-    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
+    """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
