@@ -58,7 +58,7 @@ class _ShuffleRows(Rows):
 
 
 class _ShuffleColumns(ColumnRows):
-    """The same for columns: the buffer is one array per component."""
+    """A pass over a shuffled data set in columns: the buffer is one array per component."""
 
     def __init__(self, rows: Rows, size: int, seed: int) -> None:
         self._rows = rows
