@@ -89,9 +89,10 @@ def _rgb(hsv: Triple, m: Any) -> Triple:
 
 
 def _grad_hsv(op: Operation, dy: Tensor) -> Any:
-    """Where channels are equal, the first of them counts as the largest and the last as the smallest.
+    """Computes the gradient of hue, saturation and value.
 
-    As in TensorFlow, saturation does not depend on a channel that is 0.
+    Where channels are equal, the first of them counts as the largest and the last as the smallest. As in TensorFlow,
+    saturation does not depend on a channel that is 0.
     """
     x = op.inputs[0]
     r, g, b = (x[..., k : k + 1] for k in range(3))

@@ -363,7 +363,7 @@ def _host_grad_image(
 
 
 def _grad_image_grad(op: Operation, g: Tensor) -> Any:
-    """The gradient op is linear in the gradients of the crops; boxes are constants, as in TensorFlow."""
+    """Returns gradients for the crops' gradients, in which the op is linear; boxes are constants, as in TensorFlow."""
     crops, boxes, index, _ = op.inputs
     size = shape_of(crops)[1:3]
     return CROP_AND_RESIZE(g, boxes, index, size, method=op.attrs.method), None, None, None
@@ -389,7 +389,7 @@ CROP_GRAD_IMAGE = OpDef(
 def _host_grad_boxes(
     call: HostCall, g: np.ndarray, image: np.ndarray, boxes: np.ndarray, index: np.ndarray
 ) -> np.ndarray:
-    """Applies the chain rule to the position of each sample."""
+    """Computes the gradient of the boxes by the chain rule for the position of each sample."""
     _check_indices(call, boxes, index, image.shape[0])
     _check_gradient(call, g, boxes, image.shape)
     size, limit = g.shape[1:3], image.shape[1:3]

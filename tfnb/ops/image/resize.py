@@ -119,7 +119,7 @@ def _flags(op: Operation) -> dict[str, Any]:
 
 
 def _grad_of_grad(forward: Callable[[], OpDef]) -> Callable[..., Any]:
-    """The gradient op is linear in its gradient input, so its own gradient is the resizing op."""
+    """Makes the gradient of a gradient op, which is the resizing op, since the gradient op is linear in its input."""
 
     def grad(op: Operation, g: Tensor) -> Any:
         ahead = forward()(cast_to(g, float32), size_pair(op.inputs[0]), **_flags(op))

@@ -57,9 +57,9 @@ def _bilinear(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 def _cubic(x: np.ndarray, a: float) -> np.ndarray:
     """Keys' cubic kernel at distances 0 <= x <= 2."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.asarray(np.where(x <= 1, near, far), np.float32)
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.asarray(np.where(x <= 1, inner, outer), np.float32)
 
 
 def _bicubic(n_out: int, n_in: int, align: bool, half: bool) -> Any:
