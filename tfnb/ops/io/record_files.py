@@ -82,7 +82,7 @@ def open_file(name: bytes | str) -> Any:
             raise FileNotFoundError("the file name is empty")
         return open(path, "rb", buffering=_CHUNK)
     except (OSError, ValueError) as e:
-        kind = next((ours for theirs, ours in kinds if isinstance(e, theirs)), UnknownError)
+        kind = next((error_type for builtin_error, error_type in kinds if isinstance(e, builtin_error)), UnknownError)
         raise kind(f"{path}: {getattr(e, 'strerror', None) or e}") from None
 
 
@@ -366,18 +366,18 @@ class TFRecordFile(RecordFile):
         crc = np.fromiter(map(_crc32c(), datas), np.uint64, len(datas))
         masked = ((crc >> 15 | crc << 17) & _WORD) + _DELTA & _WORD
         offsets = base + ends - sizes
-        good = masked == checksums
-        if good.all():
+        matches = masked == checksums
+        if matches.all():
             self._offsets.append(offsets)
             return datas
         if self._skip:
-            self.skipped += int((~good).sum())
+            self.skipped += int((~matches).sum())
         else:
-            bad = int(np.argmin(good))
-            self._fail(int(offsets[bad]), "corrupted record")
-            good[bad:] = False
-        self._offsets.append(offsets[good])
-        return [d for d, fine in zip(datas, good.tolist(), strict=True) if fine]
+            first_bad = int(np.argmin(matches))
+            self._fail(int(offsets[first_bad]), "corrupted record")
+            matches[first_bad:] = False
+        self._offsets.append(offsets[matches])
+        return [d for d, match in zip(datas, matches.tolist(), strict=True) if match]
 
     def _large(self, length: int) -> list[bytes]:
         """Reads the next record, whose header is in the buffer, directly into its own memory, to avoid a copy."""
@@ -386,11 +386,11 @@ class TFRecordFile(RecordFile):
         self._buffer, self._at, self._needed = b"", 0, 12
         try:
             while (left := length + 4 - record.tell()) > 0:
-                more = self._file.read(min(left, _CHUNK))
-                if not more:
+                chunk = self._file.read(min(left, _CHUNK))
+                if not chunk:
                     self._fail(offset, "truncated record")
                     return []
-                record.write(more)
+                record.write(chunk)
         except BROKEN as e:
             self._fail(offset, f"broken compression ({e})")
             return []
@@ -413,11 +413,11 @@ class TFRecordFile(RecordFile):
         length = len(parts[0])
         try:
             while length < needed:
-                more = self._file.read(_CHUNK)
-                if not more:
+                chunk = self._file.read(_CHUNK)
+                if not chunk:
                     break
-                parts.append(more)
-                length += len(more)
+                parts.append(chunk)
+                length += len(chunk)
         except BROKEN as e:
             self._fail(self.position, f"broken compression ({e})")
             return True

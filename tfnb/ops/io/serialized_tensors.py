@@ -101,8 +101,8 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
                 f"{call.op.type}: sparse tensors of the ranks {sizes.size} and {shape.size}", call.op
             )
         sizes = shape if sizes is None else np.maximum(sizes, shape)
-        front = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))
-        rows.append(np.concatenate([front, indices], 1))
+        prefix = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))
+        rows.append(np.concatenate([prefix, indices], 1))
         values.append(data)
     if sizes is None:
         raise InvalidArgumentError(f"{call.op.type}: no sparse tensor, so its rank is not known", call.op)
