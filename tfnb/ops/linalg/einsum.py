@@ -87,9 +87,9 @@ def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
 
 def _pair(a: Tensor, la: str, b: Tensor, lb: str, needed: str) -> tuple[Any, str]:
     """The product of two operands, summed over the axes that no other operand or the result needs."""
-    shared = [c for c in la if c in lb]
-    batch = "".join(c for c in shared if c in needed)
-    summed = "".join(c for c in shared if c not in needed)
+    common = [c for c in la if c in lb]
+    batch = "".join(c for c in common if c in needed)
+    summed = "".join(c for c in common if c not in needed)
     rows = "".join(c for c in la if c not in lb)
     columns = "".join(c for c in lb if c not in la)
     sizes = dict(zip(lb, _sizes(b), strict=True)) | dict(zip(la, _sizes(a), strict=True))

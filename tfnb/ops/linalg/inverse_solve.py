@@ -227,7 +227,10 @@ def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 
 def _cholesky_gradient(l: Tensor, dy: Tensor) -> Any:  # noqa: E741
-    """Iain Murray's formula: half the diagonal plus the lower part of l^T dy, between two inverses of l."""
+    """Computes the gradient by Iain Murray's formula.
+
+    It is half the diagonal plus the lower part of l^T dy, between two inverses of l.
+    """
     middle = product(l, dy, adjoint_a=True)
     middle = MATRIX_SET_DIAG(middle, 0.5 * MATRIX_DIAG_PART(middle))
     middle = MATRIX_BAND_PART(middle, np.int64(-1), np.int64(0))

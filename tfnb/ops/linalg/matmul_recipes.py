@@ -187,7 +187,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """The numbers of parts of the rows, the columns and the depth with the least estimated time."""
     panels = -(-p.n * p.size // TILE_BYTES)
-    most = max(1, 4 * units // p.batch)
+    group_limit = max(1, 4 * units // p.batch)
     depths = [1]
     if -(-p.m // TILE_ROWS) * panels < 4 * units:
         depths += [s for s in (2, 4, 8, 16, 32, 64) if s <= units and p.k >= DEPTH * s]
@@ -198,11 +198,11 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     for splits in depths:
         start = SUM if p.scattered else WAKE
         add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
-        for rows in range(1, min(p.m, most // splits) + 1):
-            for columns in range(1, min(panels, most // (rows * splits)) + 1):
-                one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
+        for rows in range(1, min(p.m, group_limit // splits) + 1):
+            for columns in range(1, min(panels, group_limit // (rows * splits)) + 1):
+                cycles = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
                 groups = rows * columns * splits * p.batch
-                total = _makespan(groups, one, units) + uneven * one + add
+                total = _makespan(groups, cycles, units) + uneven * cycles + add
                 best = min(best, (total, (rows, columns, splits)))
     return best[1]
 
@@ -217,12 +217,12 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
         return steps * LONE_ROW + GROUP
     heights = -(-rows // TILE_ROWS)
     tiles = steps * max(4.0 * heights, rows) + panels * heights * max(1, -(-depth // DEPTH)) * STORE
-    near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
-    most = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
-    if near and rows <= most and not p.flags & 2:
+    is_near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
+    direct_rows = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
+    if is_near and rows <= direct_rows and not p.flags & 2:
         read_cycles = DIRECT
     else:
-        read_cycles = PACK_NEAR if near else PACK_FAR
+        read_cycles = PACK_NEAR if is_near else PACK_FAR
     blocks = -(-panels * TILE_BYTES // (COLUMNS * p.size))
     return tiles + steps * read_cycles + depth * heights * PACK_ROWS * blocks + GROUP
 

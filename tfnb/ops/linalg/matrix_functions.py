@@ -338,8 +338,8 @@ def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool)
         for a in sorted(pair) if keep else ():
             largest = expand_dims(largest, a)
         return largest
-    summed, other = (row, column) if ord == 1 else (column, row)
-    largest = reduce_max(reduce_sum(abs(x), summed, keepdims=True), other, keepdims=True)
+    summed, maximised = (row, column) if ord == 1 else (column, row)
+    largest = reduce_max(reduce_sum(abs(x), summed, keepdims=True), maximised, keepdims=True)
     return largest if keep else squeeze(largest, [row, column])
 
 
