@@ -117,18 +117,18 @@ def _media_tags(name: str, kind: str, count: int, limit: int) -> Iterator[tuple[
 
 def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
     """Floats scaled to 0..255: from 0 if none is negative, else around 127; non-finite pixels get `bad_color`."""
-    good = np.isfinite(image).all(axis=2)
-    values = image[good].astype(np.float32)
+    finite = np.isfinite(image).all(axis=2)
+    values = image[finite].astype(np.float32)
     pixels = np.broadcast_to(bad_color[: image.shape[2]], image.shape).copy()
     if values.size:
         low, high = float(values.min()), float(values.max())
         if low < 0:
-            reach = max(abs(low), abs(high))
-            scale, offset = (0.0 if reach < _DARK else 127.0 / reach), 128.0
+            largest = max(abs(low), abs(high))
+            scale, offset = (0.0 if largest < _DARK else 127.0 / largest), 128.0
         else:
             scale, offset = (0.0 if high < _DARK else 255.0 / high), 0.0
         scaled = values * np.float32(scale) + np.float32(offset)
-        pixels[good] = np.clip(scaled, 0, 255).astype(np.uint8)
+        pixels[finite] = np.clip(scaled, 0, 255).astype(np.uint8)
     return pixels
 
 
@@ -151,12 +151,12 @@ def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.nda
         )
     if not tensor.size:
         raise InvalidArgumentError(f"{name}: the images {tensor.shape} are empty", call.op)
-    bad = np.asarray(call.attrs.bad_color, np.uint8).reshape(-1)
-    if bad.size < tensor.shape[3]:
-        raise InvalidArgumentError(f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad.size}", call.op)
+    bad_pixel = np.asarray(call.attrs.bad_color, np.uint8).reshape(-1)
+    if bad_pixel.size < tensor.shape[3]:
+        raise InvalidArgumentError(f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad_pixel.size}", call.op)
     summary = proto("summary").Summary()
     for i, full in _media_tags(name, "image", len(tensor), call.attrs.max_images):
-        image = tensor[i] if tensor.dtype == np.uint8 else _to_bytes(tensor[i], bad)
+        image = tensor[i] if tensor.dtype == np.uint8 else _to_bytes(tensor[i], bad_pixel)
         height, width, channels = image.shape
         picture = summary.value.add(tag=full).image
         picture.height, picture.width, picture.colorspace = height, width, channels
