@@ -120,8 +120,8 @@ def _grad_quotient(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any
 
 def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
     positive = x > 0
-    safe = SELECT(positive, x, ONES_LIKE(x))  # avoids log(x) = NaN where x is not positive
-    log_x = SELECT(positive, LOG(safe), ZEROS_LIKE(x))
+    base = SELECT(positive, x, ONES_LIKE(x))  # avoids log(x) = NaN where x is not positive
+    log_x = SELECT(positive, LOG(base), ZEROS_LIKE(x))
     return dy * y * POW(x, y - 1), dy * op.y * log_x
 
 
@@ -141,8 +141,8 @@ def _grad_difference(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[A
 
 
 def _grad_atan2(op: Operation, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Any, Any]:
-    scaled = dy / (SQUARE(x) + SQUARE(y))
-    return scaled * x, -scaled * y
+    share = dy / (SQUARE(x) + SQUARE(y))
+    return share * x, -share * y
 
 
 def _div_no_nan(x: Expr, y: Expr) -> Expr:

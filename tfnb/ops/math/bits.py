@@ -139,8 +139,8 @@ def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     if source_word.size == target_word.size:
         return s.bitcast(site.load(0, idx), target)
     if source_word.size > target_word.size:
-        by = s.cast(idx[-1] * (8 * target_word.size), source_word)
-        return s.bitcast(s.cast(s.shr(s.bitcast(site.load(0, idx[:-1]), source_word), by), target_word), target)
+        shift = s.cast(idx[-1] * (8 * target_word.size), source_word)
+        return s.bitcast(s.cast(s.shr(s.bitcast(site.load(0, idx[:-1]), source_word), shift), target_word), target)
     total: Expr | None = None
     for k in range(target_word.size // source_word.size):
         part = s.shl(s.cast(s.bitcast(site.load(0, (*idx, k)), source_word), target_word), 8 * source_word.size * k)

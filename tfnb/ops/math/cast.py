@@ -78,8 +78,8 @@ def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
 def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     x, target_dtype = site.load(0, idx), site.outputs[0].dtype
     if excess := _excess(site.attrs, x.dtype, target_dtype):
-        cut = s.shl(s.shr(s.bitcast(x, _WORD[x.dtype]), excess), excess)
-        x = s.where(s.isnan(x), x, s.bitcast(cut, x.dtype))
+        truncated = s.shl(s.shr(s.bitcast(x, _WORD[x.dtype]), excess), excess)
+        x = s.where(s.isnan(x), x, s.bitcast(truncated, x.dtype))
     return s.cast(x, target_dtype)
 
 

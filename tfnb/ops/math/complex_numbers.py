@@ -109,8 +109,8 @@ def _of_complex(
 
 def _grad_angle(op: Operation, dy: Tensor) -> Any:
     re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
-    scaled = dy / (re * re + im * im)
-    return _whole(-(scaled * im), scaled * re)
+    share = dy / (re * re + im * im)
+    return _whole(-(share * im), share * re)
 
 
 def _grad_abs(op: Operation, dy: Tensor) -> Any:

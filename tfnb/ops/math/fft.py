@@ -189,7 +189,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
 
 
 def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
-    """The gradient is the adjoint of the transform: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
+    """Computes the gradient by the adjoint of the transform: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
     x, sizes = op.inputs[0], [op.inputs[1][k] for k in range(rank)]
     padded = _resized(dy, sizes)
     dx = REAL(_INVERSE[rank](padded) * cast_to(math.prod(sizes[1:], start=sizes[0]), padded.dtype), Tout=x.dtype)
@@ -197,7 +197,10 @@ def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
 
 
 def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
-    """Terms that stand for two conjugates count twice: all but the first and, for even N, the middle one."""
+    """Computes the gradient, in which terms that stand for two conjugates count twice.
+
+    These are all terms but the first and, for even N, the middle one.
+    """
     x, length = op.inputs
     sizes = [length[k] for k in range(rank)]
     n = sizes[-1]

@@ -137,7 +137,10 @@ def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 
 
 def _grad_prod(op: Operation, dy: Tensor) -> Any:
-    """The product of the *other* elements, computed axis by axis so that it is right where elements are zero."""
+    """Multiplies the gradient by the product of the other elements.
+
+    The product is computed axis by axis, so that it is right where elements are zero.
+    """
     x, g = op.x, spread(op, dy)
     axes = static_axes(op)
     if axes is None:
@@ -148,8 +151,10 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
     for a in axes[:-1]:
         partial.append(PROD(partial[-1], np.asarray([a], np.int32), keep_dims=True))
     for z, a in reversed(list(zip(partial, axes, strict=True))):
-        others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(z, np.int32(a), exclusive=True, reverse=True)
-        g = others * g
+        product_of_others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(
+            z, np.int32(a), exclusive=True, reverse=True
+        )
+        g = product_of_others * g
     return g, None
 
 
@@ -159,10 +164,10 @@ def _others(x: Tensor, axes: TensorLike) -> Any:
     The product of all nonzero elements is divided by the element, and zeros are counted instead of multiplied.
     """
     zero = EQUAL(x, ZEROS_LIKE(x))
-    safe = SELECT(zero, ONES_LIKE(x), x)
+    nonzero = SELECT(zero, ONES_LIKE(x), x)
     is_zero = cast_to(zero, x.dtype)
     no_other_zero = cast_to(EQUAL(SUM(is_zero, axes, keep_dims=True), is_zero), x.dtype)
-    return PROD(safe, axes, keep_dims=True) / safe * no_other_zero
+    return PROD(nonzero, axes, keep_dims=True) / nonzero * no_other_zero
 
 
 PROD = _reduction(
@@ -208,10 +213,10 @@ def _grad_mean(op: Operation, dy: Tensor) -> Any:
     x = op.x
     count = reduced_count(op)
     if count is not None:
-        scaled = dy / x.dtype.np.type(count)
+        share = dy / x.dtype.np.type(count)
     else:
-        scaled = dy / _as(x.dtype, x, size_of(x), size_of(op.y))
-    return BROADCAST_TO(spread(op, scaled), shape_of(x)), None
+        share = dy / _as(x.dtype, x, size_of(x), size_of(op.y))
+    return BROADCAST_TO(spread(op, share), shape_of(x)), None
 
 
 def _as(dtype: DType, x: Tensor, size: Tensor, outputs: Any) -> Any:

@@ -155,13 +155,17 @@ def _without_zeros(data: Tensor) -> tuple[Any, Any]:
 
 
 def _grad_prod(op: Operation, dy: Tensor) -> Any:
-    """The product of the other elements: by division, or the product without the zero where there is exactly one."""
+    """Multiplies the gradient by the product of the other elements of the segment.
+
+    For a nonzero element, this product is found by division. For a zero element it is the product of the nonzero ones,
+    or 0 if the segment has several zeros.
+    """
     data, ids = op.inputs
     zero, rest = _without_zeros(data)
     several = GREATER(SEGMENT_SUM(cast_to(zero, int32), ids), 1)
     dy = SELECT(several, ZEROS_LIKE(dy), dy)
-    others = SELECT(zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest))
-    return GATHER(dy, ids) * others, None
+    product_of_others = SELECT(zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest))
+    return GATHER(dy, ids) * product_of_others, None
 
 
 def _sorted(
@@ -265,8 +269,8 @@ def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
     dy = SELECT(several, ZEROS_LIKE(dy), dy)
     at = MAXIMUM(ids, 0)
     product = GATHER(UNSORTED_SEGMENT_PROD(rest, ids, count), at)
-    others = SELECT(zero, product, REAL_DIV(GATHER(op.outputs[0], at), rest))
-    return gather_kept(dy, ids, data)[0] * others, None, None
+    product_of_others = SELECT(zero, product, REAL_DIV(GATHER(op.outputs[0], at), rest))
+    return gather_kept(dy, ids, data)[0] * product_of_others, None, None
 
 
 def _unsorted(

@@ -180,7 +180,7 @@ def _scipy(name: str) -> Callable[..., np.ndarray]:
 
 
 def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """d P(a, x) / d a, by the series P = x^a e^-x sum x^n / gamma(a + n + 1), term by term."""
+    """Computes d P(a, x) / d a by the series P = x^a e^-x sum x^n / gamma(a + n + 1), term by term."""
     special = import_module("scipy.special")
     a64, x64 = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     valid = (a64 > 0) & (x64 > 0) & np.isfinite(x64)
@@ -195,8 +195,8 @@ def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
         slope -= step
         if (step <= 1e-17 * np.abs(slope)).all():
             break
-    front = np.exp(p * np.log(q) - q - special.gammaln(p))
-    derivative = front * (total * (np.log(q) - special.digamma(p)) + slope)
+    factor = np.exp(p * np.log(q) - q - special.gammaln(p))
+    derivative = factor * (total * (np.log(q) - special.digamma(p)) + slope)
     derivative = np.where(valid, derivative, np.where(np.isnan(a64 + x64) | (a64 <= 0), np.nan, 0.0))
     return derivative.astype(a.dtype)
 
@@ -262,7 +262,10 @@ IGAMMA_GRAD_A: OpDef = _gamma("IgammaGradA", "the derivative of P(a, x) by a", _
 
 
 def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """d sample / d alpha by the implicit function theorem: P(alpha, sample) stays constant when alpha changes."""
+    """Computes d sample / d alpha by the implicit function theorem.
+
+    P(alpha, sample) stays constant when alpha changes.
+    """
     special = import_module("scipy.special")
     a, x = alpha.astype(np.float64), sample.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -287,7 +290,7 @@ RANDOM_GAMMA_GRAD = OpDef(
 
 
 def _grad_beta(op: Operation, dy: Tensor) -> Any:
-    """The gradient exists only with respect to x, as in TensorFlow."""
+    """Returns the gradient with respect to x only, as TensorFlow does."""
     a, b, x = op.inputs
     log_beta = LGAMMA(a) + LGAMMA(b) - LGAMMA(a + b)
     density = EXP((b - 1.0) * LOG1P(-x) + (a - 1.0) * LOG(x) - log_beta)

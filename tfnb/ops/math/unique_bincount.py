@@ -245,7 +245,7 @@ def _distinct_shapes(c: Infer, outputs: int) -> tuple[Shape, ...]:
 def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
     n = 3 if counted else 2
     things = "slices along an axis" if along else "elements of a vector"
-    more = " axis: an integer vector of one number, or empty for a vector x." if along else ""
+    axis_doc = " axis: an integer vector of one number, or empty for a vector x." if along else ""
     return OpDef(
         name,
         inputs="x: T" + (", axis: Taxis" if along else ""),
@@ -253,7 +253,7 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
         types={"T": ALL, **({"Taxis": INDEX} if along else {}), "out_idx": INDEX},
         doc=f"""The distinct {things}, in the order of first occurrence, and the index of each of x's among them.
 
-        x: any dtype.{more} y: without repetition. idx: integers.{
+        x: any dtype.{axis_doc} y: without repetition. idx: integers.{
             " count: how often each of y occurs." if counted else ""
         } Runs on the host, since the size depends on the data.""",
         infer=lambda c: _distinct_shapes(c, n),
