@@ -204,7 +204,7 @@ def _softsign_grad(a: Tensor, g: Expr, x: Expr) -> Expr:
 
 
 def _softsign_grad_grad(op: Operation, g: Tensor) -> Any:
-    """d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; the variable `size` lacks the factor -2 sign(x)."""
+    """Computes d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; the variable `size` lacks the factor -2 sign(x)."""
     dy, x = op.inputs
     product = SOFTSIGN_GRAD(g, x)
     size = SOFTSIGN_GRAD(product * dy, x) * (abs(x) + 1.0)

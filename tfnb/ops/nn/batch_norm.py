@@ -156,7 +156,7 @@ def _scaled(factor: float, g: Tensor) -> Any:
 
 
 def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
-    """Applies the FusedBatchNormGrad op of the same version."""
+    """Computes the gradient by the FusedBatchNormGrad op of the same version."""
     x, scale, _, mean, variance = op.inputs
     if op.attrs.is_training:
         mean, variance = op.outputs[3], op.outputs[4]

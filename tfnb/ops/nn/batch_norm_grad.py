@@ -149,18 +149,18 @@ def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:
     by_unit = None if gs is None else like_channels(a, gs) * slope
     if gx is not None:
         wide_gx = cast_to(gx, scale.dtype)
-        shared = SUM(wide_gx * slope, axes)  # <gx, dx> is scale * inv * shared
+        projection = SUM(wide_gx * slope, axes)  # <gx, dx> is scale * inv * projection
         if a.is_training:
             n = pixel_count(x, scale)
             slopes, units = SUM(slope * unit, axes), SUM(wide_gx * unit, axes)
-            shared = shared - (SUM(wide_gx, axes) * SUM(slope, axes) + units * slopes) / n
+            projection = projection - (SUM(wide_gx, axes) * SUM(slope, axes) + units * slopes) / n
             per = like_channels(a, -scale * inv / n)
             by_unit = _sum_of(
                 by_unit,
                 per * (like_channels(a, slopes) * wide_gx + like_channels(a, units) * slope),
             )
         by_dy = cast_to(op.opdef(gx, *op.inputs[1:], **attrs_of(a))[0], scale.dtype)
-        by_scale, by_inv = inv * shared, scale * shared
+        by_scale, by_inv = inv * projection, scale * projection
     if gs is not None:
         by_dy = _sum_of(by_dy, like_channels(a, gs) * unit)
     if go is not None:

@@ -105,11 +105,11 @@ def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int,
 
 def _log_sum(*parts: np.ndarray) -> np.ndarray:
     """The logarithm of the sum of exp(parts), without overflow."""
-    most = np.maximum.reduce(parts)
-    total = np.exp(parts[0] - most)
+    largest = np.maximum.reduce(parts)
+    total = np.exp(parts[0] - largest)
     for p in parts[1:]:
-        total += np.exp(p - most)
-    return np.asarray(most + np.log(total))
+        total += np.exp(p - largest)
+    return np.asarray(largest + np.log(total))
 
 
 def _shifted(a: np.ndarray, by: int) -> np.ndarray:
@@ -142,9 +142,9 @@ class _Lattice:
         extended = np.full((len(labels), states), blank, np.int64)
         for b, sequence in enumerate(labels):
             extended[b, 1 : 2 * len(sequence) : 2] = sequence
-        before = np.full_like(extended, blank)
-        before[:, 2:] = extended[:, :-2]
-        may_skip = (extended != blank) & ((extended != before) if merge else True)
+        previous = np.full_like(extended, blank)
+        previous[:, 2:] = extended[:, :-2]
+        may_skip = (extended != blank) & ((extended != previous) if merge else True)
         may_skip[:, :2] = False
         may_stay = (extended == blank) | merge
         ends = np.array([2 * len(sequence) for sequence in labels], np.int64)
@@ -206,8 +206,8 @@ def _host(
     log_p = np.zeros(batch)
     if frames:
         first = alpha[0] + beta[0]
-        most = np.maximum(first.max(axis=1), LOWEST)
-        total = most + np.log(np.exp(first - most[:, None]).sum(axis=1))
+        largest = np.maximum(first.max(axis=1), LOWEST)
+        total = largest + np.log(np.exp(first - largest[:, None]).sum(axis=1))
         log_p = np.where(lengths > 0, total, 0)
     none = log_p <= LOWEST / 2
     gradient = np.exp(log_y)

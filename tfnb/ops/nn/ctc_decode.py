@@ -53,8 +53,8 @@ class BeamAttrs:
 def _infer(c: Infer, paths: int) -> tuple[Shape, ...]:
     batch = with_rank(c, 0, 3).as_list()[1]
     with_rank(c, 1, 1).merge_with(Shape((batch,)))
-    pairs, values, two = Shape((None, 2)), Shape((None,)), Shape((2,))
-    return (*(pairs,) * paths, *(values,) * paths, *(two,) * paths, Shape((batch, paths)))
+    pairs, values, matrix_shape = Shape((None, 2)), Shape((None,)), Shape((2,))
+    return (*(pairs,) * paths, *(values,) * paths, *(matrix_shape,) * paths, Shape((batch, paths)))
 
 
 def _sparse(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,23 +105,23 @@ class _Beam:
         total = np.logaddexp(self.blank, self.label)
         last = np.array([self.labels[n] for n in self.nodes])
         places = {int(n): i for i, n in enumerate(self.nodes)}
-        grown = total[:, None] + log_y[:-1]
+        extensions = total[:, None] + log_y[:-1]
         again = np.nonzero(last >= 0)[0]
-        grown[again, last[again]] = self.blank[again] + log_y[last[again]]
+        extensions[again, last[again]] = self.blank[again] + log_y[last[again]]
         stay_blank = total + log_y[-1]
         stay_label = np.full_like(total, LOWEST)
         stay_label[again] = self.label[again] + log_y[last[again]]
         for i in again:  # a leaf whose parent is also a leaf can be reached from this parent as well
             parent = places.get(self.parents[int(self.nodes[i])])
             if parent is not None:
-                stay_label[i] = np.logaddexp(stay_label[i], grown[parent, last[i]])
-                grown[parent, last[i]] = -np.inf
-        totals = np.concatenate([np.logaddexp(stay_blank, stay_label), grown.ravel()])
+                stay_label[i] = np.logaddexp(stay_label[i], extensions[parent, last[i]])
+                extensions[parent, last[i]] = -np.inf
+        totals = np.concatenate([np.logaddexp(stay_blank, stay_label), extensions.ravel()])
         selected = np.argsort(-totals, kind="stable")[:width]
         selected = selected[totals[selected] > -np.inf]
         old = len(total)
         self.nodes = np.array(
-            [self.nodes[k] if k < old else self._child(*divmod(int(k) - old, grown.shape[1])) for k in selected]
+            [self.nodes[k] if k < old else self._child(*divmod(int(k) - old, extensions.shape[1])) for k in selected]
         )
         fresh = selected >= old
         survivors = np.where(fresh, 0, selected)

@@ -128,14 +128,14 @@ def _host_lrn_grad(call: HostCall, g: np.ndarray, x: np.ndarray, y: np.ndarray) 
     a = call.attrs
     dy, wide_x = (v.astype(np.float32) if v.dtype.itemsize == 2 else v for v in (g, x))
     norm = a.bias + a.alpha * _window_sum(wide_x * wide_x, a.depth_radius)
-    pulled = _window_sum(dy * wide_x * norm ** (-a.beta - 1), a.depth_radius)
-    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide_x * pulled).astype(x.dtype)
+    neighbour_sum = _window_sum(dy * wide_x * norm ** (-a.beta - 1), a.depth_radius)
+    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide_x * neighbour_sum).astype(x.dtype)
 
 
 def _lrn_grad(a: LrnAttrs, dy: Tensor, x: Tensor) -> Any:
     norm = _norm(a, x)
-    pulled = _near(dy * x * _power(norm, a.beta + 1), a)
-    return dy * _power(norm, a.beta) - (2 * a.alpha * a.beta) * x * pulled
+    neighbour_sum = _near(dy * x * _power(norm, a.beta + 1), a)
+    return dy * _power(norm, a.beta) - (2 * a.alpha * a.beta) * x * neighbour_sum
 
 
 def _grad_lrn(op: Operation, dy: Tensor) -> Any:

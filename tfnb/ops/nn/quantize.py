@@ -154,20 +154,20 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
     first = min(0.0, first)
     last = max(0.0, max(last, first + margin))
     lowest, highest = limits(dtype)
-    clean = np.where(np.isnan(x), np.float32(0), x)
+    without_nan = np.where(np.isnan(x), np.float32(0), x)
     if a.mode == "MIN_FIRST":
-        return from_float(clean, first, last, dtype), *scalars(first, last)
+        return from_float(without_nan, first, last, dtype), *scalars(first, last)
     if a.mode == "SCALED":
         lowest += a.narrow_range
         scales = [m / edge for m, edge in ((lowest, first), (highest, last)) if m * edge > 0]
         scale = np.float32(min(scales, default=1.0))
         first, last = lowest / float(scale), highest / float(scale)
-        scaled = np.clip(clean, np.float32(first), np.float32(last)) * scale
+        scaled = np.clip(without_nan, np.float32(first), np.float32(last)) * scale
         whole = np.rint(scaled) if a.round_mode == "HALF_TO_EVEN" else _away(scaled)
     else:
         scale = np.float32(np.float32(highest - lowest) / np.float32(last - first))
         middle = np.float32((highest - lowest + 1) // 2 if lowest < 0 else 0)
-        clipped = np.clip(clean, np.float32(first), np.float32(last))
+        clipped = np.clip(without_nan, np.float32(first), np.float32(last))
         whole = _away((clipped - np.float32(first)) * scale - middle)
     whole = np.clip(whole.astype(np.float64), lowest, highest)
     return whole.astype(dtype.np), *scalars(first, last)
@@ -242,8 +242,8 @@ DEQUANTIZE = quantized_op(
 
 def level(low: float, high: float, dtype: DType) -> float:
     """Returns the difference between the floats that two consecutive integers represent."""
-    least, most = limits(dtype)
-    return (high - low) / (most - least)
+    lowest, highest = limits(dtype)
+    return (high - low) / (highest - lowest)
 
 
 def _used(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:

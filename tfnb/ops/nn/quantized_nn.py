@@ -87,9 +87,9 @@ def _wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
 def _matmul_shape(c: Infer) -> tuple[Shape, Shape, Shape]:
     a, b = with_rank(c, 0, 2).dims or (None, None), with_rank(c, 1, 2).dims or (None, None)
     rows, inner = a[::-1] if c.attrs.transpose_a else a
-    other, columns = b[::-1] if c.attrs.transpose_b else b
-    if inner is not None and other is not None and inner != other:
-        raise ShapeError(f"QuantizedMatMul: {inner} columns cannot meet {other} rows")
+    depth, columns = b[::-1] if c.attrs.transpose_b else b
+    if inner is not None and depth is not None and inner != depth:
+        raise ShapeError(f"QuantizedMatMul: {inner} columns cannot meet {depth} rows")
     return Shape((rows, columns)), scalar, scalar
 
 
@@ -178,16 +178,16 @@ QUANTIZED_RELU6 = _relu("QuantizedRelu6", 6.0, "min(max(x, 0), 6)")
 
 
 def _host_bias(call: HostCall, x: np.ndarray, bias: np.ndarray, *ranges: np.ndarray) -> Any:
-    a, b, into = range_of(call, *ranges[:2]), range_of(call, *ranges[2:]), call.types["out_type"]
+    a, b, out_type = range_of(call, *ranges[:2]), range_of(call, *ranges[2:]), call.types["out_type"]
     if bias.ndim != 1 or x.ndim < 1 or x.shape[-1] != bias.size:
         raise InvalidArgumentError(f"QuantizedBiasAdd: the bias {bias.shape} does not fit {x.shape}", call.op)
     edge = float(np.float32(max(abs(v) for v in (*a, *b)))) * (1 << 17)
     edge = edge if edge else 1.0
     parts = [
-        from_float(to_float(v, *ends, t), -edge, edge, into).astype(np.int64)
+        from_float(to_float(v, *ends, t), -edge, edge, out_type).astype(np.int64)
         for v, ends, t in ((x, a, call.types["T1"]), (bias, b, call.types["T2"]))
     ]
-    return (parts[0] + parts[1]).astype(into.np), *scalars(-edge, edge)
+    return (parts[0] + parts[1]).astype(out_type.np), *scalars(-edge, edge)
 
 
 QUANTIZED_BIAS_ADD = quantized_op(

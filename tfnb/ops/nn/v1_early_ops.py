@@ -165,10 +165,10 @@ def _host_global_grad(
     call: HostCall, t: np.ndarray, m: np.ndarray, v: np.ndarray, gamma: np.ndarray, dy: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     inv = 1 / np.sqrt(v + v.dtype.type(call.attrs.variance_epsilon))
-    scaled = call.attrs.scale_after_normalization
-    slope = inv * gamma if scaled else inv
+    has_scale = call.attrs.scale_after_normalization
+    slope = inv * gamma if has_scale else inv
     by_beta, by_unit = dy.sum((0, 1, 2)), (dy * (t - m)).sum((0, 1, 2)) * inv
-    by_gamma = by_unit if scaled else np.zeros_like(by_unit)
+    by_gamma = by_unit if has_scale else np.zeros_like(by_unit)
     grads = (dy * slope, -by_beta * slope, -0.5 * by_unit * slope * inv, by_beta, by_gamma)
     return tuple(x.astype(t.dtype) for x in grads)
 
@@ -176,10 +176,10 @@ def _host_global_grad(
 def _expand_global_grad(op: Operation, t: Tensor, m: Tensor, v: Tensor, gamma: Tensor, dy: Tensor) -> Any:
     axes = np.asarray([0, 1, 2], np.int32)
     inv = RSQRT(v + op.attrs.variance_epsilon)
-    scaled = op.attrs.scale_after_normalization
-    slope = inv * gamma if scaled else inv
+    has_scale = op.attrs.scale_after_normalization
+    slope = inv * gamma if has_scale else inv
     by_beta, by_unit = SUM(dy, axes), SUM(dy * (t - m), axes) * inv
-    by_gamma = by_unit if scaled else 0.0 * by_beta
+    by_gamma = by_unit if has_scale else 0.0 * by_beta
     return dy * slope, -by_beta * slope, -0.5 * by_unit * slope * inv, by_beta, by_gamma
 
 
