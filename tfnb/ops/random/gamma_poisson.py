@@ -139,7 +139,10 @@ RANDOM_POISSON_V2 = _poisson(
 
 
 def _host_truncated(call: HostCall, shape: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
-    """Intervals above the mean are mirrored below it, where the distribution function is more accurate."""
+    """Draws samples of truncated normal distributions.
+
+    An interval above the mean is mirrored below it, where the distribution function is more accurate.
+    """
     dims = tuple(shape.tolist())
     if any(p.ndim > 1 or (p.ndim == 1 and p.size not in (1, *dims[:1])) for p in parameters):
         raise InvalidArgumentError(f"each parameter must be a scalar or have {dims[:1]} elements", call.op)
