@@ -114,9 +114,9 @@ def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
 
 
 def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
-    to, row, right = _terms(op, indices, b)
+    target_rows, row, right = _terms(op, indices, b)
     terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
-    return UNSORTED_SEGMENT_SUM(terms, to, shape[1 if op.attrs.adjoint_a else 0])
+    return UNSORTED_SEGMENT_SUM(terms, target_rows, shape[1 if op.attrs.adjoint_a else 0])
 
 
 def _grad_product(op: Operation, dy: Tensor) -> Any:
@@ -265,19 +265,19 @@ def _host_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
 def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.dtype.kind not in "iu":
         return a / b
-    safe = np.where(b == 0, 1, b)
-    return np.where(b == 0, 0, np.trunc(a / safe)).astype(a.dtype)
+    divisor = np.where(b == 0, 1, b)
+    return np.where(b == 0, 0, np.trunc(a / divisor)).astype(a.dtype)
 
 
 def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
     """The index in `dense` that broadcasts to each index of the sparse tensor; None if a rank is not known."""
     rank, size = dense.shape.ndims, shape.shape.dims
-    wide = size[0] if size else None
-    if rank is None or wide is None or wide < rank:
+    sparse_rank = size[0] if size else None
+    if rank is None or sparse_rank is None or sparse_rank < rank:
         return None
-    tail, dense_tail = shape[wide - rank :], SHAPE(dense, out_type=int64)
-    rows = RESHAPE(indices, np.asarray([-1, wide], np.int32))
-    return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, dense_tail))
+    tail, dense_tail = shape[sparse_rank - rank :], SHAPE(dense, out_type=int64)
+    rows = RESHAPE(indices, np.asarray([-1, sparse_rank], np.int32))
+    return FLOOR_DIV(rows[:, sparse_rank - rank :], FLOOR_DIV(tail, dense_tail))
 
 
 def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
@@ -290,15 +290,15 @@ def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
 
 def _unknown_places(indices: Tensor, shape: Tensor, dense: Tensor) -> tuple[Any, Any]:
     """As `_own_places` for ranks known only at run time: (indices, shape) in `dense` with leading dimensions of 1."""
-    more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
-    padded_shape = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
+    leading_ones = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
+    padded_shape = CONCAT(np.int32(0), [leading_ones, SHAPE(dense, out_type=int64)])
     return FLOOR_DIV(indices, FLOOR_DIV(shape, padded_shape)), padded_shape
 
 
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def expand(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, dense: Tensor) -> Any:
-        rank, wide = dense.shape.ndims, rank_of(shape)
-        if rank is None or wide is None or wide < rank:
+        rank, sparse_rank = dense.shape.ndims, rank_of(shape)
+        if rank is None or sparse_rank is None or sparse_rank < rank:
             return None
         return fn(values, _picked(indices, shape, dense))
 
@@ -310,11 +310,11 @@ def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[
 
     def grad(op: Operation, dy: Tensor) -> Any:
         indices, values, shape, dense = op.inputs
-        other, at, padded_shape = _picked(indices, shape, dense), None, None
-        if other is None:
+        operand, at, padded_shape = _picked(indices, shape, dense), None, None
+        if operand is None:
             at, padded_shape = _unknown_places(indices, shape, dense)
-            other = GATHER_ND(RESHAPE(dense, padded_shape), at)
-        dx, terms = slopes(dy, values, other)
+            operand = GATHER_ND(RESHAPE(dense, padded_shape), at)
+        dx, terms = slopes(dy, values, operand)
         if dense.shape.ndims == 0:
             return None, dx, None, SUM(terms, all_axes(terms))
         if padded_shape is not None:

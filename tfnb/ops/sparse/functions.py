@@ -83,14 +83,14 @@ def sparse_add(
     threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises
     `DTypeError` when neither is sparse.
     """
-    least = threshold if threshold is not None else 0 if thresh is None else thresh
+    limit = threshold if threshold is not None else 0 if thresh is None else thresh
     sides = [SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x for x in (a, b)]
     if not any(isinstance(x, SparseTensor) for x in sides):
         raise DTypeError("sparse_add: at least one operand must be a SparseTensor")
     if all(isinstance(x, SparseTensor) for x in sides):
         x, y = sides
-        least = x.graph.to_tensor(least if hasattr(least, "dtype") else x.dtype.np.type(least))
-        parts = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name)
+        limit = x.graph.to_tensor(limit if hasattr(limit, "dtype") else x.dtype.np.type(limit))
+        parts = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, limit, name=name)
         return _with_shape(SparseTensor(*parts), x.shape.merge_with(y.shape))
     x, dense = sides if isinstance(sides[0], SparseTensor) else sides[::-1]
     return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
@@ -122,8 +122,8 @@ def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str 
 def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """Reshapes a sparse tensor; the number of elements stays the same, and one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")
-    new = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
-    indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new, int64), name=name)
+    new_shape = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
+    indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new_shape, int64), name=name)
     return SparseTensor(indices, x.values, size)
 
 
@@ -223,8 +223,8 @@ def sparse_to_indicator(
     """
     x = _sparse(sp_input, "sparse_to_indicator")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
-        there = EQUAL(x.values, x.values)
-        marked = sparse_merge(x, SparseTensor(x.indices, there, x.dense_shape), vocab_size)
+        marks = EQUAL(x.values, x.values)
+        marked = sparse_merge(x, SparseTensor(x.indices, marks, x.dense_shape), vocab_size)
         return sparse_tensor_to_dense(marked, default_value=False, validate_indices=False)
 
 
@@ -241,9 +241,9 @@ def sparse_merge(
     dimension by as many. vocab_size: the size of that dimension, or a list of sizes. already_sorted: leave out the
     sorting into row-major order.
     """
-    single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
-    ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if single else sp_ids)]
-    sizes = [vocab_size] if single else list(vocab_size)
+    is_single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
+    ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if is_single else sp_ids)]
+    sizes = [vocab_size] if is_single else list(vocab_size)
     values = _sparse(sp_values, "sparse_merge")
     graph = values.graph
     with graph.as_default(), graph.name_scope(name or "SparseMerge"):

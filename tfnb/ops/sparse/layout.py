@@ -114,8 +114,8 @@ def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[i
 
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape]:
-    count, new = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
-    return Shape((count, new)), Shape((new,))
+    count, new_rank = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
+    return Shape((count, new_rank)), Shape((new_rank,))
 
 
 def _host_reshape(
@@ -135,13 +135,13 @@ def _strides(dims: Sequence[int]) -> list[int]:
 
 def _lower_reshape(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     old = site.value(1).tolist()
-    new = _reshape_target("SparseReshape", old, site.value(2).tolist())
+    new_dims = _reshape_target("SparseReshape", old, site.value(2).tolist())
     if port == 1:
-        return constant_lookup(new, idx[0], int64)
+        return constant_lookup(new_dims, idx[0], int64)
     number: Expr = s.const(0, int64)
     for k, stride in enumerate(_strides(old)):
         number = number + site.load(0, (idx[0], k)) * stride
-    steps, sizes = (constant_lookup(v, idx[1], int64) for v in (_strides(new), [max(d, 1) for d in new]))
+    steps, sizes = (constant_lookup(v, idx[1], int64) for v in (_strides(new_dims), [max(d, 1) for d in new_dims]))
     return s.floormod(s.floordiv(number, steps), sizes)
 
 
@@ -241,8 +241,8 @@ def _host_split(
     size = int(shape[a])
     if not 1 <= n <= size:
         raise InvalidArgumentError(f"{n} parts of dimension {a} of shape {shape.tolist()}", call.op)
-    each, extra = divmod(size, n)  # the first `extra` parts are longer by one
-    starts = np.cumsum([0] + [each + (k < extra) for k in range(n)])
+    part_size, extra = divmod(size, n)  # the first `extra` parts are longer by one
+    starts = np.cumsum([0] + [part_size + (k < extra) for k in range(n)])
     pieces: list[tuple[np.ndarray, ...]] = []
     for low, high in zip(starts[:-1], starts[1:], strict=True):
         inside = (indices[:, a] >= low) & (indices[:, a] < high)
@@ -349,10 +349,10 @@ def _host_fill(
     added[:, 0] = np.flatnonzero(empty)
     extra = np.empty(len(added), values.dtype)
     extra[:] = default
-    every = np.concatenate([indices, added])
-    order = np.argsort(every[:, 0], kind="stable")
-    back = np.argsort(order, kind="stable")[: len(indices)]
-    return every[order], np.concatenate([values, extra])[order], empty, back.astype(np.int64)
+    all_indices = np.concatenate([indices, added])
+    order = np.argsort(all_indices[:, 0], kind="stable")
+    reverse_map = np.argsort(order, kind="stable")[: len(indices)]
+    return all_indices[order], np.concatenate([values, extra])[order], empty, reverse_map.astype(np.int64)
 
 
 def _grad_fill(op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_map: Tensor) -> Any:

@@ -73,9 +73,9 @@ def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, np
 
 def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     union, left, right = _union(call, inputs[:6])
-    total, least = (left + right).astype(left.dtype), inputs[6]
-    both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(union, places(inputs[3], inputs[5]))
-    keep = (np.abs(total) >= least) | ~both
+    total, limit = (left + right).astype(left.dtype), inputs[6]
+    in_both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(union, places(inputs[3], inputs[5]))
+    keep = (np.abs(total) >= limit) | ~in_both
     return unraveled(union[keep], inputs[2]), total[keep], inputs[2]
 
 

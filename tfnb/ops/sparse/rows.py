@@ -58,12 +58,12 @@ def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape
     if shape.size < 2:
         raise InvalidArgumentError(f"needs rank >= 2, got {shape.tolist()}", call.op)
     check_places(call, indices, shape)
-    wide = values.astype(np.float32) if values.dtype == np.float16 else values
+    wide_values = values.astype(np.float32) if values.dtype == np.float16 else values
     _, row = np.unique(places(indices[:, :-1], shape[:-1]), return_inverse=True)
-    top = np.full(values.size, -np.inf, wide.dtype)
-    np.maximum.at(top, row, wide)
-    e = np.exp(wide - top[row])
-    total = np.zeros(values.size, wide.dtype)
+    top = np.full(values.size, -np.inf, wide_values.dtype)
+    np.maximum.at(top, row, wide_values)
+    e = np.exp(wide_values - top[row])
+    total = np.zeros(values.size, wide_values.dtype)
     np.add.at(total, row, e)
     return (e / total[row]).astype(values.dtype)
 
@@ -118,8 +118,8 @@ def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
 
 
 def _reduced_dims(shape: list[Any], axes: np.ndarray, keep: bool) -> list[Any]:
-    stay, _ = _split_axes(axes, len(shape))
-    return [d if a in stay else 1 for a, d in enumerate(shape) if keep or a in stay]
+    remaining, _ = _split_axes(axes, len(shape))
+    return [d if a in remaining else 1 for a, d in enumerate(shape) if keep or a in remaining]
 
 
 def _reduced_shape(c: Infer) -> Shape:
@@ -139,16 +139,16 @@ def reduce_groups(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns (index in the remaining dimensions, reduced value) of each group that has a value."""
     check_places(call, indices, shape)
-    stay, _ = _split_axes(axes, shape.size)
-    number = places(indices[:, stay], shape[stay])
+    remaining, _ = _split_axes(axes, shape.size)
+    number = places(indices[:, remaining], shape[remaining])
     groups, first, at = np.unique(number, return_index=True, return_inverse=True)
     out = values[first].copy()
     rest = np.setdiff1d(np.arange(values.size), first)
     with np.errstate(all="ignore"):
         ufunc.at(out, at[rest], values[rest])
     group_indices = np.zeros((groups.size, shape.size), np.int64)
-    group_indices[:, stay] = indices[first][:, stay]
-    return group_indices if call.attrs.keep_dims else group_indices[:, stay], out
+    group_indices[:, remaining] = indices[first][:, remaining]
+    return group_indices if call.attrs.keep_dims else group_indices[:, remaining], out
 
 
 def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
@@ -167,15 +167,15 @@ def _expand_reduce(highest: bool) -> Callable[..., Any]:
         static_axes, rank = constant_value(axes), rank_of(shape)
         if static_axes is None or rank is None:
             return None
-        stay, _ = _split_axes(static_axes, rank)
-        number, count = _row_numbers(indices, shape, stay)
+        remaining, _ = _split_axes(static_axes, rank)
+        number, count = _row_numbers(indices, shape, remaining)
         if highest:
             reduced = UNSORTED_SEGMENT_MAX(values, number, count)
-            some = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(number), int32), number, count)
-            reduced = SELECT(GREATER(some, 0), reduced, ZEROS_LIKE(reduced))
+            counts = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(number), int32), number, count)
+            reduced = SELECT(GREATER(counts, 0), reduced, ZEROS_LIKE(reduced))
         else:
             reduced = UNSORTED_SEGMENT_SUM(values, number, count)
-        return RESHAPE(reduced, _kept_shape(shape, stay, rank, op.attrs.keep_dims))
+        return RESHAPE(reduced, _kept_shape(shape, remaining, rank, op.attrs.keep_dims))
 
     return expand
 
@@ -192,8 +192,8 @@ def _grad_reduce(op: Operation, dy: Tensor) -> Any:
     static_axes, rank = constant_value(axes), rank_of(shape)
     if static_axes is None or rank is None:
         raise ShapeError("the gradient of SparseReduceSum needs constant axes and a known rank", op)
-    stay, _ = _split_axes(static_axes, rank)
-    number, _ = _row_numbers(indices, shape, stay)
+    remaining, _ = _split_axes(static_axes, rank)
+    number, _ = _row_numbers(indices, shape, remaining)
     return None, GATHER(RESHAPE(dy, _LAST), number), None, None
 
 

@@ -90,17 +90,17 @@ def _combined(call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int],
         )
     rows: list[Place] = []
     values: list[Any] = []
-    most = 0
+    largest = 0
     for place in sorted(set(one[1]) | set(two[1])):
         members = sorted(combine(one[1].get(place, set()), two[1].get(place, set())))
-        most = max(most, len(members))
+        largest = max(largest, len(members))
         rows.extend((*place, k) for k in range(len(members)))
         values.extend(members)
     dtype = call.types["T"].np
     return (
         np.array(rows, np.int64).reshape(len(rows), len(one[0]) + 1),
         np.array(values, dtype),
-        np.array([*one[0], most], np.int64),
+        np.array([*one[0], largest], np.int64),
     )
 
 
@@ -210,14 +210,14 @@ def _apply(a: Any, b: TensorLike | SparseTensor | SparseTensorValue, operation: 
         graph = graph_of((a, b))
         a = graph.to_tensor(a)
         return SparseTensor(*DENSE_DENSE(a, graph.to_tensor(b, a.dtype), **attrs))
-    two = SparseTensor.from_value(b)
-    parts = two.indices, two.values, two.dense_shape
+    sparse_b = SparseTensor.from_value(b)
+    parts = sparse_b.indices, sparse_b.values, sparse_b.dense_shape
     if not _is_sparse(a):
-        return SparseTensor(*DENSE_SPARSE(two.indices.graph.to_tensor(a, two.dtype), *parts, **attrs))
-    one = SparseTensor.from_value(a)
-    if one.dtype is not two.dtype:
-        raise DTypeError(f"sets of {one.dtype.name} and {two.dtype.name}")
-    return SparseTensor(*SPARSE_SPARSE(one.indices, one.values, one.dense_shape, *parts, **attrs))
+        return SparseTensor(*DENSE_SPARSE(sparse_b.indices.graph.to_tensor(a, sparse_b.dtype), *parts, **attrs))
+    sparse_a = SparseTensor.from_value(a)
+    if sparse_a.dtype is not sparse_b.dtype:
+        raise DTypeError(f"sets of {sparse_a.dtype.name} and {sparse_b.dtype.name}")
+    return SparseTensor(*SPARSE_SPARSE(sparse_a.indices, sparse_a.values, sparse_a.dense_shape, *parts, **attrs))
 
 
 def set_intersection(
