@@ -82,9 +82,9 @@ def _host(
 ) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         check_indices(call, indices, ref.shape[0])
-        new = np.array(ref)
-        update(new, indices.reshape(-1), updates.reshape(indices.size, *ref.shape[1:]))
-        return new
+        result = np.array(ref)
+        update(result, indices.reshape(-1), updates.reshape(indices.size, *ref.shape[1:]))
+        return result
 
     return kernel
 

@@ -126,12 +126,12 @@ def _doc(does: str, what: str) -> str:
 
 
 def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
-    change, does = _CHANGES[name]
+    change, description = _CHANGES[name]
     return OpDef(
         f"ScatterNd{name}",
         "ref: Ref(T), indices: Tindices, updates: T",
         "output_ref: Ref(T)",
-        _doc(does, "the variable `ref`") + " Returns the reference.",
+        _doc(description, "the variable `ref`") + " Returns the reference.",
         types={"T": types, "Tindices": INDEX},
         attrs=LockAttrs,
         infer=_infer,
@@ -199,9 +199,9 @@ def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     """The tensor's element and all updates that equal the result get equal shares of the gradient."""
     tensor, indices, updates = op.inputs
     is_kept = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
-    theirs = cast_to(EQUAL(updates, GATHER_ND(op.outputs[0], indices)), dy.dtype)
-    share = REAL_DIV(dy, is_kept + SCATTER_ND(indices, theirs, SHAPE(tensor, out_type=indices.dtype)))
-    return share * is_kept, None, GATHER_ND(share, indices) * theirs
+    updates_kept = cast_to(EQUAL(updates, GATHER_ND(op.outputs[0], indices)), dy.dtype)
+    share = REAL_DIV(dy, is_kept + SCATTER_ND(indices, updates_kept, SHAPE(tensor, out_type=indices.dtype)))
+    return share * is_kept, None, GATHER_ND(share, indices) * updates_kept
 
 
 def _on_tensor(
@@ -212,12 +212,12 @@ def _on_tensor(
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     first: str = "tensor",
 ) -> OpDef:
-    change, does = _CHANGES[key]
+    change, description = _CHANGES[key]
     return OpDef(
         name,
         f"{first}: T, indices: Tindices, updates: T",
         "output: T",
-        _doc(does, f"a copy of `{first}`"),
+        _doc(description, f"a copy of `{first}`"),
         types={"T": types, "Tindices": INDEX},
         infer=_infer,
         host=_host(change),

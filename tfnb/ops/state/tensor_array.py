@@ -279,7 +279,7 @@ def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
 
 
 def _may_grow(handle: Tensor) -> bool:
-    """Returns whether the array may have more elements than were written; follows the handle through Enter and Switch."""
+    """Returns whether the array may grow, which it finds by following the handle through Enter and Switch."""
     maker = handle.op
     while maker.inputs:
         maker = maker.inputs[0].op
@@ -318,7 +318,7 @@ def _op(
     types: Mapping[str, tuple[DType, ...]] | None = None,
     attrs: Any = None,
 ) -> OpDef:
-    more = {} if attrs is None else {"attrs": attrs}
+    keywords = {} if attrs is None else {"attrs": attrs}
     return OpDef(
         name,
         inputs,
@@ -330,7 +330,7 @@ def _op(
         grad=grad,
         stateful=True,
         raw=True,
-        **more,
+        **keywords,
     )
 
 

@@ -84,9 +84,9 @@ class TensorArrayState:
     def write(self, index: int, value: Any, tools: Any) -> None:
         self._check_open()
         if self.dynamic and index >= len(self.elements):
-            more = index + 1 - len(self.elements)
-            self.elements += [None] * more
-            self.shapes += [None] * more
+            missing = index + 1 - len(self.elements)
+            self.elements += [None] * missing
+            self.shapes += [None] * missing
         self._check_index(index, "write to")
         shape = tuple(tools.shape(value))
         self._check_shape(index, shape)

@@ -98,7 +98,7 @@ def _grad_resize(op: Operation, dlist: Tensor) -> tuple[Any, None]:
 
 
 def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, None, None]:
-    """The gradients of an element that was gathered twice are summed."""
+    """Scatters the gradient back; the gradients of an element that was gathered twice are summed."""
     parts = UNSORTED_SEGMENT_SUM(dy, op.inputs[1], LENGTH(op.inputs[0]))
     return FROM_TENSOR(parts, _size(dy)[1:]), None, None
 
@@ -141,9 +141,9 @@ def _op(
     types: dict[str, Any] = {"element_dtype": ANY} if dtype else {}
     if shape_type:
         types[shape_type] = INDEX
-    more: dict[str, Any] = {} if attrs is None else {"attrs": attrs}
+    keywords: dict[str, Any] = {} if attrs is None else {"attrs": attrs}
     if shape_type == "Tshape":
-        more["defaults"] = {"Tshape": int32}
+        keywords["defaults"] = {"Tshape": int32}
     text = f"{doc}\n\nHost only. A list is a variant scalar; `element_shape` holds -1 for a size that is not known."
     return OpDef(
         name,
@@ -156,7 +156,7 @@ def _op(
         grad=grad,
         stateful=True,
         raw=True,
-        **more,
+        **keywords,
     )
 
 
