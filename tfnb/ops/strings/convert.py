@@ -78,13 +78,13 @@ def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
         _whole_format(attrs, dtype)
         return lambda x: b"true" if x else b"false"
     if dtype.is_integer:
-        whole = _whole_format(attrs, dtype)
-        return lambda x: (whole % int(x)).encode()
+        pattern = _whole_format(attrs, dtype)
+        return lambda x: (pattern % int(x)).encode()
     spec = _point_format(attrs)
-    plain = spec.replace("%0", "%", 1)  # C pads infinities and NaN with spaces
+    unpadded = spec.replace("%0", "%", 1)  # C pads infinities and NaN with spaces
 
     def real(x: Any) -> str:
-        return (spec if np.isfinite(x) else plain) % float(x)
+        return (spec if np.isfinite(x) else unpadded) % float(x)
 
     if dtype.is_complex:
         return lambda x: f"({real(x.real)},{real(x.imag)})".encode()
@@ -152,8 +152,8 @@ def number_from(text: bytes, dtype: DType) -> Any:
     if dtype.is_integer:
         if not _WHOLE.fullmatch(text):
             return None
-        whole, limits = int(text), np.iinfo(dtype.np)
-        return whole if limits.min <= whole <= limits.max else None
+        integer, limits = int(text), np.iinfo(dtype.np)
+        return integer if limits.min <= integer <= limits.max else None
     match = _POINT.fullmatch(text)
     if not match:
         return None
@@ -169,8 +169,8 @@ _PLAIN = b"0123456789.eE+-"  # characters of texts that Python parses exactly as
 def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
     """The numbers in texts without spaces, names or hexadecimal digits; None if a text is not of this kind."""
     texts = x.reshape(-1).tolist()
-    joined = b"".join(texts)
-    if joined.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
+    joined_text = b"".join(texts)
+    if joined_text.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
         return None
     try:
         with np.errstate(all="ignore"):
@@ -220,8 +220,8 @@ def _compiled(pattern: bytes) -> Any:
     try:
         return re2.compile(pattern, options)
     except re2.error as e:
-        said = e.args[0] if e.args else ""
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        reason = e.args[0] if e.args else ""
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise InvalidArgumentError(f"invalid pattern {clipped(pattern)}: {text}") from None
 
 

@@ -234,8 +234,8 @@ def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
-    cut = _rows(call, x, delimiter)
-    pattern = re.compile(b"[" + re.escape(cut) + b"]") if cut else None
+    separators = _rows(call, x, delimiter)
+    pattern = re.compile(b"[" + re.escape(separators) + b"]") if separators else None
     rows = []
     for text in x:
         row = pattern.split(text) if pattern else [text[i : i + 1] for i in range(len(text))]
@@ -245,13 +245,13 @@ def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
 
 
 def _host_split_v2(call: HostCall, x: np.ndarray, sep: np.ndarray) -> Any:
-    cut = _rows(call, x, sep)
+    separator = _rows(call, x, sep)
     limit = max(call.attrs.maxsplit, -1)
     rows = []
     for text in x:
-        row = text.split(cut or None, limit) if limit else [text]
+        row = text.split(separator or None, limit) if limit else [text]
         # after the last permitted split follows the rest, even if it is empty
-        rows.append([*row, b""] if not cut and limit > 0 and len(row) == limit else row)
+        rows.append([*row, b""] if not separator and limit > 0 and len(row) == limit else row)
     return _ragged(rows)
 
 
@@ -374,8 +374,8 @@ def string_split(
     The result is a SparseTensor of strings whose row i holds the parts of string i, without empty ones if `skip_empty`.
     """
     texts = input if source is None else source
-    cut = delimiter if sep is None else sep
-    return SparseTensor(*STRING_SPLIT(texts, cut, skip_empty=skip_empty, name=name))
+    separator = delimiter if sep is None else sep
+    return SparseTensor(*STRING_SPLIT(texts, separator, skip_empty=skip_empty, name=name))
 
 
 def string_split_v2(
@@ -390,8 +390,8 @@ def string_split_v2(
     The result is a SparseTensor of strings whose row i holds the parts of string i.
     """
     texts = input if source is None else source
-    cut = "" if sep is None else sep
-    return SparseTensor(*STRING_SPLIT_V2(texts, cut, maxsplit=maxsplit, name=name))
+    separator = "" if sep is None else sep
+    return SparseTensor(*STRING_SPLIT_V2(texts, separator, maxsplit=maxsplit, name=name))
 
 
 OPS: tuple[OpDef, ...] = (

@@ -109,19 +109,19 @@ def _characters(call: HostCall, text: bytes) -> list[tuple[int, int]]:
     at = 0
     while at < len(text):
         try:
-            part, wrong = text[at:].decode(name), None
+            part, bad_span = text[at:].decode(name), None
         except UnicodeDecodeError as e:
-            part, wrong = text[at : at + e.start].decode(name), (at + e.start, at + e.end)
+            part, bad_span = text[at : at + e.start].decode(name), (at + e.start, at + e.end)
         for c in part:
             characters.append((_checked(call, ord(c)), at))
             at += len(c.encode(name))
-        if wrong is None:
+        if bad_span is None:
             break
         if a.errors == "strict":
             raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} is not valid {a.input_encoding}", call.op)
         if a.errors == "replace":
-            characters.append((a.replacement_char, wrong[0]))
-        at = wrong[1]
+            characters.append((a.replacement_char, bad_span[0]))
+        at = bad_span[1]
     if a.errors == "ignore" and a.replace_control_characters:
         characters = [c for c in characters if c[0] >= 0]
     return characters
@@ -200,9 +200,9 @@ def _static_replace(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 def _shortest(x: np.ndarray) -> str:
     """The digits of a number: those guaranteed for its type, or the few more that identify it."""
-    wide = x.dtype == np.float64
+    is_double = x.dtype == np.float64
     value = float(x)
-    for digits in (15, 17) if wide else (6, 9):
+    for digits in (15, 17) if is_double else (6, 9):
         text = f"{value:.{digits}g}"
         if np.isnan(value) or x.dtype.type(text) == x:
             break
