@@ -146,13 +146,13 @@ class SparseAccumulator(Accumulator):
         rows = values.shape[1:] if self._values is None else self._values.shape[1:]
         dims = self.shape.dims
         static_shape = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
-        wrong = values.shape[1:] != rows
-        wrong |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
-        wrong |= static_shape is not None and (
+        mismatch = values.shape[1:] != rows
+        mismatch |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
+        mismatch |= static_shape is not None and (
             len(static_shape) != values.ndim
             or any(d not in (-1, n) for d, n in zip(static_shape[1:], values.shape[1:], strict=False))
         )
-        if wrong:
+        if mismatch:
             raise InvalidArgumentError(
                 f"Shape mismatch: the accumulator's is {self.shape}, the gradient's rows are {values.shape[1:]}, its "
                 f"shape {static_shape}"

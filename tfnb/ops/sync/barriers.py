@@ -57,10 +57,10 @@ class Barrier:
         with self._lines.lock:
             for key in keys:
                 self._check(component, key)
-            new = [key for key in keys if key not in self._incomplete]
-            for key in new:
+            new_keys = [key for key in keys if key not in self._incomplete]
+            for key in new_keys:
                 self._incomplete[key] = self._index, {}
-            self._index += bool(new)
+            self._index += bool(new_keys)
             for key, value in zip(keys, values, strict=True):
                 self._fill(component, key, value)
         self._lines.poke()

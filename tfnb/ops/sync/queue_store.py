@@ -70,14 +70,14 @@ class Queue:
 
     def check_same(self, other: Queue) -> None:
         """Raises `InvalidArgumentError` unless `other`, created for the same name, has the same properties."""
-        for aspect, mine, theirs in (
+        for aspect, own_value, other_value in (
             ("capacity", self.capacity, other.capacity),
             ("component types", [d.name for d in self.dtypes], [d.name for d in other.dtypes]),
             ("component shapes", list(map(str, self.shapes)), list(map(str, other.shapes))),
         ):
-            if mine != theirs:
+            if own_value != other_value:
                 raise InvalidArgumentError(
-                    f"Shared queue '{self.name}' has {aspect} {mine} but requested {aspect} was {theirs}"
+                    f"Shared queue '{self.name}' has {aspect} {own_value} but requested {aspect} was {other_value}"
                 )
 
     def enqueue(self, call: AsyncCall, elements: Sequence[Element]) -> Callable[[], str]:

@@ -158,8 +158,8 @@ def _owned(x: np.ndarray) -> np.ndarray:
 def _check_types(queue: Queue, call: AsyncCall) -> None:
     dtypes = tuple(call.host.types["Tcomponents"])
     if dtypes != queue.dtypes:
-        expected, got = ([d.name for d in types] for types in (queue.dtypes, dtypes))
-        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {expected}, got {got}")
+        expected, actual = ([d.name for d in types] for types in (queue.dtypes, dtypes))
+        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {expected}, got {actual}")
 
 
 def _enqueue(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) -> Callable[[], str]:
@@ -179,8 +179,8 @@ def _enqueue_many(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) 
 def _check_output_types(queue: Queue, call: AsyncCall) -> None:
     dtypes = tuple(call.host.types["component_types"])
     if dtypes != queue.dtypes:
-        expected, got = ([d.name for d in types] for types in (queue.dtypes, dtypes))
-        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {expected}, asked for {got}")
+        expected, requested = ([d.name for d in types] for types in (queue.dtypes, dtypes))
+        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {expected}, asked for {requested}")
 
 
 def _dequeue(call: AsyncCall, handle: np.ndarray) -> Callable[[], str]:
