@@ -53,15 +53,15 @@ def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Calla
     def kernel(call: HostCall, *inputs: np.ndarray) -> Any:
         at = inputs[indices]
         check_indices(call, at, inputs[0].shape[0])
-        new = [np.array(x) for x in inputs[:refs]]
+        new_values = [np.array(x) for x in inputs[:refs]]
         blocks = [slice(None)] if np.unique(at).size == at.size else [slice(i, i + 1) for i in range(at.size)]
         for block in blocks:
             rows = at[block]
-            arrays = [x[rows] for x in new]
+            arrays = [x[rows] for x in new_values]
             arrays += [inputs[i][block] if i == grad else inputs[i] for i in range(refs, len(inputs)) if i != indices]
-            for target, value in zip(new, _rule_on_rows(rule, call.attrs, arrays), strict=True):
+            for target, value in zip(new_values, _rule_on_rows(rule, call.attrs, arrays), strict=True):
                 target[rows] = value
-        return tuple(new) if refs > 1 else new[0]
+        return tuple(new_values) if refs > 1 else new_values[0]
 
     return kernel
 
