@@ -212,7 +212,10 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
-    """1 / x elementwise, or 0 where x is 0; the result has the dtype and shape of x."""
+    """Returns 1 / x elementwise, or 0 where x is 0, with the dtype and shape of x.
+
+    x: a float or complex type, any shape.
+    """
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "reciprocal_no_nan"):
         zero = EQUAL(t, ZEROS_LIKE(t))

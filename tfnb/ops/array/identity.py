@@ -95,7 +95,10 @@ ENSURE_SHAPE = OpDef(
 
 
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any]:
-    """Returns the tensors unchanged, as outputs of one node."""
+    """Returns the tensors unchanged, as a list of the outputs of one node.
+
+    input: a list of tensors of any dtypes and shapes.
+    """
     graph = graph_of(input)
     outputs = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

@@ -247,7 +247,11 @@ REVERSE_V2 = _reversal(
 def reverse(
     tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: TensorLike | None = None
 ) -> Any:
-    """Reverses the order of elements along axes, given as a list of axes or, in 0.x (`dims`), as one bool per axis."""
+    """Reverses the order of the elements of a tensor along some of its axes.
+
+    axis: a list of axes, or in 0.x (`dims`) a list of one bool per axis. The result has the dtype and shape of the
+    tensor. Errors: an axis is out of range.
+    """
     axes = dims if axis is None else axis
     is_empty = isinstance(axes, (list, tuple)) and not len(axes)
     axes_tensor = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if is_empty else axes)
