@@ -439,7 +439,11 @@ def decode_image(
 
 
 def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Any:
-    """Reads (height, width, channels) from the header of a JPEG file, without decoding it."""
+    """Reads (height, width, channels) from the header of a JPEG file, without decoding it.
+
+    contents: a scalar string, the bytes of the file. The result is a vector of `output_type` (int32 or int64). Raises
+    `InvalidArgumentError` at run time for a damaged header.
+    """
     return EXTRACT_JPEG_SHAPE(contents, output_type=output_type, name=name)
 
 

@@ -236,17 +236,27 @@ def _reversed(x: Tensor, axis: int) -> Any:
 
 
 def flip_left_right(image: TensorLike) -> Any:
-    """Mirrors the image left to right. image: (height, width, channels) or a batch of images."""
+    """Mirrors the image left to right.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _reversed(image_tensor(image, "flip_left_right"), -2)
 
 
 def flip_up_down(image: TensorLike) -> Any:
-    """Turns the image upside down by mirroring. image: (height, width, channels) or a batch of images."""
+    """Mirrors the image top to bottom.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _reversed(image_tensor(image, "flip_up_down"), -3)
 
 
 def transpose_image(image: TensorLike, name: str | None = None) -> Any:
-    """Exchanges rows and columns. image: (height, width, channels) or a batch of images."""
+    """Exchanges rows and columns of the image.
+
+    image: (height, width, channels) or a batch of images. The result has shape (width, height, channels), after the
+    batch.
+    """
     x = _ranked(image_tensor(image, "transpose_image"), "transpose_image")
     return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name)
 

@@ -467,7 +467,13 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> Any:
-    """Crops `boxes` (y1, x1, y2, x2 in [0, 1]) from images and resizes them to `crop_size`; see CropAndResize."""
+    """Crops boxes from images and resizes all crops to one size; see the op CropAndResize.
+
+    image: (n, height, width, channels). boxes: (m, 4), as (y1, x1, y2, x2), where 0 and 1 are the centres of the first
+    and last pixels. box_ind (`box_indices`): int32 (m,), the number of the image of each box. crop_size: (rows,
+    columns). method: "bilinear" or "nearest". The result is float32 (m, rows, columns, channels), with
+    `extrapolation_value` outside the image.
+    """
     return CROP_AND_RESIZE(
         image,
         boxes,
