@@ -190,7 +190,11 @@ def matmul(
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Any:
-    """Returns the products of corresponding matrices of two stacks: see the op BatchMatMul."""
+    """Returns the products of corresponding matrices of two stacks: see the op BatchMatMul.
+
+    x: (..., m, k). y: (..., k, n), of the same dtype. adj_x, adj_y: use the (conjugate) transposes. The result has
+    shape (..., m, n).
+    """
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 

@@ -186,22 +186,26 @@ def _real(x: Tensor) -> Any:
 
 
 def expm(input: TensorLike, name: str | None = None) -> Any:
-    """Returns the exponential of each square matrix: see the op MatrixExponential."""
+    """Returns the exponential of each square matrix (..., n, n), with the same shape: see the op MatrixExponential."""
     return MATRIX_EXPONENTIAL(_tensor(input), name=name)
 
 
 def logm(input: TensorLike, name: str | None = None) -> Any:
-    """Returns the principal logarithm of each square complex matrix: see the op MatrixLogarithm."""
+    """Returns the principal logarithm of each square complex matrix (..., n, n): see the op MatrixLogarithm."""
     return MATRIX_LOGARITHM(_tensor(input), name=name)
 
 
 def sqrtm(input: TensorLike, name: str | None = None) -> Any:
-    """Returns the principal square root of each square matrix: see the op MatrixSquareRoot."""
+    """Returns the principal square root of each square matrix (..., n, n): see the op MatrixSquareRoot."""
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
 def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Any, Any]:
-    """Returns (the packed factors, the permutation of the rows) of each square matrix: see the op Lu."""
+    """Returns (the packed factors, the permutation of the rows) of each square matrix: see the op Lu.
+
+    input: (..., n, n), the shape of the packed factors. The permutation has shape (..., n) and dtype `output_idx_type`.
+    Errors at run time: a matrix is singular.
+    """
     packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
     return packed, order
 
@@ -346,7 +350,10 @@ def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool)
 def normalize(
     tensor: TensorLike, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Returns (tensor / its norm, the norm), with the norm taken along `axis`: see `norm`."""
+    """Returns (tensor / its norm, the norm), with the norm taken along `axis`: see `norm`.
+
+    The first result has the shape of the tensor; the norm keeps the reduced axes with size 1.
+    """
     tensor = _tensor(tensor)
     length = norm(tensor, ord=ord, axis=axis, keepdims=True)
     return IDENTITY(tensor / length, name=name), length
