@@ -79,7 +79,10 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
-    """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm."""
+    """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm.
+
+    t: a float type, any shape. clip_norm: a scalar. The result has the dtype and shape of t.
+    """
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_average_norm"):
         x = graph.to_tensor(t)
@@ -143,7 +146,10 @@ def _scaled(t: Tensor, scale: Tensor) -> Any:
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """Converts a tensor to `dtype`; values outside its range become its smallest or largest number."""
+    """Converts a tensor to `dtype`; values outside its range become its smallest or largest number.
+
+    value: a real number type, any shape, which the result has too.
+    """
     t, target_dtype = graph_of((value,)).to_tensor(value), as_dtype(dtype)
     low, high = _range_inside(t.dtype, target_dtype)
     with t.graph.name_scope(name or "saturate_cast"):

@@ -349,14 +349,20 @@ def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Any:
-    """Returns the mean of the rows with the same number; 0 for a segment without rows. See `unsorted_segment_sum`."""
+    """Returns the mean of the rows with the same number; 0 for a segment without rows.
+
+    The arguments, errors and the shape of the result are those of `unsorted_segment_sum`.
+    """
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentMean", lambda n: n)
 
 
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Any:
-    """Returns the sum of each segment's rows divided by the square root of their count. See `unsorted_segment_sum`."""
+    """Returns the sum of each segment's rows divided by the square root of their count.
+
+    The arguments, errors and the shape of the result are those of `unsorted_segment_sum`.
+    """
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", SQRT)
 
 
