@@ -161,7 +161,10 @@ def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
-    """Joins relu(features) and relu(-features) along `axis`, whose size doubles."""
+    """Joins relu(features) and relu(-features) along `axis`, whose size doubles.
+
+    features: a number type, any shape. The result has their dtype.
+    """
     with scope(name, "CRelu", features):
         x = graph_of((features,)).to_tensor(features)
         return RELU(concat([x, -x], axis))

@@ -268,7 +268,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Any]:
-    """As `ctc_beam_search_decoder` without merging repeated labels."""
+    """Decodes as `ctc_beam_search_decoder` does, without merging repeated labels in the output."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 

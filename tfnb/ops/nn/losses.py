@@ -73,7 +73,7 @@ def _over_axis(op: OpDef, logits: TensorLike, axis: int | str | None, name: str 
 
 
 def softmax(logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None) -> Any:
-    """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`), by default the last axis.
+    """Returns exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`), by default the last axis.
 
     logits: a float type, any shape of rank >= 1. The result has their dtype and shape. Raises `InvalidArgumentError`
     for an axis out of range.
@@ -84,7 +84,10 @@ def softmax(logits: TensorLike, axis: int | str | None = None, name: str | None 
 def log_softmax(
     logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None
 ) -> Any:
-    """logits - log(sum(exp(logits))) along `axis` (0.x: `dim`); the arguments are those of `softmax`."""
+    """Returns logits - log(sum(exp(logits))) along `axis` (0.x: `dim`).
+
+    The arguments, errors, and the dtype and shape of the result are those of `softmax`.
+    """
     return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
 
 
@@ -154,7 +157,10 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Any:
-    """As `softmax_cross_entropy_with_logits`, with labels as the first argument and gradients for the labels too."""
+    """Computes `softmax_cross_entropy_with_logits`, with gradients for the labels too.
+
+    labels is the first argument here. The other arguments, the result and the errors are those of that function.
+    """
     return _cross_entropy(logits, labels, dim, axis, name, False)
 
 

@@ -353,7 +353,11 @@ def dequantize(
     name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:
-    """Dequantises integers to float32; see the op Dequantize."""
+    """Converts quantised integers to float32; see the op Dequantize.
+
+    input: quantised integers, any shape. min_range, max_range: the floats that the lowest and the highest integer
+    represent. mode, narrow_range: those with which the values were quantised.
+    """
     options = {"mode": mode, "narrow_range": narrow_range}
     return DEQUANTIZE(input, min_range, max_range, dtype=float32, name=name, **options)
 

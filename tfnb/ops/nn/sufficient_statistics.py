@@ -102,7 +102,10 @@ def weighted_moments(
 
 
 def swish(features: TensorLike, name: str | None = None, beta: float = 1.0) -> Any:
-    """features * sigmoid(beta * features), elementwise, also known as SiLU. features: a float type, any shape."""
+    """Returns features * sigmoid(beta * features), elementwise, also known as SiLU.
+
+    features: a float type, any shape; the result has the same. beta: a number, by default 1.
+    """
     with scope(name, "swish", features):
         x = graph_of((features,)).to_tensor(features)
         return x * SIGMOID(x if beta == 1.0 else beta * x)
