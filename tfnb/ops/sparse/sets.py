@@ -240,7 +240,10 @@ def set_difference(
     aminusb: bool = True,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """Returns the elements of a that are not in b, or without `aminusb` those of b not in a: see `set_intersection`."""
+    """Returns the elements of a that are not in b, or without `aminusb` those of b that are not in a.
+
+    The other arguments, the form of the result and the errors are those of `set_intersection`.
+    """
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
@@ -249,12 +252,19 @@ def set_union(
     b: TensorLike | SparseTensor | SparseTensorValue,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """Returns the elements that are in at least one of both sets: see `set_intersection`."""
+    """Returns the elements that are in at least one of both sets, for each pair of sets.
+
+    The arguments, the form of the result and the errors are those of `set_intersection`.
+    """
     return _apply(a, b, "union", validate_indices)
 
 
 def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Any:
-    """Returns the number (int32) of distinct elements of each set along the last dimension of the SparseTensor `a`."""
+    """Returns the number (int32) of distinct elements of each set along the last dimension of a SparseTensor.
+
+    a: a SparseTensor of integers or strings. The result is dense, with the shape of `a` without its last dimension.
+    validate_indices: check at run time that the indices are in order. Raises `DTypeError` when `a` is not sparse.
+    """
     if not _is_sparse(a):
         raise DTypeError(f"set_size: needed a SparseTensor, got {type(a).__name__}")
     sets = SparseTensor.from_value(a)
