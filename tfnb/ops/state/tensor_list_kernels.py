@@ -95,11 +95,13 @@ def _sizes(call: HostCall, value: np.ndarray) -> Shape:
 
 
 def empty(call: HostCall, sizes: np.ndarray, most: np.ndarray) -> tuple[Any]:
+    """Returns an empty list with at most `most` elements (-1: no limit) of the shape that `sizes` describe."""
     tensor_list = TensorList(call.types["element_dtype"], _sizes(call, sizes), (), call.tools.integer(most))
     return (make_handle(tensor_list),)
 
 
 def reserve(call: HostCall, sizes: np.ndarray, count: np.ndarray) -> tuple[Any]:
+    """Returns a list of `count` elements that are not set. Raises `InvalidArgumentError` for a negative count."""
     n = call.tools.integer(count)
     if n < 0:
         raise InvalidArgumentError(f"TensorListReserve: num_elements must not be negative, got {n}", call.op)
@@ -107,17 +109,23 @@ def reserve(call: HostCall, sizes: np.ndarray, count: np.ndarray) -> tuple[Any]:
 
 
 def push(call: HostCall, handle: np.ndarray, item: np.ndarray) -> tuple[Any]:
+    """Returns the list with `item` added at the end.
+
+    Raises `InvalidArgumentError` when the list is full, and `ShapeError` when the shape does not match its elements.
+    """
     tensor_list = _list(call, handle)
     tensor_list.check(call.tools.shape(item), call.op.type)
     return (make_handle(tensor_list.pushed(item)),)
 
 
 def pop(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any]:
+    """Returns the list without its last element, and that element."""
     rest, item = _list(call, handle).popped()
     return make_handle(rest), _element(call, rest, item, _sizes(call, sizes))
 
 
 def stack(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
+    """Returns the elements stacked along a new first dimension; elements that were never set are zeros."""
     tensor_list, count = _list(call, handle), call.attrs.num_elements
     if count not in (-1, len(tensor_list)):
         raise InvalidArgumentError(
@@ -127,6 +135,7 @@ def stack(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
 
 
 def from_tensor(call: HostCall, tensor: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
+    """Returns the list of the rows of `tensor`. Raises `ShapeError` for a scalar."""
     if not call.tools.shape(tensor):
         raise ShapeError("TensorListFromTensor: the tensor must have at least one dimension", call.op)
     shape = _sizes(call, sizes).merge_with(Shape(tuple(call.tools.shape(tensor))[1:]))
@@ -134,17 +143,23 @@ def from_tensor(call: HostCall, tensor: np.ndarray, sizes: np.ndarray) -> tuple[
 
 
 def element_shape(call: HostCall, handle: np.ndarray) -> np.ndarray:
+    """Returns the static shape of the elements as integers.
+
+    An unknown dimension is -1; an unknown rank gives the scalar -1.
+    """
     dims, dtype = list_of(handle).shape.dims, call.types["shape_type"].np
     return np.asarray(-1 if dims is None else [-1 if n is None else n for n in dims], dtype)
 
 
 def get_item(call: HostCall, handle: np.ndarray, index: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
+    """Returns the element at `index`, or zeros if it was never set. Raises an error for an index out of range."""
     tensor_list = _list(call, handle)
     at = tensor_list.place(call.tools.integer(index), call.op.type)
     return (_element(call, tensor_list, tensor_list.items[at], _sizes(call, sizes)),)
 
 
 def set_item(call: HostCall, handle: np.ndarray, index: np.ndarray, item: np.ndarray) -> tuple[Any]:
+    """Returns the list with `item` at `index`, lengthened first if the op permits it."""
     tensor_list, at = _list(call, handle), call.tools.integer(index)
     tensor_list.check(call.tools.shape(item), call.op.type)
     if call.attrs.resize_if_index_out_of_bounds and at >= len(tensor_list):
@@ -153,6 +168,7 @@ def set_item(call: HostCall, handle: np.ndarray, index: np.ndarray, item: np.nda
 
 
 def resize(call: HostCall, handle: np.ndarray, size: np.ndarray) -> tuple[Any]:
+    """Returns the list with `size` elements: cut at the end, or extended by elements that are not set."""
     tensor_list, n = list_of(handle), call.tools.integer(size)
     if n < 0:
         raise InvalidArgumentError(f"TensorListResize: the size must not be negative, got {n}", call.op)
@@ -160,6 +176,7 @@ def resize(call: HostCall, handle: np.ndarray, size: np.ndarray) -> tuple[Any]:
 
 
 def gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
+    """Returns the elements at `indices`, stacked along a new first dimension."""
     tensor_list = _list(call, handle)
     items = [tensor_list.items[tensor_list.place(int(i), call.op.type)] for i in call.tools.host(indices)]
     return (_stacked(call, tensor_list, items, _sizes(call, sizes)),)
@@ -180,6 +197,7 @@ def _spread(call: HostCall, found: TensorList, tensor: np.ndarray, indices: np.n
 def scatter(
     call: HostCall, tensor: np.ndarray, indices: np.ndarray, sizes: np.ndarray, count: np.ndarray | None = None
 ) -> tuple[Any]:
+    """Returns a list that has row i of `tensor` at `indices[i]`, with `count` elements if that is given."""
     n = -1 if count is None else call.tools.integer(count)
     tensor_list = TensorList(call.types["element_dtype"], _sizes(call, sizes), [None] * max(0, n))
     largest = max((int(i) for i in call.tools.host(indices)), default=-1)
@@ -189,7 +207,10 @@ def scatter(
 
 
 def concat(call: HostCall, handle: np.ndarray, sizes: np.ndarray, leading: np.ndarray) -> tuple[Any, Any]:
-    """The kernel of `TensorListConcatV2`; `leading` has the lengths of elements that were never set."""
+    """Joins the elements along their first dimension, and returns the result and their lengths (int64).
+
+    leading: the lengths of elements that were never set, which are zeros.
+    """
     tensor_list, requested_shape = _list(call, handle), _sizes(call, sizes)
     lengths = [int(n) for n in call.tools.host(leading)]
     shape = tensor_list.shape.merge_with(requested_shape)
@@ -211,6 +232,7 @@ def concat(call: HostCall, handle: np.ndarray, sizes: np.ndarray, leading: np.nd
 
 
 def split(call: HostCall, tensor: np.ndarray, sizes: np.ndarray, lengths: np.ndarray) -> tuple[Any]:
+    """Returns the list of the parts of `tensor` along its first dimension, which have the given lengths."""
     counts, shape = [int(n) for n in call.tools.host(lengths)], tuple(call.tools.shape(tensor))
     if not shape or any(n < 0 for n in counts) or sum(counts) != shape[0]:
         raise InvalidArgumentError(f"TensorListSplit: the lengths {counts[:20]} do not divide shape {shape}", call.op)
@@ -222,5 +244,5 @@ def split(call: HostCall, tensor: np.ndarray, sizes: np.ndarray, lengths: np.nda
 
 
 def scatter_into(call: HostCall, handle: np.ndarray, tensor: np.ndarray, indices: np.ndarray) -> tuple[Any]:
-    """The kernel of `TensorListScatterIntoExistingList`."""
+    """Returns the list with row i of `tensor` at `indices[i]`; an index beyond the end lengthens it."""
     return _spread(call, _list(call, handle), tensor, indices)
