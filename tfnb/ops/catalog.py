@@ -54,15 +54,15 @@ class Catalog(Mapping[str, OpDef]):
         return len(self._ops)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions of those ops that have public names in `OpDef.api`, by public name."""
+        """Returns the functions of those ops that have public names in `OpDef.api`, by public name."""
         return {name: op_function(op, name) for op in self._ops.values() for name in op.api.split()}
 
 
 def families_of(folder: ModuleType) -> tuple[ModuleType, ...]:
-    """The modules that `FAMILIES` of a folder names. Each defines `OPS`; one that has public functions defines `API`.
+    """Returns the modules that `FAMILIES` of a folder names.
 
-    Raises `ModuleNotFoundError` when a name in `FAMILIES` has no file, and `NotFoundError` when a module has no `OPS`
-    or an empty one.
+    Each module defines `OPS`, and `API` if it has public functions. Raises `ModuleNotFoundError` when a name in
+    `FAMILIES` has no file, and `NotFoundError` when a module has no `OPS` or an empty one.
     """
     families = tuple(import_module(f"{folder.__name__}.{name}") for name in folder.FAMILIES)
     for family in families:
@@ -74,7 +74,7 @@ def families_of(folder: ModuleType) -> tuple[ModuleType, ...]:
 
 
 def op_function(op: OpDef, public: str) -> Callable[..., Any]:
-    """The function `public(inputs..., attributes..., name=None)`, which adds a node of `op` to the graph."""
+    """Returns the function `public(inputs..., attributes..., name=None)`, which adds a node of `op` to the graph."""
     inputs = [a.name for a in op.input_args]
     fields = [f for f in dataclasses.fields(op.attrs) if f.init]
     undetermined = [t for t in op.types if not any(a.type == t for a in op.input_args)]

@@ -25,10 +25,10 @@ _FLOATS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16
 
 
 def element_defines(dtype: DType) -> tuple[tuple[str, str], ...]:
-    """The definitions for kernels that move, add or multiply elements of `dtype`."""
+    """Returns the definitions for kernels that move, add or multiply elements of `dtype`."""
     return (("T", (_WRAPPING | _FLOATS)[dtype.name]),)
 
 
 def signed_defines(dtype: DType) -> tuple[tuple[str, str], ...]:
-    """The definitions for kernels that compare elements of `dtype`, where the sign of an integer matters."""
+    """Returns the definitions for kernels that compare elements of `dtype`, where the sign of an integer matters."""
     return (("T", _FLOATS.get(dtype.name, dtype.cl)),)

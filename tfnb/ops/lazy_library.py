@@ -15,7 +15,10 @@ __all__ = ["library"]
 
 
 def library(name: str, package: str, what: str) -> ModuleType:
-    """The imported module `name`. When it is missing, raises `UnimplementedError` with the package to install."""
+    """Returns the imported module `name`.
+
+    When it is missing, raises `UnimplementedError` with the package to install.
+    """
     try:
         return import_module(name)
     except ImportError as e:

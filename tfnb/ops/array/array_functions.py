@@ -50,28 +50,36 @@ def eye(
     dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Any:
-    """Matrices with ones on the main diagonal and zeros elsewhere.
+    """Returns matrices with ones on the main diagonal and zeros elsewhere.
 
-    The result has `dtype` and shape batch_shape + (num_rows, num_columns); num_columns is num_rows by default.
+    num_rows, num_columns: integers or integer scalars; num_columns is num_rows by default. batch_shape: an integer
+    vector, by default empty. The result has `dtype` and shape batch_shape + (num_rows, num_columns).
     """
     graph = graph_of((num_rows, num_columns, batch_shape))
     with graph.as_default(), graph.name_scope(name or "eye"):
         rows = range_(num_rows)
         columns = rows if num_columns is None else range_(num_columns)
-        found = cast_to(EQUAL(EXPAND_DIMS(rows, np.int32(1)), columns), as_dtype(dtype))
+        matrix = cast_to(EQUAL(EXPAND_DIMS(rows, np.int32(1)), columns), as_dtype(dtype))
         if batch_shape is None:
-            return found
+            return matrix
         batch = graph.to_tensor(batch_shape, None if hasattr(batch_shape, "dtype") else int32)
-        return BROADCAST_TO(found, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(found, out_type=int32)]))
+        return BROADCAST_TO(matrix, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(matrix, out_type=int32)]))
 
 
 def trace(x: TensorLike, name: str | None = None) -> Any:
-    """The sum of the main diagonal of each matrix: a tensor of shape (..., m, n) becomes one of shape (...)."""
+    """Returns the sum of the main diagonal of each matrix.
+
+    x: a number type, shape (..., m, n). The result has the dtype of x and shape (...).
+    """
     return SUM(MATRIX_DIAG_PART(graph_of((x,)).to_tensor(x)), _LAST, name=name)
 
 
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """A scalar times a tensor or indexed slices. Raises `ShapeError` when the first factor is not a scalar."""
+    """Multiplies a tensor or indexed slices by a scalar.
+
+    scalar: a number, or a scalar tensor of the dtype of x. The result has the dtype and shape of x, and is
+    `IndexedSlices` where x is. Raises `ShapeError` when the first factor is not a scalar.
+    """
     if isinstance(x, IndexedSlices):
         return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
     t = graph_of((x, scalar)).to_tensor(x)
@@ -82,14 +90,15 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> An
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
-    """The logarithm of the sigmoid, -softplus(-x), elementwise, with the dtype and shape of x."""
+    """Returns the logarithm of the sigmoid, -softplus(-x), elementwise, with the dtype and shape of x."""
     return -SOFTPLUS(-graph_of((x,)).to_tensor(x), name=name)
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
     """Gathers rows within each element of a batch: output[b..., i, ...] = params[b..., indices[b..., i], ...].
 
-    params: any dtype, with k batch dimensions. indices: integers of known rank k + 1.
+    params: any dtype, with k batch dimensions. indices: integers of known rank k + 1. The result has the dtype of
+    params and shape indices.shape + params.shape[k + 1:]. Raises `ShapeError` when the rank of indices is unknown or 0.
     """
     graph = graph_of((params, indices))
     with graph.as_default(), graph.name_scope(name or "BatchGather"):
@@ -99,12 +108,12 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
         k = at.shape.ndims - 1
         if k == 0:
             return GATHER(x, at)
-        sizes, wanted = SHAPE(x, out_type=int32), SHAPE(at, out_type=int32)
+        sizes, at_sizes = SHAPE(x, out_type=int32), SHAPE(at, out_type=int32)
         rows = RESHAPE(x, CONCAT(np.int32(0), [_FLAT, sizes[k + 1 :]]))
-        flat = RESHAPE(at, stack([np.int32(-1), wanted[k]]))
+        flat = RESHAPE(at, stack([np.int32(-1), at_sizes[k]]))
         start = RANGE(np.int32(0), SHAPE(flat, out_type=int32)[0], np.int32(1)) * sizes[k]
         number = cast_to(flat, int32) + EXPAND_DIMS(start, np.int32(1))
-        return RESHAPE(GATHER(rows, number), CONCAT(np.int32(0), [wanted, sizes[k + 1 :]]))
+        return RESHAPE(GATHER(rows, number), CONCAT(np.int32(0), [at_sizes, sizes[k + 1 :]]))
 
 
 def confusion_matrix(
@@ -124,11 +133,11 @@ def confusion_matrix(
     graph = graph_of((labels, predictions, weights))
     with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
         pair = [RESHAPE(cast(v, int64), _FLAT) for v in (labels, predictions)]
-        for k, what in enumerate(("labels", "predictions")):
-            checks = [assert_non_negative(pair[k], message=f"{what} contains negative values")]
+        for k, argument in enumerate(("labels", "predictions")):
+            checks = [assert_non_negative(pair[k], message=f"{argument} contains negative values")]
             if num_classes is not None:
                 size = cast(num_classes, int64)
-                checks.append(assert_less(pair[k], size, message=f"{what} out of bound"))
+                checks.append(assert_less(pair[k], size, message=f"{argument} out of bound"))
             with graph.control_dependencies([c for c in checks if c is not None]):
                 pair[k] = IDENTITY(pair[k])
         indices = stack(pair, axis=1)
@@ -144,7 +153,8 @@ def confusion_matrix(
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Repeats each element along `axis`; without an axis the input is flattened first.
 
-    repeats: an integer, or a vector of one integer per element along the axis.
+    input: any dtype, of known rank. repeats: an integer, or a vector of one integer per element along the axis. The
+    size of the result along the axis is the sum of the repeats. Raises `ShapeError` when the rank is unknown.
     """
     graph = graph_of((input, repeats))
     with graph.as_default(), graph.name_scope(name or "repeat"):
@@ -176,9 +186,10 @@ def where_v2(
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> Any:
-    """The logarithm of the beta function of each row: the sum of lgamma(x) less lgamma of the sum of x.
+    """Returns the logarithm of the beta function of each row: the sum of lgamma(x) less lgamma of the sum of x.
 
-    x: a float type; rows lie along the last dimension, which the result lacks.
+    x: a float type; rows lie along the last dimension. The result has the dtype of x, and its shape without that
+    dimension.
     """
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "lbeta"):
@@ -186,7 +197,11 @@ def lbeta(x: TensorLike, name: str | None = None) -> Any:
 
 
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Any:
-    """The value of a polynomial at x by Horner's scheme; `coeffs` begins with that of the highest power."""
+    """Returns the value of a polynomial at x, computed by Horner's scheme.
+
+    coeffs: a list of numbers or tensors, which begins with the coefficient of the highest power; each is converted to
+    the dtype of x and broadcasts to its shape. The result has the dtype and shape of x.
+    """
     graph = graph_of((x, coeffs))
     with graph.as_default(), graph.name_scope(name or "polyval"):
         t = graph.to_tensor(x)
@@ -197,7 +212,10 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
-    """1 / x elementwise, or 0 where x is 0; the result has the dtype and shape of x."""
+    """Returns 1 / x elementwise, or 0 where x is 0, with the dtype and shape of x.
+
+    x: a float or complex type, any shape.
+    """
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "reciprocal_no_nan"):
         zero = EQUAL(t, ZEROS_LIKE(t))
@@ -207,7 +225,11 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
 def reduce_variance(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The variance of `input_tensor` along the dimensions `axis`: the mean of the squared differences from the mean."""
+    """Returns the variance along `axis`, which is the mean of the squared differences from the mean.
+
+    input_tensor: a float type. axis: an integer, a list of integers or an integer tensor; None means all axes.
+    keepdims: the reduced dimensions stay with size 1. The result has the dtype of the input.
+    """
     mean = REDUCTIONS["reduce_mean"]
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     with t.graph.as_default(), t.graph.name_scope(name or "reduce_variance"):
@@ -217,25 +239,31 @@ def reduce_variance(
 def reduce_std(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The standard deviation of `input_tensor` along the dimensions `axis`: the square root of `reduce_variance`."""
+    """Returns the standard deviation along `axis`, which is the square root of `reduce_variance`.
+
+    The arguments and the dtype and shape of the result are those of `reduce_variance`.
+    """
     return SQRT(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """The Euclidean norm of `input_tensor` along the dimensions `axis`: the square root of the sum of the squares."""
+    """Returns the Euclidean norm along `axis`, which is the square root of the sum of the squares.
+
+    The arguments and the dtype and shape of the result are those of `reduce_variance`.
+    """
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     return SQRT(REDUCTIONS["reduce_sum"](SQUARE(t), axis, keepdims=keepdims), name=name)
 
 
 def to_complex64(x: TensorLike, name: str | None = None) -> Any:
-    """The tensor `x` converted to complex64."""
+    """Converts the tensor `x`, of any number type, to complex64. The shape is unchanged."""
     return cast(x, complex64, name)
 
 
 def to_complex128(x: TensorLike, name: str | None = None) -> Any:
-    """The tensor `x` converted to complex128."""
+    """Converts the tensor `x`, of any number type, to complex128. The shape is unchanged."""
     return cast(x, complex128, name)
 
 

@@ -69,13 +69,13 @@ def _joined_values(c: Infer, parts: Sequence[int]) -> Shape | None:
     """The known dimensions of joined vectors, when the inputs are themselves shapes."""
     if not c.dtypes[parts[0]].is_integer or any(c.shapes[i].ndims != 1 for i in parts):
         return None
-    whole: tuple[int | None, ...] = ()
+    joined: tuple[int | None, ...] = ()
     for i in parts:
         dims = c.as_shape(i).dims
         if dims is None:
             return None
-        whole += dims
-    return Shape(whole)
+        joined += dims
+    return Shape(joined)
 
 
 def _host_join(call: HostCall, axis: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -90,8 +90,8 @@ def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     filled = [(i, info.shape) for i, info in enumerate(site.inputs) if i > 0 and info.size]
     starts, choices, start = [], [], 0
     for i, shape in filled:
-        own = _clamped(s.sub(idx[axis], start), shape[axis])
-        choices.append(site.load(i, (*idx[:axis], own, *idx[axis + 1 :])))
+        place = _clamped(s.sub(idx[axis], start), shape[axis])
+        choices.append(site.load(i, (*idx[:axis], place, *idx[axis + 1 :])))
         starts.append(start)
         start += shape[axis]
     return _by_offset(choices, starts, idx[axis]) if choices else s.const(0, site.outputs[0].dtype)
@@ -101,12 +101,12 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: Tensor) -> list[Any]:
     """Splits `dy` along `axis` into pieces of the same sizes as `parts`."""
     if len(parts) == 1:
         return [dy]
-    known = constant_value(axis)
-    if known is None:
+    static = constant_value(axis)
+    if static is None:
         known_axis = None
     else:
         rank = next((p.shape.ndims for p in parts if p.shape.ndims is not None), None)
-        known_axis = None if rank is None else normalize_axis(int(known.reshape(())), rank)
+        known_axis = None if rank is None else normalize_axis(int(static.reshape(())), rank)
     if known_axis is not None:
         sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
         if None not in sizes:
@@ -339,10 +339,10 @@ def split(
     if isinstance(value, (int, np.integer)) and not isinstance(axis, (int, np.integer)):
         value, axis = axis, value
     axis = axis if split_dim is None else split_dim
-    wanted = num_or_size_splits if num_split is None else num_split
-    if isinstance(wanted, (int, np.integer)):
-        return SPLIT(axis, value, num_split=int(wanted), name=name)
-    sizes = graph_of((value, wanted)).to_tensor(wanted)
+    splits = num_or_size_splits if num_split is None else num_split
+    if isinstance(splits, (int, np.integer)):
+        return SPLIT(axis, value, num_split=int(splits), name=name)
+    sizes = graph_of((value, splits)).to_tensor(splits)
     pieces = num if num is not None else (sizes.shape.dims or (None,))[0]
     if pieces is None:
         raise InvalidArgumentError("split: the number of sizes is unknown; give num")
@@ -355,8 +355,8 @@ def _joined_rows(c: Infer) -> Shape:
         rows = rows.merge_with(x)
     if rows.dims is not None and (not rows.dims or rows.dims[0] not in (1, None)):
         raise ShapeError(f"ParallelConcat: each input must be one row, got shape {rows}")
-    found = unknown_shape if rows.dims is None else Shape((len(c.shapes), *rows.dims[1:]))
-    return found.merge_with(c.attrs.shape)
+    joined = unknown_shape if rows.dims is None else Shape((len(c.shapes), *rows.dims[1:]))
+    return joined.merge_with(c.attrs.shape)
 
 
 PARALLEL_CONCAT = OpDef(
@@ -376,12 +376,15 @@ PARALLEL_CONCAT = OpDef(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
-    """Stacks tensors of the same, fully known shape along a new first dimension."""
+    """Stacks N tensors along a new first dimension.
+
+    values: a list of tensors of one dtype and the same, fully known shape. The result has shape (N,) + that shape.
+    """
     graph = graph_of(values)
     with graph.as_default(), graph.name_scope(name):
-        given = [graph.to_tensor(v) for v in values]
-        shape = Shape((len(given), *given[0].shape.known()))
-        return PARALLEL_CONCAT([EXPAND_DIMS(v, np.int32(0)) for v in given], shape=shape)
+        tensors = [graph.to_tensor(v) for v in values]
+        shape = Shape((len(tensors), *tensors[0].shape.known()))
+        return PARALLEL_CONCAT([EXPAND_DIMS(v, np.int32(0)) for v in tensors], shape=shape)
 
 
 OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V, PARALLEL_CONCAT)

@@ -18,10 +18,10 @@ __all__ = ["OPS"]
 
 
 def _shapes(c: Infer) -> tuple[Shape, ...]:
-    found = c.shapes[1].with_rank(1)
+    common = c.shapes[1].with_rank(1)
     for shape in c.shapes[2:]:
-        found = found.merge_with(shape)
-    return (found,) * (len(c.shapes) - 1)
+        common = common.merge_with(shape)
+    return (common,) * (len(c.shapes) - 1)
 
 
 def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -29,7 +29,7 @@ def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[
     rank = len(parts[0])
     axis = normalize_axis(int(concat_dim), rank)
     others = np.arange(rank) != axis
-    found, start = [], 0
+    offsets, start = [], 0
     for part in parts:
         if len(part) != rank or np.any(part[others] != parts[0][others]):
             raise InvalidArgumentError(
@@ -38,8 +38,8 @@ def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[
         offset = np.zeros(rank, part.dtype)
         offset[axis] = start
         start += int(part[axis])
-        found.append(offset)
-    return tuple(found)
+        offsets.append(offset)
+    return tuple(offsets)
 
 
 def _lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:

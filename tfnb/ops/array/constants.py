@@ -118,7 +118,7 @@ ONES_LIKE = OpDef(
 
 
 def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
-    """The number of elements of `Range`.
+    """Returns the number of elements of `Range`.
 
     Raises `InvalidArgumentError` when delta is 0 or leads away from limit, or when a number is not finite.
     """
@@ -219,30 +219,30 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """A constant tensor with the given Python or NumPy value.
+    """Returns a constant tensor with the given Python or NumPy value.
 
     dtype: by default float32 for Python floats, int32 for ints, and the dtype of a NumPy array. shape: if given, the
     elements fill this shape in row-major order; when there are too few, the last one is repeated. verify_shape: the
-    value must have exactly this shape. Errors: there are more elements than the shape holds, or the value does not
-    fit the dtype.
+    value must have exactly this shape. Errors: there are more elements than the shape holds, or the value does not fit
+    the dtype.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
-    array = to_numpy(value, wanted)
+    target_dtype = None if dtype is None else as_dtype(dtype)
+    array = to_numpy(value, target_dtype)
     if shape is not None:
         array = _laid_out(array, as_shape(shape).known(), verify_shape)
-    return get_default_graph().constant(array, name or "Const", wanted)
+    return get_default_graph().constant(array, name or "Const", target_dtype)
 
 
 def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndarray:
     if array.shape == dims:
         return array
-    wanted = int(np.prod(dims, dtype=np.int64))
-    if verify or array.size > wanted or (array.size == 0 and wanted):
+    count = int(np.prod(dims, dtype=np.int64))
+    if verify or array.size > count or (array.size == 0 and count):
         raise ShapeError(f"constant: a value of shape {array.shape} was given for the shape {dims}")
-    filled = np.empty(wanted, array.dtype)
-    filled[: array.size] = array.reshape(-1)
-    filled[array.size :] = array.reshape(-1)[-1:] if array.size else 0
-    return filled.reshape(dims)
+    elements = np.empty(count, array.dtype)
+    elements[: array.size] = array.reshape(-1)
+    elements[array.size :] = array.reshape(-1)[-1:] if array.size else 0
+    return elements.reshape(dims)
 
 
 def convert_to_tensor(
@@ -253,30 +253,30 @@ def convert_to_tensor(
     dtype: the required dtype. preferred_dtype: the dtype to use if the value can be converted to it. Raises an error
     when the value has another dtype than the required one.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
-    if wanted is None and preferred_dtype is not None and not is_tensor_like(value):
+    target_dtype = None if dtype is None else as_dtype(dtype)
+    if target_dtype is None and preferred_dtype is not None and not is_tensor_like(value):
         try:
             return convert_to_tensor(value, preferred_dtype, name)
         except (TypeError, ValueError):
             pass
     graph = graph_of((value,))
     if name is not None and not is_tensor_like(value) and not isinstance(value, (list, tuple)):
-        return graph.constant(to_numpy(value, wanted), name)
-    t = graph.to_tensor(value, wanted)
-    if wanted is not None and t.dtype is not wanted:
-        raise InvalidArgumentError(f"the tensor {t.name} is {t.dtype.name}, needed {wanted.name}; use tf.cast")
+        return graph.constant(to_numpy(value, target_dtype), name)
+    t = graph.to_tensor(value, target_dtype)
+    if target_dtype is not None and t.dtype is not target_dtype:
+        raise InvalidArgumentError(f"the tensor {t.name} is {t.dtype.name}, needed {target_dtype.name}; use tf.cast")
     return t
 
 
 def _full(shape: TensorLike, fill: Any, dtype: DTypeLike, name: str) -> Any:
-    wanted = as_dtype(dtype)
-    fill = np.asarray({0: _zero_of(wanted), 1: 1}[fill], wanted.np)
-    known = _static_dims(shape)
-    if known is not None and np.prod(known, dtype=np.int64) <= _SMALL:
+    target_dtype = as_dtype(dtype)
+    fill = np.asarray({0: _zero_of(target_dtype), 1: 1}[fill], target_dtype.np)
+    static_dims = _static_dims(shape)
+    if static_dims is not None and np.prod(static_dims, dtype=np.int64) <= _SMALL:
         graph = graph_of((shape,))
-        return graph.constant(np.full(known, fill, wanted.np), name)
-    if known is not None:
-        return FILL(np.asarray(known, np.int32), fill, name=name)
+        return graph.constant(np.full(static_dims, fill, target_dtype.np), name)
+    if static_dims is not None:
+        return FILL(np.asarray(static_dims, np.int32), fill, name=name)
     dims = graph_of((shape,)).to_tensor(shape)
     if dims.shape.ndims == 0:
         dims = RESHAPE(dims, np.asarray([1], np.int32))
@@ -296,44 +296,58 @@ def _static_dims(shape: TensorLike) -> tuple[int, ...] | None:
 
 
 def zeros(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
-    """Zeros of `shape` (integers, a Shape or an integer tensor) and `dtype`; False for bool, "" for strings."""
+    """Returns a tensor of zeros of the given `dtype`: False for bool, "" for strings.
+
+    shape: integers, a Shape or an integer tensor.
+    """
     return _full(shape, 0, dtype, name or "zeros")
 
 
 def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
-    """Ones of `shape` (integers, a Shape or an integer tensor) and `dtype`; True for bool."""
+    """Returns a tensor of ones of the given `dtype`: True for bool.
+
+    shape: integers, a Shape or an integer tensor.
+    """
     return _full(shape, 1, dtype, name or "ones")
 
 
 def _like(tensor: TensorLike, dtype: DTypeLike | None, name: str | None, fill: int, optimize: bool) -> Any:
     x = graph_of((tensor,)).to_tensor(tensor)
-    wanted = x.dtype if dtype is None else as_dtype(dtype)
+    target_dtype = x.dtype if dtype is None else as_dtype(dtype)
     op, default = ((ZEROS_LIKE, "zeros_like"), (ONES_LIKE, "ones_like"))[fill]
     if optimize and x.shape.is_fully_defined():
         with x.graph.as_default():
-            return _full(x.shape, fill, wanted, name or default)
-    if wanted is x.dtype:
+            return _full(x.shape, fill, target_dtype, name or default)
+    if target_dtype is x.dtype:
         return op(x, name=name or default)
-    value = np.asarray(_zero_of(wanted) if fill == 0 else 1, wanted.np)
+    value = np.asarray(_zero_of(target_dtype) if fill == 0 else 1, target_dtype.np)
     return FILL(shape_of(x), value, name=name or default)
 
 
 def zeros_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Zeros with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
+    """Returns zeros with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`.
+
+    optimize: when the shape is fully known, the result is a constant or a Fill of that shape, which does not depend on
+    `tensor`.
+    """
     return _like(tensor, dtype, name, 0, optimize)
 
 
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Ones with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`."""
+    """Returns ones with the shape of `tensor`, and with `dtype` or by default the dtype of `tensor`.
+
+    optimize: when the shape is fully known, the result is a constant or a Fill of that shape, which does not depend on
+    `tensor`.
+    """
     return _like(tensor, dtype, name, 1, optimize)
 
 
 def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
-    """The sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
+    """Returns the sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
 
     The scalars may have different dtypes. The result has `dtype`, or by default the widest of int32, int64, float32
     and float64 among them. Errors: delta is 0 or leads away from limit, or a number is not finite.
@@ -343,12 +357,15 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | Non
     parts = (start, limit, delta)
     graph = graph_of(parts)
     if dtype is None:
-        found = [v.dtype.base_dtype if is_tensor_like(v) else as_dtype(to_numpy(v).dtype) for v in parts]
-        wanted = max(found, key=(int32, int64, float32, float64).index)
+        dtypes = [v.dtype.base_dtype if is_tensor_like(v) else as_dtype(to_numpy(v).dtype) for v in parts]
+        target_dtype = max(dtypes, key=(int32, int64, float32, float64).index)
     else:
-        wanted = as_dtype(dtype)
-    same = [cast_to(graph.to_tensor(v), wanted) if is_tensor_like(v) else graph.to_tensor(v, wanted) for v in parts]
-    return RANGE(*same, name=name)
+        target_dtype = as_dtype(dtype)
+    alike = [
+        cast_to(graph.to_tensor(v), target_dtype) if is_tensor_like(v) else graph.to_tensor(v, target_dtype)
+        for v in parts
+    ]
+    return RANGE(*alike, name=name)
 
 
 OPS: tuple[OpDef, ...] = (CONST, FILL, ZEROS_LIKE, ONES_LIKE, RANGE, LIN_SPACE)

@@ -82,11 +82,11 @@ def _gather_values(c: Infer) -> Shape | None:
     """The gathered dimensions, when the input is itself a shape."""
     if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1 or c.value(1) is None:
         return None
-    dims, wanted = c.as_shape(0).dims, c.value(1)
-    if dims is None or wanted.ndim > 1 or (wanted < 0).any() or (wanted >= len(dims)).any():
+    dims, positions = c.as_shape(0).dims, c.value(1)
+    if dims is None or positions.ndim > 1 or (positions < 0).any() or (positions >= len(dims)).any():
         return None
-    picked = [dims[int(i)] for i in wanted.reshape(-1)]
-    return None if wanted.ndim == 0 and picked[0] is None else Shape(tuple(picked))
+    selected = [dims[int(i)] for i in positions.reshape(-1)]
+    return None if positions.ndim == 0 and selected[0] is None else Shape(tuple(selected))
 
 
 def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
@@ -117,7 +117,7 @@ def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
 
 
 def _row_shape(params: Tensor, indices: Tensor) -> Any:
-    """(the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
+    """Returns (the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
     dims = params.shape.dims
     if dims is not None and None not in dims[1:]:
         count = size_of(indices) if 0 in dims[1:] else -1
@@ -157,10 +157,10 @@ GATHER = OpDef(
 
 def _grad_gather(op: Any, dy: Tensor) -> Any:
     params, indices, axis = op.inputs
-    known, rank = constant_value(axis), params.shape.ndims
-    if known is None or rank is None or indices.shape.ndims is None:
+    static_axis, rank = constant_value(axis), params.shape.ndims
+    if static_axis is None or rank is None or indices.shape.ndims is None:
         return _grad_gather_unknown(params, indices, cast_to(axis, int32), dy), None, None
-    a = normalize_axis(int(known.reshape(())), rank)
+    a = normalize_axis(int(static_axis.reshape(())), rank)
     if a == 0:
         return _rows_gradient(params, indices, dy), None, None
     k = indices.shape.ndims  # moves the gathered axes to the front, sums the rows, and moves the axis back
@@ -204,7 +204,7 @@ GATHER_V2 = OpDef(
 
 
 def segmented_shape(c: Infer) -> Shape:
-    """The static output shape of an unsorted segment reduction."""
+    """Returns the static output shape of an unsorted segment reduction."""
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     n = None if count is None else int(count.reshape(()))
     if n is not None and n < 0:
@@ -221,11 +221,11 @@ def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np
     flat = ids.reshape(-1)
     if flat.size and flat.max() >= n:
         raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
-    wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
-    out = np.zeros((n, *rest), wide)
+    wide_dtype = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
+    out = np.zeros((n, *rest), wide_dtype)
     keep = flat >= 0
     with np.errstate(all="ignore"):
-        np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide, copy=False))
+        np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide_dtype, copy=False))
     return out.astype(data.dtype)
 
 
@@ -242,12 +242,12 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def segment_bounds(c: Infer) -> list[Bound]:
-    """The bounds of the ids of an unsorted segment reduction; rows with a negative id are dropped."""
+    """Returns the bounds of the ids of an unsorted segment reduction; rows with a negative id are dropped."""
     return [Bound(1, int(c.value(2).reshape(())), None, "segment id")]
 
 
 def segment_groups(site: KernelSite) -> int:
-    """The number of work groups among which the segments are divided."""
+    """Returns the number of work groups among which the segments are divided."""
     return min(max(1, site.units), site.outputs[0].shape[0])
 
 
@@ -257,15 +257,15 @@ def gather_kept(values: TensorLike, ids: Any, data: Any) -> tuple[Any, Any]:
     Rows with a negative id are not used, so they get zeros.
     """
     rows = GATHER(values, MAXIMUM(ids, 0))
-    taken = GREATER_EQUAL(ids, 0)
+    mask = GREATER_EQUAL(ids, 0)
     if ids.shape.ndims is None or data.shape.ndims is None:
         more = FILL(PACK([RANK(data) - RANK(ids)]), np.int32(1))
-        taken = RESHAPE(taken, CONCAT(np.int32(0), [SHAPE(ids, out_type=int32), more]))
+        mask = RESHAPE(mask, CONCAT(np.int32(0), [SHAPE(ids, out_type=int32), more]))
     else:
         for _ in range(data.shape.ndims - ids.shape.ndims):
-            taken = EXPAND_DIMS(taken, np.int32(-1))
-    taken = BROADCAST_TO(taken, shape_of(rows))
-    return SELECT(taken, rows, ZEROS_LIKE(rows)), taken
+            mask = EXPAND_DIMS(mask, np.int32(-1))
+    mask = BROADCAST_TO(mask, shape_of(rows))
+    return SELECT(mask, rows, ZEROS_LIKE(rows)), mask
 
 
 def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: Tensor) -> Any:
@@ -306,15 +306,15 @@ def densify(slices: IndexedSlices) -> Any:
         raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
     shape = slices.graph.to_tensor(slices.dense_shape)
     rows = constant_shape(shape).dims
-    known = rows[0] if rows else None
-    count = shape[0] if known is None else np.asarray(known, shape.dtype.np)
+    static_count = rows[0] if rows else None
+    count = shape[0] if static_count is None else np.asarray(static_count, shape.dtype.np)
     dense = UNSORTED_SEGMENT_SUM(slices.values, slices.indices, count)
     dense.set_shape(constant_shape(shape))
     return dense
 
 
 def indexed_shape(slices: IndexedSlices) -> Shape:
-    """The static shape of the dense tensor that the indexed slices represent."""
+    """Returns the static shape of the dense tensor that the indexed slices represent."""
     if slices.dense_shape is None:
         return unknown_shape
     return constant_shape(slices.graph.to_tensor(slices.dense_shape))
@@ -330,8 +330,9 @@ def gather(
 ) -> Any:
     """Gathers rows (or slices along `axis`) of `params` by their indices.
 
-    params: any dtype. indices: integers, any shape. The result has the shape of params with the axis replaced by the
-    shape of indices. Errors: an index is out of range (a device gives 0 for an index that it computed itself).
+    params: any dtype. indices: integers, any shape. The result has the dtype of params, and its shape with the axis
+    replaced by the shape of indices. Errors: an index is out of range (a device gives 0 for an index that it computed
+    itself).
     """
     if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
         return GATHER(params, indices, name=name)

@@ -54,8 +54,8 @@ def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> 
     k = indices.shape[-1]
     bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
     if bad.any():
-        where = indices[bad.any(-1)].reshape(-1, k)[0]
-        raise InvalidArgumentError(f"the index {where.tolist()} is not inside shape {params.shape}", call.op)
+        bad_index = indices[bad.any(-1)].reshape(-1, k)[0]
+        raise InvalidArgumentError(f"the index {bad_index.tolist()} is not inside shape {params.shape}", call.op)
     return (
         params[tuple(np.moveaxis(indices, -1, 0))]
         if k
@@ -69,20 +69,20 @@ def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     zero = s.const(0, site.outputs[0].dtype)
     if params.size == 0:
         return zero
-    own: list[Any] = []
+    position: list[Any] = []
     inside: Expr | None = None
     for j in range(k):
         i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
         i = i if size <= i.dtype.max else s.position(i, size)
         test = s.and_(s.ge(i, 0), s.lt(i, size))
         inside = test if inside is None else s.and_(inside, test)
-        own.append(s.position(s.minimum(s.maximum(i, 0), size - 1), size))
-    element = site.load(0, (*own, *idx[lead:]))
+        position.append(s.position(s.minimum(s.maximum(i, 0), size - 1), size))
+    element = site.load(0, (*position, *idx[lead:]))
     return element if inside is None else s.where(inside, element, zero)
 
 
 def nd_bounds(c: Infer) -> list[Bound]:
-    """The bounds of the indices, input 1: they index the first dimensions of input 0."""
+    """Returns the bounds of the indices, input 1: they index the first dimensions of input 0."""
     depth = c.shapes[1].known()[-1]
     return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
@@ -122,11 +122,11 @@ def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> No
     if updates.dims is None:
         return
     slices = None if k is None or dims is None else dims[k:]
-    wanted = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
-    if not Shape(wanted).is_compatible_with(updates):
+    expected = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
+    if not Shape(expected).is_compatible_with(updates):
         raise ShapeError(
             f"{name}: for indices of shape {indices} and a tensor of shape {shape} the updates must have shape "
-            f"{Shape(wanted)}, got {updates}"
+            f"{Shape(expected)}, got {updates}"
         )
 
 
@@ -148,14 +148,14 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
 
 
 def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
-    """The row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
+    """Returns the row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
     if len(sizes) == 1:
         return indices[..., 0]
     number = inside = None
     for j, size in enumerate(sizes):
         i = indices[..., j]
-        own = LOGICAL_AND(GREATER_EQUAL(i, ZEROS_LIKE(i)), LESS(i, size))
-        inside = own if inside is None else LOGICAL_AND(inside, own)
+        in_range = LOGICAL_AND(GREATER_EQUAL(i, ZEROS_LIKE(i)), LESS(i, size))
+        inside = in_range if inside is None else LOGICAL_AND(inside, in_range)
         number = i if number is None else number * size + i
     return SELECT(inside, number, ZEROS_LIKE(number) - 1)
 
@@ -284,8 +284,8 @@ def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
 
 
 def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Any:
-    known = constant_shape(shape).dims is not None and indices.shape.dims is not None
-    if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
+    is_static = constant_shape(shape).dims is not None and indices.shape.dims is not None
+    if values.dtype not in REALS or not is_static or None in indices.shape.dims[1:]:
         return None
     rows = _index_rows(indices, shape)
     count = SHAPE(rows, out_type=int32)[:1]
@@ -296,13 +296,13 @@ def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, de
 
 def _grad_dense(op: Operation, dy: Tensor) -> Any:
     rows, values = _index_rows(op.inputs[0], op.inputs[1]), op.inputs[2]
-    taken = GATHER_ND(dy, rows)
-    rest = SUM(dy, all_axes(dy)) - SUM(taken, all_axes(taken))
+    d_values = GATHER_ND(dy, rows)
+    rest = SUM(dy, all_axes(dy)) - SUM(d_values, all_axes(d_values))
     if values.shape.ndims is None:  # either a scalar or one value per row
-        taken = SUM(taken, RANGE(np.int32(0), np.int32(1) - RANK(values), np.int32(1)))
+        d_values = SUM(d_values, RANGE(np.int32(0), np.int32(1) - RANK(values), np.int32(1)))
     elif values.shape.ndims == 0:
-        taken = RESHAPE(SUM(taken, all_axes(taken)), shape_of(values))
-    return None, None, taken, rest
+        d_values = RESHAPE(SUM(d_values, all_axes(d_values)), shape_of(values))
+    return None, None, d_values, rest
 
 
 SPARSE_TO_DENSE = OpDef(
@@ -333,7 +333,7 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """A dense tensor that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
+    """Returns a dense tensor that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 
     sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all indices. output_shape:
     the shape of the result. Errors: an index is outside the shape (a device drops an index that it computed itself),

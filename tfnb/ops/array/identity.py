@@ -95,14 +95,20 @@ ENSURE_SHAPE = OpDef(
 
 
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any]:
-    """Returns the tensors unchanged, as outputs of one node."""
+    """Returns the tensors unchanged, as a list of the outputs of one node.
+
+    input: a list of tensors of any dtypes and shapes.
+    """
     graph = graph_of(input)
-    found = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+    outputs = IDENTITY_N([graph.to_tensor(x) for x in input], name=name, graph=graph)
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
 def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
-    """`x`, checked at construction and at run time to have a compatible shape. Raises `ShapeError` if it has not."""
+    """Returns `x`, checked when the graph is built and at run time to have a shape that is compatible with `shape`.
+
+    Raises `ShapeError` if it has not.
+    """
     return ENSURE_SHAPE(x, shape=as_shape(shape), name=name)
 
 

@@ -135,7 +135,7 @@ UNPACK: OpDef = OpDef(
 
 
 def pack_nested(value: Any, dtype: DType | None, graph: Any) -> Any:
-    """A tensor from nested lists that contain tensors: the lists of each level are stacked."""
+    """Returns a tensor from nested lists that contain tensors: the lists of each level are stacked."""
     if dtype is None:
         dtype = next((leaf.dtype for leaf in _tensors(value)), None)
     parts = [pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype) for v in value]

@@ -65,7 +65,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
 
 
 def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """A tensor whose value must be fed.
+    """Returns a tensor whose value must be fed.
 
     dtype: the dtype of the fed values. shape: the static shape; None leaves the whole shape open, and None as a
     dimension (for example the batch) leaves that dimension open.
@@ -74,7 +74,10 @@ def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | N
 
 
 def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
-    """The value of `input` unless another one is fed. Raises `ShapeError` when `input` does not match `shape`."""
+    """Returns a tensor with the value of `input` unless another value is fed.
+
+    Raises `ShapeError` when `input` does not match `shape`.
+    """
     return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)
 
 
@@ -84,22 +87,22 @@ def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: 
     shape: the static dense shape, in which dimensions may be None; or a tensor; or None, which leaves the whole shape
     open.
     """
-    given = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
+    static = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
     rank = shape.shape.dims[0] if isinstance(shape, Tensor) and shape.shape.dims else None
-    rank = rank if given is None else given.ndims
+    rank = rank if static is None else static.ndims
     with get_default_graph().name_scope(name or "SparsePlaceholder"):
         if isinstance(shape, Tensor):
             size = placeholder_with_default(shape, shape.shape, name="shape")
-        elif given is None or given.dims is None:
+        elif static is None or static.dims is None:
             size = placeholder(int64, [None], name="shape")
         else:
-            default = np.asarray([-1 if d is None else d for d in given.dims], np.int64)
+            default = np.asarray([-1 if d is None else d for d in static.dims], np.int64)
             size = placeholder_with_default(default, default.shape, name="shape")
         values = placeholder(dtype, [None], name="values")
-        found = SparseTensor(placeholder(int64, [None, rank], name="indices"), values, size)
-    if given is not None:
-        found.set_shape(given)
-    return found
+        sparse = SparseTensor(placeholder(int64, [None, rank], name="indices"), values, size)
+    if static is not None:
+        sparse.set_shape(static)
+    return sparse
 
 
 OPS = (PLACEHOLDER, PLACEHOLDER_WITH_DEFAULT)

@@ -41,8 +41,8 @@ def _bound_shape(c: Infer) -> Shape:
 
 def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
     def host(call: HostCall, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
-        return np.asarray(found, call.types["out_type"].np).reshape(values.shape)
+        positions = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
+        return np.asarray(positions, call.types["out_type"].np).reshape(values.shape)
 
     def expand(node: Operation, rows: Tensor, values: Tensor) -> Any:
         before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
@@ -114,21 +114,21 @@ def searchsorted(
     out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
-    """The position at which to insert each value into its sorted row.
+    """Returns the position at which to insert each value into its sorted row.
 
-    sorted_sequence: shape (..., n), rows in ascending order. values: shape (..., m). side: "left" inserts before equal
-    elements, "right" after them. The result has `out_type` and the shape of values.
+    sorted_sequence: shape (..., n), rows in ascending order. values: shape (..., m), of the same dtype. side: "left"
+    inserts before equal elements, "right" after them. The result has `out_type` and the shape of values.
     """
     if side not in ("left", "right"):
         raise InvalidArgumentError(f"searchsorted: side {side!r}; needed 'left' or 'right'")
     graph = graph_of((sorted_sequence, values))
     with graph.as_default(), graph.name_scope(name or "searchsorted"):
         rows = graph.to_tensor(sorted_sequence)
-        wanted = graph.to_tensor(values, None if hasattr(values, "dtype") else rows.dtype)
-        size, count = (SHAPE(x, out_type=int32)[-1] for x in (rows, wanted))
-        flat, asked = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (wanted, count)))
+        targets = graph.to_tensor(values, None if hasattr(values, "dtype") else rows.dtype)
+        size, count = (SHAPE(x, out_type=int32)[-1] for x in (rows, targets))
+        flat, flat_targets = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (targets, count)))
         op = LOWER_BOUND if side == "left" else UPPER_BOUND
-        return RESHAPE(op(flat, asked, out_type=as_dtype(out_type)), SHAPE(wanted, out_type=int32))
+        return RESHAPE(op(flat, flat_targets, out_type=as_dtype(out_type)), SHAPE(targets, out_type=int32))
 
 
 OPS: tuple[OpDef, ...] = (LOWER_BOUND, UPPER_BOUND, UNRAVEL_INDEX)

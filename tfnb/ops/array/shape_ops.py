@@ -56,10 +56,10 @@ __all__ = [
 
 def constant_lookup(values: Sequence[int], i: Expr, dtype: DType) -> Expr:
     """`values[i]` as an expression, for the short vectors that describe shapes."""
-    found = s.const(values[-1] if len(values) else 0, dtype)
+    element = s.const(values[-1] if len(values) else 0, dtype)
     for k in reversed(range(len(values) - 1)):
-        found = s.where(s.eq(i, k), s.const(values[k], dtype), found)
-    return found
+        element = s.where(s.eq(i, k), s.const(values[k], dtype), element)
+    return element
 
 
 def _element_count(shape: Sequence[int]) -> int:
@@ -122,14 +122,14 @@ RANK = OpDef(
 
 
 def shape_of(x: Any) -> Any:
-    """The shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
+    """Returns the shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
     if x.shape.is_fully_defined():
         return np.asarray(x.shape.known(), np.int32)
     return SHAPE(x, out_type=int32)
 
 
 def size_of(x: Any) -> Any:
-    """The number of elements of tensor `x`: an int when it is known statically, else `Size(x)`."""
+    """Returns the number of elements of tensor `x`: an int when it is known statically, else `Size(x)`."""
     n = x.shape.num_elements()
     return SIZE(x, out_type=int32) if n is None else n
 
@@ -226,7 +226,7 @@ EXPAND_DIMS = OpDef(
 
 
 def _small_count(c: Infer) -> bool:
-    """True if input 0 is a known integer scalar that could be a dimension."""
+    """Returns whether input 0 is a known integer scalar that could be a dimension."""
     return c.dtypes[0].is_integer and c.shapes[0].ndims == 0 and c.value(0) is not None and c.value(0) >= 0
 
 
@@ -243,25 +243,27 @@ class SqueezeAttrs:
 
 
 def _squeezed(c: Infer) -> Shape:
-    x, wanted = c.shapes[0], c.attrs.squeeze_dims
+    x, squeezed = c.shapes[0], c.attrs.squeeze_dims
     if x.dims is None:
         return unknown_shape
-    if not wanted:
+    if not squeezed:
         return unknown_shape if None in x.dims else Shape(tuple(d for d in x.dims if d != 1))
-    gone = {normalize_axis(a, len(x.dims), "Squeeze: axis") for a in wanted}
-    for a in gone:
+    dropped = {normalize_axis(a, len(x.dims), "Squeeze: axis") for a in squeezed}
+    for a in dropped:
         if x.dims[a] not in (1, None):
             raise ShapeError(f"Squeeze: dimension {a} of shape {x} is not 1")
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in gone))
+    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in dropped))
 
 
 def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:
-    wanted = call.attrs.squeeze_dims
-    gone = {normalize_axis(a, x.ndim) for a in wanted} if wanted else {i for i, d in enumerate(x.shape) if d == 1}
-    bad = [a for a in gone if x.shape[a] != 1]
-    if bad:
-        raise InvalidArgumentError(f"Squeeze: dimension {bad[0]} of shape {x.shape} is not 1", call.op)
-    return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in gone))
+    squeezed = call.attrs.squeeze_dims
+    dropped = (
+        {normalize_axis(a, x.ndim) for a in squeezed} if squeezed else {i for i, d in enumerate(x.shape) if d == 1}
+    )
+    not_single = [a for a in dropped if x.shape[a] != 1]
+    if not_single:
+        raise InvalidArgumentError(f"Squeeze: dimension {not_single[0]} of shape {x.shape} is not 1", call.op)
+    return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in dropped))
 
 
 SQUEEZE = OpDef(
@@ -395,8 +397,9 @@ def _as_tensor(value: TensorLike) -> Any:
 
 
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """The shape of a tensor as an integer vector of `out_type` (int32 or int64); a constant when it is known
-    statically.
+    """Returns the shape of a tensor as an integer vector of `out_type` (int32 or int64).
+
+    The result is a constant when the shape is known statically.
     """
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
@@ -406,7 +409,10 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
 
 
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """The number of elements of a tensor as a scalar of `out_type`; a constant when it is known statically."""
+    """Returns the number of elements of a tensor as a scalar of `out_type` (int32 or int64).
+
+    The result is a constant when the number is known statically.
+    """
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
         return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
@@ -414,7 +420,7 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
 
 
 def rank(input: TensorLike, name: str | None = None) -> Any:
-    """The number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
+    """Returns the number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
     x = _as_tensor(input)
     if x.shape.ndims is not None:
         return x.graph.constant(np.asarray(x.shape.ndims, np.int32), name or "Rank")
@@ -445,8 +451,8 @@ def squeeze(
 
     Errors: a given axis is not of size 1.
     """
-    wanted = squeeze_dims if axis is None else axis
-    return SQUEEZE(input, squeeze_dims=() if wanted is None else wanted, name=name)
+    axes = squeeze_dims if axis is None else axis
+    return SQUEEZE(input, squeeze_dims=() if axes is None else axes, name=name)
 
 
 def identity(input: TensorLike, name: str | None = None) -> Any:

@@ -72,10 +72,10 @@ def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndar
 
 def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     seq, batch = _sequence_axes(site.attrs, len(idx))
-    size, own = site.inputs[0].shape[seq], list(idx)
+    size, source = site.inputs[0].shape[seq], list(idx)
     n = s.minimum(s.position(site.load(1, (idx[batch],)), size), size)
-    own[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
-    return site.load(0, own)
+    source[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
+    return site.load(0, source)
 
 
 def _grad_reverse(op: Operation, dy: Tensor) -> Any:
@@ -107,7 +107,7 @@ REVERSE_SEQUENCE = OpDef(
 
 
 def _pairs(shift: np.ndarray, axis: np.ndarray, rank: int) -> list[tuple[int, int]]:
-    """(axis, shift) for each rotation."""
+    """Returns (axis, shift) for each rotation."""
     if shift.shape != axis.shape or axis.ndim > 1:
         raise ShapeError(f"Roll: shift of shape {shift.shape} and axis of shape {axis.shape} must be alike")
     return [(normalize_axis(int(a), rank, "Roll: axis"), k) for k, a in enumerate(axis.reshape(-1))]
@@ -121,14 +121,14 @@ def _host_roll(call: HostCall, x: np.ndarray, shift: np.ndarray, axis: np.ndarra
 
 
 def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    axis, own = site.value(2), list(idx)
+    axis, source = site.value(2), list(idx)
     for a, k in _pairs(np.empty(site.inputs[1].shape), axis, len(idx)):
         n = site.outputs[0].shape[a]
         if n == 0:
             return s.const(0, site.outputs[0].dtype)
         shift = site.load(1, (k,) if axis.ndim else ())
-        own[a] = s.floormod(own[a] - s.position(s.floormod(shift, n), n), n)
-    return site.load(0, own)
+        source[a] = s.floormod(source[a] - s.position(s.floormod(shift, n), n), n)
+    return site.load(0, source)
 
 
 ROLL: OpDef = OpDef(
@@ -175,8 +175,8 @@ def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
 def _grad_nth(op: Operation, dy: Tensor) -> Any:
     """All elements of a row that equal its n-th element get equal shares of the gradient."""
     x, last = op.inputs[0], np.int32(-1)
-    same = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
-    share = REAL_DIV(same, SUM(same, np.asarray([-1], np.int32), keep_dims=True))
+    matches = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
+    share = REAL_DIV(matches, SUM(matches, np.asarray([-1], np.int32), keep_dims=True))
     return share * EXPAND_DIMS(dy, last), None
 
 
@@ -245,13 +245,18 @@ def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: st
         rising = direction == "ASCENDING"
         keys = _falling(x) if rising else x
         size = x.shape.dims[-1]
-        found = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
-        found = _falling(found) if rising and which == 0 else found
-        return found if a == rank - 1 else TRANSPOSE(found, perm)
+        ordered = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
+        ordered = _falling(ordered) if rising and which == 0 else ordered
+        return ordered if a == rank - 1 else TRANSPOSE(ordered, perm)
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
-    """Sorts the elements along `axis`. Errors: the direction is unknown, or the axis is out of range."""
+    """Sorts the elements along `axis`.
+
+    values: a real number type, of known rank. direction: "ASCENDING" or "DESCENDING". The result has the dtype and
+    shape of values. Raises `InvalidArgumentError` for an unknown direction, `ShapeError` for an unknown rank, and an
+    error for an axis out of range.
+    """
     return _ordered(values, axis, direction, 0, name or "sort")
 
 
@@ -262,9 +267,10 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The indices (int32) that sort the elements along `axis`; equal elements keep their order.
+    """Returns the indices (int32) that sort the elements along `axis`; equal elements keep their order.
 
-    Errors: the direction is unknown, or the axis is out of range.
+    The arguments are those of `sort`, and the result has the shape of values; `stable` has no effect. Errors: the
+    direction is unknown, or the axis is out of range.
     """
     return _ordered(values, axis, direction, 1, name or "argsort")
 

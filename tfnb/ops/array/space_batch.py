@@ -81,20 +81,20 @@ def _host_depth_to_space(call: HostCall, x: np.ndarray) -> np.ndarray:
 def _lower_space_to_depth(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     n, (h, w, c) = site.attrs.block_size, _depth_axes(site.attrs, "SpaceToDepth")
     depth = site.inputs[0].shape[c]
-    own, block = list(idx), s.floordiv(idx[c], depth)
-    own[h] = idx[h] * n + s.floordiv(block, n)
-    own[w] = idx[w] * n + s.floormod(block, n)
-    own[c] = s.floormod(idx[c], depth)
-    return site.load(0, own)
+    source, block = list(idx), s.floordiv(idx[c], depth)
+    source[h] = idx[h] * n + s.floordiv(block, n)
+    source[w] = idx[w] * n + s.floormod(block, n)
+    source[c] = s.floormod(idx[c], depth)
+    return site.load(0, source)
 
 
 def _lower_depth_to_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     n, (h, w, c) = site.attrs.block_size, _depth_axes(site.attrs, "DepthToSpace")
-    own = list(idx)
-    own[h], own[w] = s.floordiv(idx[h], n), s.floordiv(idx[w], n)
+    source = list(idx)
+    source[h], source[w] = s.floordiv(idx[h], n), s.floordiv(idx[w], n)
     block = s.floormod(idx[h], n) * n + s.floormod(idx[w], n)
-    own[c] = block * site.outputs[0].shape[c] + idx[c]
-    return site.load(0, own)
+    source[c] = block * site.outputs[0].shape[c] + idx[c]
+    return site.load(0, source)
 
 
 def _same(op: Operation) -> dict[str, Any]:
@@ -203,8 +203,8 @@ def _host_into_space(call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np
         order += [m + 1 + i, i]
     v = v.transpose([*order, *range(2 * m + 1, v.ndim)])
     v = v.reshape(out[0], *(d * b for d, b in zip(x.shape[1 : m + 1], sizes, strict=True)), *x.shape[m + 1 :])
-    kept = tuple(slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True))
-    cropped: Any = (slice(None), *kept)
+    crop = tuple(slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True))
+    cropped: Any = (slice(None), *crop)
     return np.ascontiguousarray(v[cropped])
 
 
@@ -213,8 +213,8 @@ def _lower_into_batch(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
     x, zero = site.inputs[0].shape, s.const(0, site.outputs[0].dtype)
     if 0 in x:
         return zero
-    own, offset = list(idx), s.floordiv(idx[0], x[0])
-    own[0] = s.floormod(idx[0], x[0])
+    source, offset = list(idx), s.floordiv(idx[0], x[0])
+    source[0] = s.floormod(idx[0], x[0])
     inside: Expr | None = None
     for i in reversed(range(len(sizes))):
         at = idx[i + 1] * sizes[i] + s.floormod(offset, sizes[i]) - margins[i][0]
@@ -223,20 +223,20 @@ def _lower_into_batch(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
             test = s.and_(s.ge(at, 0), s.lt(at, x[i + 1]))
             inside = test if inside is None else s.and_(inside, test)
             at = s.minimum(s.maximum(at, 0), x[i + 1] - 1)
-        own[i + 1] = at
-    element = site.load(0, own)
+        source[i + 1] = at
+    element = site.load(0, source)
     return element if inside is None else s.where(inside, element, zero)
 
 
 def _lower_into_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     sizes, margins = _margins("BatchToSpaceND", site.value(1), site.value(2))
-    own, offset = list(idx), s.const(0, idx[0].dtype)
+    source, offset = list(idx), s.const(0, idx[0].dtype)
     for i, (b, (before, _)) in enumerate(zip(sizes, margins, strict=True)):
         at = idx[i + 1] + before
-        own[i + 1] = s.floordiv(at, b)
+        source[i + 1] = s.floordiv(at, b)
         offset = offset * b + s.floormod(at, b)
-    own[0] = offset * site.outputs[0].shape[0] + idx[0]
-    return site.load(0, own)
+    source[0] = offset * site.outputs[0].shape[0] + idx[0]
+    return site.load(0, source)
 
 
 SPACE_TO_BATCH_ND = OpDef(
@@ -354,7 +354,12 @@ def space_to_batch(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
-    """Pads the spatial dimensions, then moves their blocks into the batch. `block_size` means square blocks."""
+    """Pads the spatial dimensions, then moves their blocks into the batch.
+
+    input: (batch, spatial dimensions..., rest...). paddings: integers (m, 2), the margins before and after each of the
+    m spatial dimensions. block_shape: the m edge lengths of a block; or `block_size`, the edge length of square blocks
+    of images.
+    """
     if block_shape is not None:
         return SPACE_TO_BATCH_ND(input, block_shape, paddings, name=name)
     return SPACE_TO_BATCH(input, paddings, block_size=block_size, name=name)
@@ -367,7 +372,11 @@ def batch_to_space(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Any:
-    """Moves parts of the batch into blocks of the spatial dimensions, then crops these dimensions."""
+    """Moves parts of the batch into blocks of the spatial dimensions, then crops these dimensions.
+
+    input: (batch, spatial dimensions..., rest...). crops: integers (m, 2), the numbers of elements to remove before and
+    after in each of the m spatial dimensions. block_shape, block_size: those of `space_to_batch`.
+    """
     if block_shape is not None:
         return BATCH_TO_SPACE_ND(input, block_shape, crops, name=name)
     return BATCH_TO_SPACE(input, crops, block_size=block_size, name=name)
@@ -376,7 +385,11 @@ def batch_to_space(
 def required_space_to_batch_paddings(
     input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """(paddings, crops), each (m, 2): the end margins that SpaceToBatchND needs, and the crops that undo them."""
+    """Returns (paddings, crops): the margins that SpaceToBatchND needs, and the crops that undo the added ones.
+
+    input_shape: the m sizes of the spatial dimensions. block_shape: m edge lengths, of a known number. base_paddings:
+    (m, 2), the margins to extend at their ends, by default zeros. Both results are integers of shape (m, 2).
+    """
     graph = graph_of((input_shape, block_shape, base_paddings))
     with graph.as_default(), graph.name_scope(name or "required_space_to_batch_paddings"):
         size, block = graph.to_tensor(input_shape), graph.to_tensor(block_shape)

@@ -74,7 +74,7 @@ Numbers = Sequence["int | None"]
 
 
 def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: StridedSliceAttrs) -> list[_Entry]:
-    """The entries of the index, resolved for a tensor of shape `dims`.
+    """Returns the entries of the index, resolved for a tensor of shape `dims`.
 
     Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
     """
@@ -86,19 +86,19 @@ def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs
     rest = len(dims) - (count - len(new) - len(dots))
     if rest < 0:
         raise ShapeError(f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}")
-    found: list[_Entry] = []
+    result: list[_Entry] = []
     axis = 0
     for i in range(count):
         if i in dots:
-            found.extend(_Entry(a, length=dims[a]) for a in range(axis, axis + rest))
+            result.extend(_Entry(a, length=dims[a]) for a in range(axis, axis + rest))
             axis += rest
         elif i in new:
-            found.append(_Entry(None))
+            result.append(_Entry(None))
         else:
-            found.append(_entry(axis, dims[axis], begin[i], end[i], strides[i], attrs, i))
+            result.append(_entry(axis, dims[axis], begin[i], end[i], strides[i], attrs, i))
             axis += 1
-    found.extend(_Entry(a, length=dims[a]) for a in range(axis, len(dims)))
-    return found
+    result.extend(_Entry(a, length=dims[a]) for a in range(axis, len(dims)))
+    return result
 
 
 def _entry(
@@ -151,11 +151,11 @@ def _entries_of(c: Infer, x: Shape, first: int) -> list[_Entry] | None:
 
 
 def strided_shape(c: Infer) -> Shape:
-    """The static shape of the slice of input 0 that inputs 1 to 3 describe."""
-    found = _entries_of(c, c.shapes[0], 1)
-    if found is None:
+    """Returns the static shape of the slice of input 0 that inputs 1 to 3 describe."""
+    parts = _entries_of(c, c.shapes[0], 1)
+    if parts is None:
         return unknown_shape
-    return Shape(tuple(e.length for e in found if not e.shrink))
+    return Shape(tuple(e.length for e in parts if not e.shrink))
 
 
 def _strided_values(c: Infer) -> Shape | None:
@@ -165,16 +165,16 @@ def _strided_values(c: Infer) -> Shape | None:
     dims = c.as_shape(0).dims
     if dims is None:
         return None
-    found = _entries_of(c, Shape((len(dims),)), 1)
-    if found is None or len(found) != 1 or found[0].begin is None or found[0].length is None:
+    parts = _entries_of(c, Shape((len(dims),)), 1)
+    if parts is None or len(parts) != 1 or parts[0].begin is None or parts[0].length is None:
         return None
-    e, begin, stride = found[0], found[0].begin, found[0].stride or 1
-    picked = [dims[begin + k * stride] for k in range(found[0].length)]
-    return None if e.shrink and picked[0] is None else Shape(tuple(picked))
+    e, begin, stride = parts[0], parts[0].begin, parts[0].stride or 1
+    selected = [dims[begin + k * stride] for k in range(parts[0].length)]
+    return None if e.shrink and selected[0] is None else Shape(tuple(selected))
 
 
 def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
-    """The NumPy index that corresponds to the entries."""
+    """Returns the NumPy index that corresponds to the entries."""
     parts = []
     for e in found:
         if e.axis is None:
@@ -188,8 +188,8 @@ def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
 
 
 def _host_strided(call: HostCall, x: np.ndarray, *index: np.ndarray) -> np.ndarray:
-    found = entries(x.shape, index[0].tolist(), index[1].tolist(), index[2].tolist(), call.attrs)
-    return x[slice_parts(found)].reshape([e.length for e in found if not e.shrink])
+    parts = entries(x.shape, index[0].tolist(), index[1].tolist(), index[2].tolist(), call.attrs)
+    return x[slice_parts(parts)].reshape([e.length for e in parts if not e.shrink])
 
 
 def _site_entries(site: LowerSite, dims: Sequence[int], first: int) -> list[_Entry]:
@@ -198,16 +198,16 @@ def _site_entries(site: LowerSite, dims: Sequence[int], first: int) -> list[_Ent
 
 
 def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    own: list[Any] = []
+    source: list[Any] = []
     position = 0
     for e in _site_entries(site, site.inputs[0].shape, 1):
         if e.shrink:
-            own.append(e.begin)
+            source.append(e.begin)
             continue
         if e.axis is not None:
-            own.append(s.add(s.mul(idx[position], e.stride), e.begin))  # type: ignore[arg-type]
+            source.append(s.add(s.mul(idx[position], e.stride), e.begin))  # type: ignore[arg-type]
         position += 1
-    return site.load(0, own)
+    return site.load(0, source)
 
 
 def _grad_strided(op: Operation, dy: Tensor) -> Any:
@@ -252,12 +252,12 @@ def _host_strided_grad(
     dy: np.ndarray,
 ) -> np.ndarray:
     dims = shape.tolist()
-    found = entries(dims, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
+    parts = entries(dims, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
     out = np.zeros(dims, dy.dtype)
-    wanted = [e.length if e.axis is not None else 1 for e in found if not e.shrink]
-    if list(dy.shape) != wanted:
-        raise ShapeError(f"StridedSliceGrad: the slice has shape {wanted}, the gradient {dy.shape}", call.op)
-    out[slice_parts(found)] = dy.reshape([e.length for e in found if e.axis is not None])
+    expected = [e.length if e.axis is not None else 1 for e in parts if not e.shrink]
+    if list(dy.shape) != expected:
+        raise ShapeError(f"StridedSliceGrad: the slice has shape {expected}, the gradient {dy.shape}", call.op)
+    out[slice_parts(parts)] = dy.reshape([e.length for e in parts if e.axis is not None])
     return out
 
 
@@ -265,11 +265,11 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
     zero = s.const(0, site.outputs[0].dtype)
     if 0 in site.inputs[4].shape:
         return zero
-    own: list[Any] = []
+    source: list[Any] = []
     inside: Expr | None = None
     for e in _site_entries(site, site.outputs[0].shape, 1):
         if e.axis is None:
-            own.append(0)
+            source.append(0)
             continue
         i, step, dim = idx[e.axis], e.stride or 1, site.outputs[0].shape[e.axis]
         offset = s.sub(i, e.begin) if step > 0 else s.sub(e.begin, i)  # type: ignore[arg-type]
@@ -284,8 +284,8 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
         for test in tests:
             inside = test if inside is None else s.and_(inside, test)
         if not e.shrink:
-            own.append(s.minimum(s.maximum(at, 0), e.length - 1) if tests else at)  # type: ignore[operator]
-    element = site.load(4, own)
+            source.append(s.minimum(s.maximum(at, 0), e.length - 1) if tests else at)  # type: ignore[operator]
+    element = site.load(4, source)
     return element if inside is None else s.where(inside, element, zero)
 
 
@@ -339,8 +339,8 @@ def _number(value: Any, what: str) -> Any:
     if is_tensor_like(value):
         if not value.dtype.base_dtype.is_integer:
             raise DTypeError(f"{what} must be an integer, got a tensor of {value.dtype.name}")
-        known = constant_value(value.graph.to_tensor(value))
-        return value if known is None else int(known.reshape(()))
+        static = constant_value(value.graph.to_tensor(value))
+        return value if static is None else int(static.reshape(()))
     try:
         return value.__index__()
     except AttributeError:
@@ -350,34 +350,34 @@ def _number(value: Any, what: str) -> Any:
 def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
     """The static part of an index, and (axis of its result, tensor) for each scalar tensor in it."""
     parts = key if isinstance(key, tuple) else (key,)
-    parsed, late, axis, dots = _Key(), [], 0, False
+    result, gathers, axis, dots = _Key(), [], 0, False
     for p in parts:
         if p is Ellipsis:
             if dots:
                 raise InvalidArgumentError("an index may hold only one ellipsis")
-            parsed, dots = parsed.plus(0, 0, 1, ellipsis_mask=True), True
+            result, dots = result.plus(0, 0, 1, ellipsis_mask=True), True
             axis = -(_result_axes(parts) - axis)
             continue
         if p is None:
-            parsed = parsed.plus(0, 0, 1, new_axis_mask=True)
+            result = result.plus(0, 0, 1, new_axis_mask=True)
         elif isinstance(p, slice):
-            parsed = _plus_slice(parsed, p)
+            result = _plus_slice(result, p)
         else:
             i = _number(p, "an index")
             if isinstance(i, int):
-                parsed = parsed.plus(i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1)
+                result = result.plus(i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1)
                 continue
-            parsed = parsed.plus(0, 0, 1, begin_mask=True, end_mask=True)
-            late.append((axis, i))
+            result = result.plus(0, 0, 1, begin_mask=True, end_mask=True)
+            gathers.append((axis, i))
         axis += 1
-    return parsed, late
+    return result, gathers
 
 
 def _result_axes(parts: Sequence[Any]) -> int:
     """The number of axes that all parts but the ellipsis contribute to the result of the static slice."""
-    single = [p for p in parts if p is not Ellipsis and p is not None and not isinstance(p, slice)]
-    gone = sum(isinstance(_number(p, "an index"), int) for p in single)
-    return sum(p is not Ellipsis for p in parts) - gone
+    entries_of_key = [p for p in parts if p is not Ellipsis and p is not None and not isinstance(p, slice)]
+    integers = sum(isinstance(_number(p, "an index"), int) for p in entries_of_key)
+    return sum(p is not Ellipsis for p in parts) - integers
 
 
 def _plus_slice(parsed: _Key, part: slice) -> _Key:
@@ -390,8 +390,8 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
 def _vector(values: Sequence[Any], x: Tensor) -> Any:
     if all(isinstance(v, int) for v in values):
         return np.asarray(values, np.int32)
-    wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
-    if wide:
+    is_wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
+    if is_wide:
         from_int = [v if is_tensor_like(v) else np.int64(v) for v in values]
         return x.graph.to_tensor(from_int)
     return x.graph.to_tensor(list(values), int32)
@@ -404,12 +404,12 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
     tensor as a single index becomes a Gather, so its value may change from step to step without recompilation. Errors:
     a part of another type, too many indices, or a single index out of range.
     """
-    parsed, late = _parse(x, key)
+    parsed, gathers = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
     names = dict(zip(MASKS, parsed.masks, strict=True))
-    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(parsed.begin)
-    out = x.graph.to_tensor(x) if whole else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
-    for axis, i in sorted(late, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
+    takes_all = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(gathers) == len(parsed.begin)
+    out = x.graph.to_tensor(x) if takes_all else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
+    for axis, i in sorted(gathers, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
         size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.dims is None or out.shape.dims[axis] is None else None
         size = i.dtype.np.type(out.shape.dims[axis]) if size is None else size
@@ -418,7 +418,7 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
 
 
 def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:
-    """(begin, end and strides; masks) for an assignment to `x[key]`; here too, single indices may be tensors."""
+    """Returns (begin, end and strides; masks) for an assignment to `x[key]`; single indices may be tensors here too."""
     parsed = _Key()
     for p in key if isinstance(key, tuple) else (key,):
         if p is Ellipsis:

@@ -42,24 +42,24 @@ def _mirrored(c: Infer) -> Shape:
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
         raise InvalidArgumentError(f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
     if value is not None and c.shapes[0].dims is not None:
-        most = 1 if c.attrs.mode == "REFLECT" else 0
+        least_margin = 1 if c.attrs.mode == "REFLECT" else 0
         for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):
-            if d is not None and max(pair) > max(d - most, 0):
+            if d is not None and max(pair) > max(d - least_margin, 0):
                 raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})")
     return shape
 
 
 def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     skip = 1 if site.attrs.mode == "REFLECT" else 0
-    own = []
+    source = []
     for i, d, (before, after) in zip(idx, site.inputs[0].shape, margin_pairs(site.value(1), len(idx)), strict=True):
         at = s.sub(i, before)
         if before:
             at = s.where(s.lt(at, 0), s.sub(skip - 1, at), at)
         if after:
             at = s.where(s.ge(at, d), s.sub(2 * d - 1 - skip, at), at)
-        own.append(at)
-    return site.load(0, own)
+        source.append(at)
+    return site.load(0, source)
 
 
 def _grad_mirror(op: Operation, dy: Tensor) -> Any:
@@ -191,11 +191,11 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
         return np.flip(x, tuple(axes(which, x.ndim)))
 
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-        gone = axes(site.value(1), len(idx))
+        flipped = axes(site.value(1), len(idx))
         dims = site.inputs[0].shape
         return site.load(
             0,
-            tuple(s.sub(d - 1, i) if k in gone else i for k, (i, d) in enumerate(zip(idx, dims, strict=True))),
+            tuple(s.sub(d - 1, i) if k in flipped else i for k, (i, d) in enumerate(zip(idx, dims, strict=True))),
         )
 
     def infer(c: Infer) -> Shape:
@@ -247,11 +247,15 @@ REVERSE_V2 = _reversal(
 def reverse(
     tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: TensorLike | None = None
 ) -> Any:
-    """Reverses the order of elements along axes, given as a list of axes or, in 0.x (`dims`), as one bool per axis."""
-    wanted = dims if axis is None else axis
-    empty = isinstance(wanted, (list, tuple)) and not len(wanted)
-    which = graph_of((tensor, wanted)).to_tensor(np.zeros(0, np.int32) if empty else wanted)
-    return (REVERSE if which.dtype.is_bool else REVERSE_V2)(tensor, which, name=name)
+    """Reverses the order of the elements of a tensor along some of its axes.
+
+    axis: a list of axes, or in 0.x (`dims`) a list of one bool per axis. The result has the dtype and shape of the
+    tensor. Errors: an axis is out of range.
+    """
+    axes = dims if axis is None else axis
+    is_empty = isinstance(axes, (list, tuple)) and not len(axes)
+    axes_tensor = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if is_empty else axes)
+    return (REVERSE if axes_tensor.dtype.is_bool else REVERSE_V2)(tensor, axes_tensor, name=name)
 
 
 OPS: tuple[OpDef, ...] = (MIRROR_PAD, TILE, REVERSE, REVERSE_V2)

@@ -143,8 +143,8 @@ def _in_top(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
     valid = (targets >= 0) & (targets < n)
     if not n:
         return np.zeros(targets.shape, np.bool_)
-    own = np.take_along_axis(predictions, np.where(valid, targets, 0)[:, None], 1)
-    better = (predictions > own).sum(1)
+    target_scores = np.take_along_axis(predictions, np.where(valid, targets, 0)[:, None], 1)
+    better = (predictions > target_scores).sum(1)
     return valid & (better < k) & np.isfinite(predictions).all(1)
 
 
@@ -158,8 +158,8 @@ def _in_top_mask(predictions: Tensor, targets: Tensor, k: Tensor) -> Any:
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),
         cast_to(RANGE(np.int32(0), n, np.int32(1)), targets.dtype),
     )
-    own = SUM(SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True)
-    better = SUM(cast_to(GREATER(predictions, own), int32), np.asarray([1], np.int32))
+    target_scores = SUM(SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True)
+    better = SUM(cast_to(GREATER(predictions, target_scores), int32), np.asarray([1], np.int32))
     fine = ALL_OF(IS_FINITE(predictions), np.asarray([1], np.int32))
     valid = LOGICAL_AND(fine, ANY_OF(hot, np.asarray([1], np.int32)))
     return LOGICAL_AND(valid, LESS(better, k))
@@ -208,9 +208,10 @@ class TopK(NamedTuple):
 
 
 def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> TopK:
-    """The k largest elements of each row (along the last dimension) in descending order, and their int32 indices.
+    """Returns the k largest elements of each row (along the last dimension) in descending order, and their indices.
 
-    Errors: k is larger than a row.
+    input: a real number type, shape (..., n). Both results have shape (..., k); the values have the dtype of the input,
+    the indices int32. `sorted` has no effect. Errors: k is larger than n.
     """
     return TopK(*TOP_K_V2(input, k, sorted=sorted, name=name))
 

@@ -45,10 +45,10 @@ __all__ = [
 def _permutation(op: str, value: np.ndarray, rank: int, lowest: int = 0) -> list[int]:
     """The axes in their new order, checked to be a permutation; those from `lowest` on may count from the end."""
     perm = [int(p) for p in value.reshape(-1)]
-    found = [p + rank if lowest <= p < 0 else p for p in perm]
-    if sorted(found) != list(range(rank)):
+    axes = [p + rank if lowest <= p < 0 else p for p in perm]
+    if sorted(axes) != list(range(rank)):
         raise InvalidArgumentError(f"{op}: {perm} is not a permutation of the axes of a tensor of rank {rank}")
-    return found
+    return axes
 
 
 def _axes_of(perm: np.ndarray, rank: int) -> list[int]:
@@ -154,8 +154,8 @@ def _lower_slice(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     if begin is not None:
         return site.load(0, tuple(s.add(i, int(b)) for i, b in zip(idx, begin, strict=True)))
     starts = [s.position(site.load(1, (k,)), d) for k, d in enumerate(dims)]  # known only when the step runs
-    inside = (s.minimum(s.maximum(b, 0), d - n) for b, d, n in zip(starts, dims, out, strict=True))
-    return site.load(0, tuple(s.add(i, b) for i, b in zip(idx, inside, strict=True)))
+    begins = (s.minimum(s.maximum(b, 0), d - n) for b, d, n in zip(starts, dims, out, strict=True))
+    return site.load(0, tuple(s.add(i, b) for i, b in zip(idx, begins, strict=True)))
 
 
 def _slice_bounds(c: Infer) -> list[Bound]:
@@ -195,14 +195,16 @@ SLICE = OpDef(
 
 
 def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
-    """A slice of `size` elements from `begin` on along every axis; a size of -1 takes all remaining elements.
+    """Returns a slice of `size` elements from `begin` on along every axis; a size of -1 takes all remaining elements.
 
-    Errors: the slice does not lie inside the tensor.
+    begin, size: integer vectors with one element per axis. Errors: the slice does not lie inside the tensor.
     """
     x = graph_of((input_, begin, size)).to_tensor(input_)
     start, count = (x.graph.to_tensor(v) for v in (begin, size))
-    known, counts = constant_value(start), constant_value(count)
-    if known is None and counts is not None and (counts == -1).any():  # the size is known only when the step runs
+    static_start, counts = constant_value(start), constant_value(count)
+    if (
+        static_start is None and counts is not None and (counts == -1).any()
+    ):  # the size is known only when the step runs
         left = SHAPE(x, out_type=start.dtype) - start
         mask = (counts == -1).astype(counts.dtype)
         count = left * mask + counts * (1 - mask)
@@ -210,14 +212,17 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
 
 
 def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
-    """The (before, after) margins of each axis. Raises `InvalidArgumentError` for a wrong shape or negative numbers."""
+    """Returns the (before, after) margins of each axis.
+
+    Raises `InvalidArgumentError` for a wrong shape or negative numbers.
+    """
     if value.shape != (rank, 2) or (value < 0).any():
         raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
     return [(int(b), int(a)) for b, a in value]
 
 
 def padded(c: Infer) -> Shape:
-    """The static shape of input 0 with the margins of input 1."""
+    """Returns the static shape of input 0 with the margins of input 1."""
     x, value = c.shapes[0], c.value(1)
     if x.dims is None:
         rows = c.shapes[1].dims
@@ -241,14 +246,14 @@ def _lower_pad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     fill = s.const(0, site.outputs[0].dtype) if len(site.inputs) == 2 else site.load(2, ())
     if 0 in dims:
         return fill
-    own, inside = [], None
+    source, inside = [], None
     for i, d, (before, after) in zip(idx, dims, margins, strict=True):
         at = s.sub(i, before)
-        for needed, test in ((before, s.ge(at, 0)), (after, s.lt(at, d))):
-            if needed:
+        for padding, test in ((before, s.ge(at, 0)), (after, s.lt(at, d))):
+            if padding:
                 inside = test if inside is None else s.and_(inside, test)
-        own.append(s.minimum(s.maximum(at, 0), d - 1) if before or after else at)
-    element = site.load(0, own)
+        source.append(s.minimum(s.maximum(at, 0), d - 1) if before or after else at)
+    element = site.load(0, source)
     return element if inside is None else s.where(inside, element, fill)
 
 

@@ -79,10 +79,10 @@ SHAPE_N = OpDef(
 def _wider(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     n = max(a.size, b.size)
     pairs = zip([1] * (n - a.size) + a.tolist(), [1] * (n - b.size) + b.tolist(), strict=True)
-    found = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
-    if not all(fits for _, fits in found):
+    sizes = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
+    if not all(fits for _, fits in sizes):
         raise InvalidArgumentError(f"BroadcastArgs: shapes {a.tolist()} and {b.tolist()} cannot be broadcast together")
-    return tuple(size for size, _ in found)
+    return tuple(size for size, _ in sizes)
 
 
 def _wider_size(c: Infer) -> Shape:
@@ -157,8 +157,8 @@ def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     a = np.swapaxes(x, -1, -2) if call.attrs.adj_x else x
     b = np.swapaxes(y, -1, -2) if call.attrs.adj_y else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    wide = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
-    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *wide)
+    operands = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
+    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *operands)
 
 
 BATCH_V2 = OpDef(
@@ -180,19 +180,25 @@ BATCH_V2 = OpDef(
 
 
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Shape:
-    """The static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
+    """Returns the static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
 
 
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
-    """The shape, as an integer vector, to which two shapes given as integer vectors broadcast."""
+    """Returns the shape to which two shapes broadcast; all three are integer vectors of one dtype.
+
+    Errors: the shapes do not broadcast together.
+    """
     graph = graph_of((shape_x, shape_y))
     x, y = graph.to_tensor(shape_x), graph.to_tensor(shape_y)
     return BROADCAST_ARGS(x, y)
 
 
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Any]:
-    """The shapes of several tensors of one dtype, as integer vectors of `out_type`."""
+    """Returns the shapes of several tensors of one dtype, as a list of integer vectors.
+
+    out_type: the dtype of the vectors, int32 or int64.
+    """
     return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
 
 

@@ -34,9 +34,9 @@ __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE
 
 def _places(x: np.ndarray) -> np.ndarray:
     """The index tuples of the true elements, computed from their flat indices by division."""
-    found = np.flatnonzero(x)
-    out = np.empty((found.size, x.ndim), np.int64)
-    number = found.astype(np.uint32) if x.size < 1 << 32 else found  # dividing 32-bit numbers takes half the time
+    flat = np.flatnonzero(x)
+    out = np.empty((flat.size, x.ndim), np.int64)
+    number = flat.astype(np.uint32) if x.size < 1 << 32 else flat  # dividing 32-bit numbers takes half the time
     for i in reversed(range(1, x.ndim)):
         size = number.dtype.type(x.shape[i])
         lines = number // size
@@ -63,12 +63,15 @@ WHERE = OpDef(
 
 
 def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ascending indices where distinct elements of a vector first occur; for each element, its index among them."""
+    """Finds the distinct elements of a vector.
+
+    Returns the ascending indices where they first occur, and for each element of the vector its index among them.
+    """
     whole = x.dtype.kind in "iu" and x.size > 0
     low, high = (int(x.min()), int(x.max())) if whole else (0, 0)
     if whole and high - low < 4 * x.size:  # there are few possible numbers, so a table of all of them is small
-        wide = x if x.itemsize == 8 else x.astype(np.int64)
-        number = (wide - low).astype(np.int64, copy=False)
+        wide_x = x if x.itemsize == 8 else x.astype(np.int64)
+        number = (wide_x - low).astype(np.int64, copy=False)
         table = np.empty(high - low + 1, np.int64)
         table[number[::-1]] = np.arange(x.size - 1, -1, -1)  # the last write wins: it is the first occurrence in x
         first = table[number]
@@ -116,12 +119,12 @@ class DynamicPartitionAttrs:
 
 
 def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
-    data, which = c.shapes
-    if data.dims is None or which.dims is None:
+    data, partitions = c.shapes
+    if data.dims is None or partitions.dims is None:
         return (unknown_shape,) * c.attrs.num_partitions
-    if not Shape(data.dims[: len(which.dims)]).is_compatible_with(which):
-        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions")
-    return (Shape((None, *data.dims[len(which.dims) :])),) * c.attrs.num_partitions
+    if not Shape(data.dims[: len(partitions.dims)]).is_compatible_with(partitions):
+        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {partitions} of partitions")
+    return (Shape((None, *data.dims[len(partitions.dims) :])),) * c.attrs.num_partitions
 
 
 def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -134,15 +137,15 @@ def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tupl
 
 def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
     """Partitions the row numbers in the same way, and stitches the gradients by them, which restores the order."""
-    data, which = op.inputs
-    shape = SHAPE(which, out_type=int32)
+    data, partitions = op.inputs
+    shape = SHAPE(partitions, out_type=int32)
     number = RESHAPE(RANGE(np.int32(0), product(shape), np.int32(1)), shape)
-    parts = DYNAMIC_PARTITION(number, which, num_partitions=op.attrs.num_partitions)
+    parts = DYNAMIC_PARTITION(number, partitions, num_partitions=op.attrs.num_partitions)
     return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
 
 
 def product(vector: Tensor) -> Any:
-    """The product of the elements of a vector, as a scalar tensor."""
+    """Returns the product of the elements of a vector, as a scalar tensor."""
     return PROD(vector, np.int32(0))
 
 
@@ -222,7 +225,10 @@ class Unique(NamedTuple):
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
-    """The distinct elements of a vector in the order of first occurrence, and each element's index among them."""
+    """Returns the distinct elements of a vector in the order of first occurrence, and each element's index among them.
+
+    out_idx: the dtype of the indices, int32 or int64.
+    """
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
 
@@ -240,7 +246,7 @@ def where(
 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Any:
-    """The elements (or slices) of `tensor` where `mask` is true, in their order.
+    """Returns the elements (or slices) of `tensor` where `mask` is true, in their order.
 
     mask: bool of known rank k >= 1; its shape equals that of tensor's dimensions from `axis` (by default 0) on. In the
     result, one dimension replaces these k dimensions. Errors: the shapes do not match.
@@ -271,9 +277,10 @@ def _flattened(x: Tensor, axis: int, count: int) -> Any:
 
 
 def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
-    """Boolean rows that are true up to the given length: mask[..., j] = j < lengths[...].
+    """Returns rows that are true up to the given length: mask[..., j] = j < lengths[...].
 
-    lengths: integers, any shape. maxlen: the size of the last dimension; by default the largest length.
+    lengths: integers, any shape. maxlen: the size of the last dimension; by default the largest length. The result has
+    `dtype` (bool by default) and the shape of lengths followed by maxlen.
     """
     t = graph_of((lengths, maxlen)).to_tensor(lengths)
     with t.graph.name_scope(name or "SequenceMask"):
@@ -284,14 +291,15 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
             maxlen = MAXIMUM(MAX(t, axes), zero)
         limit = t.graph.to_tensor(maxlen, None if hasattr(maxlen, "dtype") else t.dtype)
         mask = LESS(RANGE(zero, cast_to(limit, t.dtype), one), EXPAND_DIMS(t, np.int32(-1)))
-        wanted = as_dtype(dtype)
-        return mask if wanted.is_bool else cast_to(mask, wanted)
+        target_dtype = as_dtype(dtype)
+        return mask if target_dtype.is_bool else cast_to(mask, target_dtype)
 
 
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
-    """Coordinate grids: N vectors become N tensors of rank N.
+    """Returns coordinate grids: N vectors become N tensors of rank N and of one shape.
 
-    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Errors: another value of indexing.
+    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Raises `InvalidArgumentError` for another value of
+    indexing, or another keyword than indexing and name.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs or indexing not in ("xy", "ij"):

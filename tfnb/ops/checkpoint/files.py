@@ -60,7 +60,7 @@ def _crc(array: np.ndarray) -> int:
 
 
 def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> Any:
-    """(full shape, start, shape) from a text such as "10 4 0,5:-"; (None, None, None) from ""."""
+    """Returns (full shape, start, shape) from a text such as "10 4 0,5:-"; (None, None, None) from ""."""
     if not text:
         return None, None, None
     *dims, spec = text.split(" ")
@@ -88,26 +88,26 @@ def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
     errors, which leave an earlier checkpoint unchanged.
     """
     entries: dict[str, Entry] = {}
-    stored: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, text, array in items:
         full, start, shape = _parse_slice(name, text, array.shape)
         if full is None:
             full, start, shape, key = array.shape, (0,) * array.ndim, array.shape, name
         else:
             key = f"{name}/{','.join(map(str, start))}"
-        if key in stored:
+        if key in arrays:
             raise InvalidArgumentError(f"the tensor {key!r} is saved twice")
-        stored[key] = to_stored(array)
-        part = Part(start, shape, 0, key, _crc(stored[key]))
-        before = entries[name].parts if name in entries else ()
-        entries[name] = Entry(as_dtype(array.dtype), full, (*before, part))
+        arrays[key] = to_stored(array)
+        part = Part(start, shape, 0, key, _crc(arrays[key]))
+        earlier_parts = entries[name].parts if name in entries else ()
+        entries[name] = Entry(as_dtype(array.dtype), full, (*earlier_parts, part))
     make_folder(os.path.dirname(prefix))
     with os_errors(prefix), Scratch(prefix) as scratch:
-        made = scratch.file("shard")
-        write_shard(made, stored)
+        shard_path = scratch.file("shard")
+        write_shard(shard_path, arrays)
         shard = shard_name(prefix, 0, 1, scratch.token)
-        index = Index([(shard, os.path.getsize(made))], entries)
-        _publish(prefix, scratch, index, [(made, shard)])
+        index = Index([(shard, os.path.getsize(shard_path))], entries)
+        _publish(prefix, scratch, index, [(shard_path, shard)])
     sweep(os.path.dirname(prefix))
 
 
@@ -122,23 +122,23 @@ def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[s
     with open(new, "xb") as file:
         file.write(index.to_bytes())
     sync_file(new)
-    moved: list[tuple[str, str]] = []
+    published: list[tuple[str, str]] = []
     try:
         for source, name in made:
             os.replace(source, os.path.join(folder, name))
-            moved.append((source, os.path.join(folder, name)))
+            published.append((source, os.path.join(folder, name)))
         sync_folder(folder)
         with _sole_writer(folder):
-            before = _own_index(prefix)
-            if before is not None:
+            own_index = _own_index(prefix)
+            if own_index is not None:
                 with open(old, "xb") as file:
-                    file.write(before.to_bytes())
+                    file.write(own_index.to_bytes())
             os.replace(new, index_path(prefix))
-            moved = []
+            published = []
             sync_folder(folder)
-            _remove_shards(prefix, before, index)
+            _remove_shards(prefix, own_index, index)
     except BaseException:
-        for source, path in moved:
+        for source, path in published:
             with contextlib.suppress(OSError):
                 os.replace(path, source)
         raise
@@ -195,9 +195,9 @@ def sweep(folder: str) -> None:
             path = os.path.join(scratch, name)
             with contextlib.suppress(OpError):
                 left = parse_index(path, read_bounded(path, MAX_INDEX_BYTES, "an index"))
-                now = _own_index(prefix)
-                if now is not None or not os.path.lexists(index_path(prefix)):
-                    _remove_shards(prefix, left, now)
+                own_index = _own_index(prefix)
+                if own_index is not None or not os.path.lexists(index_path(prefix)):
+                    _remove_shards(prefix, left, own_index)
 
 
 def remove_own_checkpoint(prefix: str) -> None:
@@ -225,8 +225,8 @@ def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: boo
     parts = [Checkpoint(p) for p in prefixes]
     make_folder(os.path.dirname(destination))
     with os_errors(destination), Scratch(destination) as scratch:
-        index, made = _merged(parts, destination, scratch, delete_old)
-        _publish(destination, scratch, index, made)
+        index, files = _merged(parts, destination, scratch, delete_old)
+        _publish(destination, scratch, index, files)
     if delete_old:
         for p in prefixes:
             remove_own_checkpoint(p)
@@ -239,31 +239,31 @@ def _merged(
     """The index of all parts, and for each shard its current path and its future name."""
     total = sum(len(p.index.shards) for p in parts)
     shards: list[tuple[str, int]] = []
-    made: list[tuple[str, str]] = []
+    files: list[tuple[str, str]] = []
     entries: dict[str, Entry] = {}
     for part in parts:
         offset = len(shards)
-        own = set(shards_of(part.prefix, part.index))
+        own_shards = set(shards_of(part.prefix, part.index))
         for name, size in part.index.shards:
             source = os.path.join(part.folder, name)
             with os_errors(source):
-                found = os.lstat(source)
-            if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+                status = os.lstat(source)
+            if not stat.S_ISREG(status.st_mode) or status.st_size != size:
                 raise DataLossError(f"{source} is no regular file of {size} bytes, as the index of {part.prefix} says")
-            if not (delete_old and name in own):
+            if not (delete_old and name in own_shards):
                 copy = scratch.file(f"shard-{len(shards)}")
                 shutil.copyfile(source, copy)
                 sync_file(copy)
                 source = copy
-            made.append((source, shard_name(destination, len(shards), total, scratch.token)))
-            shards.append((made[-1][1], size))
+            files.append((source, shard_name(destination, len(shards), total, scratch.token)))
+            shards.append((files[-1][1], size))
         for name, entry in part.index.entries.items():
-            moved = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in entry.parts)
-            before = entries.get(name)
-            if before is not None and (before.dtype, before.shape) != (entry.dtype, entry.shape):
+            shifted = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in entry.parts)
+            earlier = entries.get(name)
+            if earlier is not None and (earlier.dtype, earlier.shape) != (entry.dtype, entry.shape):
                 raise InvalidArgumentError(f"{name} has two shapes or dtypes in the parts of {destination}")
-            entries[name] = Entry(entry.dtype, entry.shape, (() if before is None else before.parts) + moved)
-    return Index(shards, entries), made
+            entries[name] = Entry(entry.dtype, entry.shape, (() if earlier is None else earlier.parts) + shifted)
+    return Index(shards, entries), files
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -284,25 +284,25 @@ class Checkpoint:
         for _ in range(_ATTEMPTS):
             self.index = parse_index(index_path(prefix), data)
             self._shards = Shards(prefix, self.folder, self.index.shards)
-            read, data = data, data if self._shards.is_complete else read_index(prefix)
-            if data == read:  # the index has not been replaced, so missing shards are lost
+            previous, data = data, data if self._shards.is_complete else read_index(prefix)
+            if data == previous:  # the index has not been replaced, so missing shards are lost
                 break
         self.entries = self.index.entries
 
     @property
     def content(self) -> dict[str, Any]:
-        """The contents of the index, as values of JSON."""
+        """Returns the contents of the index, as values of JSON."""
         return self.index.content()
 
     def entry(self, name: str) -> Entry:
-        """The entry of a tensor. Raises `NotFoundError` when the checkpoint does not contain the tensor."""
-        found = self.entries.get(name)
-        if found is None:
+        """Returns the entry of a tensor. Raises `NotFoundError` when the checkpoint does not contain the tensor."""
+        tensor_entry = self.entries.get(name)
+        if tensor_entry is None:
             raise NotFoundError(f"Key {name} not found in checkpoint {self.prefix}")
-        return found
+        return tensor_entry
 
     def read(self, name: str, shape_and_slice: str = "") -> np.ndarray:
-        """The tensor, or the slice described as in RestoreV2. Raises `DataLossError` when it is damaged."""
+        """Returns the tensor, or the slice described as in RestoreV2. Raises `DataLossError` when it is damaged."""
         entry = self.entry(name)
         full, start, shape = _parse_slice(name, shape_and_slice, None)
         if full is None:
@@ -326,29 +326,29 @@ class Checkpoint:
     def _slice(self, name: str, entry: Entry, start: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
         """A slice, assembled from the parts that it overlaps; the other parts are not read."""
         met = []
-        covered = 0
+        elements = 0
         for p in entry.parts:
             begin = [max(a, b) for a, b in zip(start, p.start, strict=True)]
             end = [min(a + n, b + m) for a, n, b, m in zip(start, shape, p.start, p.shape, strict=True)]
             if all(a < b for a, b in zip(begin, end, strict=True)):
                 met.append((p, begin, end))
-                covered += math.prod(b - a for a, b in zip(begin, end, strict=True))
-        if covered != math.prod(shape):
-            raise DataLossError(f"{name}: {self.prefix} holds {covered} of {math.prod(shape)} elements of a slice")
+                elements += math.prod(b - a for a, b in zip(begin, end, strict=True))
+        if elements != math.prod(shape):
+            raise DataLossError(f"{name}: {self.prefix} holds {elements} of {math.prod(shape)} elements of a slice")
         self._check(name, entry, [p for p, _, _ in met])
-        found = np.empty(shape, entry.dtype.np)
+        array = np.empty(shape, entry.dtype.np)
         filled = np.zeros(shape, bool) if len(met) > 1 else None
         for p, begin, end in met:
-            here = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
-            there = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
+            target = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
+            source = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
             if filled is not None:
-                if filled[here].any():
+                if filled[target].any():
                     raise DataLossError(f"{name}: two parts hold the same elements in {self.prefix}")
-                filled[here] = True
+                filled[target] = True
             if self._last is None or self._last[0] != (name, p):
                 self._last = (name, p), self._part(name, p, entry.dtype)
-            found[here] = self._last[1][there]
-        return found
+            array[target] = self._last[1][source]
+        return array
 
     def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
         """Raises unless the bytes of these parts exist; called before memory for the whole is allocated."""

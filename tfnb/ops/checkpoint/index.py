@@ -69,12 +69,12 @@ class Entry:
 
 
 def index_path(prefix: str) -> str:
-    """The path of the index of the checkpoint with this prefix."""
+    """Returns the path of the index of the checkpoint with this prefix."""
     return prefix + ".index"
 
 
 def shard_name(prefix: str, number: int, count: int, token: str) -> str:
-    """The name of a shard; the token is random for each save, so no name is ever reused."""
+    """Returns the name of a shard; the token is random for each save, so no name is ever reused."""
     return f"{os.path.basename(prefix)}.data-{number:05d}-of-{count:05d}-{token}.safetensors"
 
 
@@ -86,7 +86,7 @@ class Index:
     entries: Mapping[str, Entry]
 
     def content(self) -> dict[str, Any]:
-        """The contents of the file, as values of JSON."""
+        """Returns the contents of the file, as values of JSON."""
         tensors = {
             name: {
                 "dtype": e.dtype.name,
@@ -111,7 +111,10 @@ class Index:
         }
 
     def to_bytes(self) -> bytes:
-        """The bytes of the file. Raises `InvalidArgumentError` for an index that would be too large to be read."""
+        """Returns the bytes of the file.
+
+        Raises `InvalidArgumentError` for an index that would be too large to be read.
+        """
         parts = sum(len(e.parts) for e in self.entries.values())
         if max(parts, len(self.entries)) > MAX_PARTS or len(self.shards) > MAX_SHARDS:
             raise InvalidArgumentError(
@@ -132,29 +135,34 @@ def _crc32c(data: bytes | memoryview) -> int:
 
 
 def shards_of(prefix: str, index: Index) -> list[str]:
-    """The names of the shards that saves of this prefix wrote; an index may name others too."""
-    own = re.compile(re.escape(os.path.basename(prefix)) + r"\.data-\d{5,}-of-\d{5,}-([0-9a-f]{8}){1,2}\.safetensors")
-    return [name for name, _ in index.shards if own.fullmatch(name)]
+    """Returns the names of the shards that saves of this prefix wrote; an index may name others too."""
+    pattern = re.compile(
+        re.escape(os.path.basename(prefix)) + r"\.data-\d{5,}-of-\d{5,}-([0-9a-f]{8}){1,2}\.safetensors"
+    )
+    return [name for name, _ in index.shards if pattern.fullmatch(name)]
 
 
 # ---- reading -------------------------------------------------------------------------------------
 
 
 def read_bounded(path: str, limit: int, what: str) -> bytes:
-    """The bytes of a regular file. Raises `DataLossError` if there are more than `limit`, `NotFoundError`, ..."""
+    """Returns the bytes of a regular file.
+
+    Raises `DataLossError` if there are more than `limit`, `NotFoundError` if there is no file, and similar errors.
+    """
     with os_errors(path):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(handle, "rb") as file:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
                 raise DataLossError(f"{path} is no regular file")
-            if found.st_size > limit:
-                raise DataLossError(f"{path} has {found.st_size} bytes; {what} has at most {limit}")
-            return file.read(found.st_size)
+            if status.st_size > limit:
+                raise DataLossError(f"{path} has {status.st_size} bytes; {what} has at most {limit}")
+            return file.read(status.st_size)
 
 
 def read_index(prefix: str) -> bytes:
-    """The bytes of a checkpoint's index. Raises `NotFoundError`, or `DataLossError` when it is too large."""
+    """Returns the bytes of a checkpoint's index. Raises `NotFoundError`, or `DataLossError` when it is too large."""
     path = index_path(prefix)
     if not os.path.exists(path):
         raise NotFoundError(f"there is no checkpoint {prefix} (no file {path})")
@@ -188,20 +196,20 @@ class Text:
             raise DataLossError(f"{path}, byte {begin + e.start}: {what} is damaged: it is not ASCII") from None
 
     def fail(self, problem: str) -> DataLossError:
-        """The error to raise for the current position."""
+        """Returns the error to raise for the current position, with the text `problem`."""
         return DataLossError(f"{self._path}, byte {self._begin + self._at}: {self._what} is damaged: {problem}")
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str]:
         """Consumes a match of the pattern, which is required at the current position."""
-        found = pattern.match(self._text, self._at)
-        if found is None:
+        match = pattern.match(self._text, self._at)
+        if match is None:
             there = self._text[self._at : self._at + 40]
             raise self.fail(f"{there!r} stands where {pattern.pattern!r} must stand")
-        self._at = found.end()
-        return found
+        self._at = match.end()
+        return match
 
     def goes_on(self, close: str, first: bool) -> bool:
-        """True if another member of a list or object follows, False at the bracket `close`."""
+        """Returns whether another member of a list or object follows, which is false at the bracket `close`."""
         if self._text.startswith(close, self._at):
             return False
         if not first:
@@ -213,17 +221,17 @@ class Text:
         if not self._text.startswith('"', self._at):
             raise self.fail(f"{self._text[self._at : self._at + 40]!r} stands where a string must stand")
         try:
-            found, self._at = scanstring(self._text, self._at + 1, True)
+            text, self._at = scanstring(self._text, self._at + 1, True)
         except ValueError as e:
             raise self.fail(str(e)) from None
-        return str(found)
+        return str(text)
 
     def counts(self, text: str) -> tuple[int, ...]:
-        """The numbers of a list, from its text."""
-        known = self._counts.get(text)
-        if known is None:
-            known = self._counts[text] = tuple(map(int, text.split(",")))
-        return known
+        """Returns the numbers of a list, from its text."""
+        numbers = self._counts.get(text)
+        if numbers is None:
+            numbers = self._counts[text] = tuple(map(int, text.split(",")))
+        return numbers
 
     def end(self) -> None:
         """Requires that only white space follows."""
@@ -269,10 +277,10 @@ def parse_index(path: str, data: bytes) -> Index:
 def _plain_name(text: Text, name: str) -> str:
     """The name, checked to be that of a file in the same folder as the index."""
     try:
-        plain = name == os.path.basename(name) and name not in ("", ".", "..") and b"\0" not in os.fsencode(name)
+        is_plain = name == os.path.basename(name) and name not in ("", ".", "..") and b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
-        plain = False
-    if not plain:
+        is_plain = False
+    if not is_plain:
         raise text.fail(f"a shard is called {name!r}; it must be a plain name of a file beside the index")
     return name
 
@@ -287,11 +295,11 @@ class _Entries:
 
     def entry(self, name: str) -> Entry:
         text = self._text
-        found = text.take(_ENTRY)
-        dtype = _DTYPES.get(found[1])
+        match = text.take(_ENTRY)
+        dtype = _DTYPES.get(match[1])
         if dtype is None:
-            raise text.fail(f"{name!r} has the dtype {found[1]!r}, which no checkpoint has")
-        shape = text.counts(found[2])
+            raise text.fail(f"{name!r} has the dtype {match[1]!r}, which no checkpoint has")
+        shape = text.counts(match[2])
         if math.prod(max(n, 1) for n in shape) * dtype.size > _LARGEST:
             raise text.fail(f"{name!r} has the shape {shape}, which is too large")
         parts: list[Part] = []
@@ -305,8 +313,8 @@ class _Entries:
         self._count += 1
         if self._count > MAX_PARTS:
             raise text.fail(f"there are more than {MAX_PARTS} parts")
-        found = text.take(_PART)
-        start, shape, shard = text.counts(found[1]), text.counts(found[2]), int(found[3])
+        match = text.take(_PART)
+        start, shape, shard = text.counts(match[1]), text.counts(match[2]), int(match[3])
         key = text.string()
         if len(start) != len(full) or len(shape) != len(full):
             raise text.fail(f"a part of {name!r} has another number of dimensions than the shape {full}")

@@ -47,12 +47,12 @@ class DamagedError(ValueError):
 
 def crc(data: bytes | np.ndarray) -> int:
     """TensorFlow's masked CRC32C."""
-    found = library("crc32c", "crc32c", "a checkpoint").crc32c(data)
-    return int(((found >> 15 | found << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    checksum = library("crc32c", "crc32c", "a checkpoint").crc32c(data)
+    return int(((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """A number of at most 64 bits, stored seven bits per byte, and the position after it."""
+    """Returns a number of at most 64 bits, stored seven bits per byte, and the position after it."""
     value = 0
     for i in range(min(_VARINT_BYTES, end - at)):
         byte = data[at + i]
@@ -74,8 +74,8 @@ def _block(data: bytes, handle: bytes, at: int, begin: int) -> tuple[bytes, int]
     end = offset + size + _TRAILER
     if offset < begin or end > len(data) - _FOOTER:
         raise DamagedError(f"a block from byte {offset} to {end} of {len(data)}, after one that ends at {begin}")
-    (stored,) = struct.unpack_from("<I", data, offset + size + 1)
-    if crc(data[offset : offset + size + 1]) != stored:
+    (stored_crc,) = struct.unpack_from("<I", data, offset + size + 1)
+    if crc(data[offset : offset + size + 1]) != stored_crc:
         raise DamagedError(f"the checksum of the block at byte {offset} does not match")
     if data[offset + size] != 0:
         raise DamagedError(f"the block at byte {offset} is compressed, which is not understood")
@@ -90,12 +90,14 @@ def _pairs(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise DamagedError(f"a block of {len(block)} bytes with {restarts} restarts")
     while at < end:
         shared, at = varint(block, at, end)
-        own, at = varint(block, at, end)
+        suffix_size, at = varint(block, at, end)
         size, at = varint(block, at, end)
-        if shared > len(key) or own + size > end - at or shared + own > _MAX_KEY:
-            raise DamagedError(f"a key of {shared} + {own} bytes and a value of {size} at {at} in a block of {end}")
-        key = key[:shared] + block[at : at + own]
-        at += own + size
+        if shared > len(key) or suffix_size + size > end - at or shared + suffix_size > _MAX_KEY:
+            raise DamagedError(
+                f"a key of {shared} + {suffix_size} bytes and a value of {size} at {at} in a block of {end}"
+            )
+        key = key[:shared] + block[at : at + suffix_size]
+        at += suffix_size + size
         yield key, block[at - size : at]
 
 
@@ -159,36 +161,36 @@ class Message:
         return field in self._fields
 
     def number(self, field: int, default: int = 0) -> int:
-        """The last value of a numeric field."""
+        """Returns the last value of a numeric field."""
         value = self._fields.get(field, (default,))[-1]
         if isinstance(value, bytes):
             raise DamagedError(f"bytes where field {field} must be a number")
         return value
 
     def signed(self, field: int, default: int = 0) -> int:
-        """The last value of a field of type int64."""
+        """Returns the last value of a field of type int64."""
         value = self.number(field, default)
         return value - (1 << 64) if value >> 63 and value > 0 else value
 
     def all_bytes(self, field: int) -> list[bytes]:
-        """All values of a field of bytes, strings or messages."""
-        found = []
+        """Returns all values of a field of bytes, strings or messages."""
+        values = []
         for value in self._fields.get(field, ()):
             if isinstance(value, int):
                 raise DamagedError(f"a number where field {field} must be bytes")
-            found.append(value)
-        return found
+            values.append(value)
+        return values
 
     def one_bytes(self, field: int) -> bytes:
-        """The last value of a field of bytes, strings or messages, which must exist."""
-        found = self.all_bytes(field)
-        if not found:
+        """Returns the last value of a field of bytes, strings or messages, which must exist."""
+        values = self.all_bytes(field)
+        if not values:
             raise DamagedError(f"field {field} is missing")
-        return found[-1]
+        return values[-1]
 
 
 def text_of(data: bytes) -> str:
-    """The bytes decoded as UTF-8. Raises `DamagedError` when they are not valid."""
+    """Returns the bytes decoded as UTF-8. Raises `DamagedError` when they are not valid."""
     try:
         return data.decode()
     except UnicodeDecodeError as e:
@@ -196,7 +198,7 @@ def text_of(data: bytes) -> str:
 
 
 def shape_of(messages: list[bytes], dtype: DType) -> tuple[int, ...]:
-    """The shape in the TensorShapeProtos, for a tensor of that dtype."""
+    """Returns the shape in the TensorShapeProtos, for a tensor of that dtype."""
     dims = [dim for message in messages for dim in Message(message).all_bytes(2)]
     if len(dims) > MAX_DIMENSIONS:
         raise DamagedError(f"a shape of {len(dims)} dimensions; at most {MAX_DIMENSIONS} are possible")
@@ -210,7 +212,7 @@ def shape_of(messages: list[bytes], dtype: DType) -> tuple[int, ...]:
 
 
 def slice_of(message: bytes, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(start, lengths) from a TensorSliceProto for a tensor of that shape."""
+    """Returns (start, lengths) from a TensorSliceProto for a tensor of that shape."""
     extents = [Message(e) for e in Message(message).all_bytes(1)]
     if len(extents) != len(shape):
         raise DamagedError(f"a slice of {len(extents)} dimensions of a tensor of shape {shape}")
@@ -222,7 +224,7 @@ def slice_of(message: bytes, shape: tuple[int, ...]) -> tuple[tuple[int, ...], t
 
 
 def slice_key(name: str, message: bytes) -> bytes:
-    """The key of a slice in a table; keys sort by name and by the numbers of the slice."""
+    """Returns the key of a slice in a table; keys sort by name and by the numbers of the slice."""
     text = name.encode().replace(b"\xff", b"\xff\0").replace(b"\0", b"\0\xff")
     extents = [Message(e) for e in Message(message).all_bytes(1)]
     places = b"".join(_signed(e.signed(1)) + _signed(e.signed(2, -1)) for e in extents)

@@ -29,11 +29,11 @@ def claim_folder(prefix: str) -> None:
         return
     make_folder(folder)
     with _lock, os_errors(folder):
-        held = _claims.get(folder[-_TOKEN:])
-        if held is None or held.folder != folder or not held.is_there():
+        claim = _claims.get(folder[-_TOKEN:])
+        if claim is None or claim.folder != folder or not claim.is_there():
             _claims[folder[-_TOKEN:]] = Claim(folder)
-            if held is not None:  # the claim of a save that failed, or that another process merged
-                held.leave()
+            if claim is not None:  # the claim of a save that failed, or that another process merged
+                claim.leave()
 
 
 def remove_folders(prefixes: Iterable[str]) -> None:
@@ -42,10 +42,10 @@ def remove_folders(prefixes: Iterable[str]) -> None:
         if not PART_FOLDER.fullmatch(os.path.basename(folder)):
             continue
         with _lock:
-            held = _claims.get(folder[-_TOKEN:])
-            if held is not None and held.folder == folder:
+            claim = _claims.get(folder[-_TOKEN:])
+            if claim is not None and claim.folder == folder:
                 del _claims[folder[-_TOKEN:]]
-                held.release()
+                claim.release()
         remove_owners(folder)
         with contextlib.suppress(OSError):
             os.rmdir(folder)

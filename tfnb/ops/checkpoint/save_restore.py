@@ -36,8 +36,8 @@ class MergeAttrs:
 
 def _texts(call: HostCall, what: str, array: np.ndarray, count: int | None = None) -> list[str]:
     if array.ndim != 1 or (count is not None and array.size != count):
-        wanted = "" if count is None else f" of {count}"
-        raise InvalidArgumentError(f"{what} must be a vector{wanted}, got shape {array.shape}", call.op)
+        length = "" if count is None else f" of {count}"
+        raise InvalidArgumentError(f"{what} must be a vector{length}, got shape {array.shape}", call.op)
     return [x.decode() for x in array]
 
 
@@ -48,31 +48,33 @@ def _prefix(call: HostCall, array: np.ndarray) -> str:
 
 
 def _save(call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray) -> tuple[()]:
-    where = _prefix(call, prefix)
-    given = _texts(call, "tensor_names", names, len(tensors))
+    target = _prefix(call, prefix)
+    texts = _texts(call, "tensor_names", names, len(tensors))
     specs = _texts(call, "shape_and_slices", slices, len(tensors))
-    claim_folder(where)
-    write_checkpoint(where, zip(given, specs, tensors, strict=True))
+    claim_folder(target)
+    write_checkpoint(target, zip(texts, specs, tensors, strict=True))
     return ()
 
 
 def _restore(call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray) -> tuple[np.ndarray, ...]:
     dtypes = call.types["dtypes"]
     checkpoint = open_checkpoint(_prefix(call, prefix))
-    given = _texts(call, "tensor_names", names, len(dtypes))
+    texts = _texts(call, "tensor_names", names, len(dtypes))
     specs = _texts(call, "shape_and_slices", slices, len(dtypes))
-    for name, dtype in zip(given, dtypes, strict=True):
-        found = checkpoint.entry(name).dtype
-        if found is not dtype:
-            raise InvalidArgumentError(f"{name} is {found.name} in {checkpoint.prefix}, needed {dtype.name}", call.op)
-    return tuple(checkpoint.read(n, s) for n, s in zip(given, specs, strict=True))
+    for name, dtype in zip(texts, dtypes, strict=True):
+        stored_dtype = checkpoint.entry(name).dtype
+        if stored_dtype is not dtype:
+            raise InvalidArgumentError(
+                f"{name} is {stored_dtype.name} in {checkpoint.prefix}, needed {dtype.name}", call.op
+            )
+    return tuple(checkpoint.read(n, s) for n, s in zip(texts, specs, strict=True))
 
 
 def _restored_shapes(c: Infer) -> tuple[Shape, ...]:
     count = len(c.types["dtypes"])
-    for i, what in ((1, "tensor_names"), (2, "shape_and_slices")):
+    for i, argument in ((1, "tensor_names"), (2, "shape_and_slices")):
         if not c.shapes[i].is_compatible_with((count,)):
-            raise ShapeError(f"{c.op_name}: {what} must be a vector of {count}, got {c.shapes[i]}")
+            raise ShapeError(f"{c.op_name}: {argument} must be a vector of {count}, got {c.shapes[i]}")
     return (unknown_shape,) * count
 
 

@@ -61,7 +61,10 @@ def to_stored(array: np.ndarray) -> np.ndarray:
 
 
 def from_stored(data: np.ndarray, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-    """The inverse of `to_stored`. Raises `ValueError` when the bytes are not such a value."""
+    """Converts stored data back to a value; the inverse of `to_stored`.
+
+    Raises `ValueError` when the bytes are not such a value.
+    """
     if not dtype.is_string:
         if dtype.is_bool and data.size and int(data.max()) > 1:
             raise ValueError("a bool is neither 0 nor 1")
@@ -152,13 +155,13 @@ class Shards:
             if os.path.islink(path):
                 raise DataLossError(f"{path} is a link; a shard must be a regular file beside its index") from None
             raise e
-        found = os.fstat(handle)
-        if stat.S_ISREG(found.st_mode) and found.st_size == size:
+        status = os.fstat(handle)
+        if stat.S_ISREG(status.st_mode) and status.st_size == size:
             return handle
         os.close(handle)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise DataLossError(f"{path} is no regular file; a shard must be one")
-        raise DataLossError(f"{path} has {found.st_size} bytes, the index says {size}: truncated?")
+        raise DataLossError(f"{path} has {status.st_size} bytes, the index says {size}: truncated?")
 
     def check(self, number: int, key: str, dtype: DType, shape: tuple[int, ...]) -> None:
         """Raises the errors of `read`, as far as they can be detected without reading the value."""
@@ -166,7 +169,7 @@ class Shards:
             self._find(handle, number, key, dtype, shape)
 
     def read(self, number: int, key: str, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-        """The bytes of a value of that dtype and shape."""
+        """Returns the bytes of a value of that dtype and shape."""
         with self._opened(number) as handle:
             begin, end = self._find(handle, number, key, dtype, shape)
             return read_at(self.path(number), handle, begin, end - begin)
@@ -189,11 +192,11 @@ class Shards:
         place = self._places[number].get(key)
         if place is None:
             raise DataLossError(f"{path} holds no {key!r}, which the index tells of")
-        kind, found, begin, end = place
+        kind, actual, begin, end = place
         needed, form = _form(dtype, shape)
-        if kind != needed or form not in (None, found) or (form is None and end - begin < 8 * math.prod(shape)):
+        if kind != needed or form not in (None, actual) or (form is None and end - begin < 8 * math.prod(shape)):
             raise DataLossError(
-                f"{path} holds {key!r} as {kind} of shape {found}; the index tells of {dtype.name} of shape {shape}"
+                f"{path} holds {key!r} as {kind} of shape {actual}; the index tells of {dtype.name} of shape {shape}"
             )
         return begin, end
 
@@ -232,12 +235,12 @@ def _header(path: str, handle: int, size: int) -> dict[str, _Place]:
         )
     data = os.pread(handle, 8 + length, 0)
     text = Text(path, data, 8, len(data), "the header of the shard")
-    found: dict[str, _Place] = {}
+    places: dict[str, _Place] = {}
     at = begin = 8 + length
     text.take(_OPEN)
-    while text.goes_on("}", not found):
+    while text.goes_on("}", not places):
         key = text.string()
-        if key in found or len(found) == MAX_PARTS:
+        if key in places or len(places) == MAX_PARTS:
             raise text.fail(f"{key!r} is there twice, or there are more than {MAX_PARTS} values")
         match = text.take(_ENTRY)
         kind, shape = match[1], text.counts(match[2])
@@ -248,10 +251,10 @@ def _header(path: str, handle: int, size: int) -> dict[str, _Place]:
             raise text.fail(
                 f"{key!r} stands at the bytes {first} to {last} of {size}, which does not fit {kind} of shape {shape}"
             )
-        found[key] = kind, shape, first, last
+        places[key] = kind, shape, first, last
         at = last
     text.take(_CLOSE)
     text.end()
     if at != size:
         raise text.fail(f"the values end at byte {at}, the file at byte {size}")
-    return found
+    return places

@@ -40,19 +40,19 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}")
 
 
 def old_files(prefix: str) -> list[str]:
-    """The files of a checkpoint in the V1 format, or an empty list. `prefix` may be a pattern of shards."""
+    """Returns the files of a checkpoint in the V1 format, or an empty list. `prefix` may be a pattern of shards."""
     if os.path.isfile(prefix):
-        found = [prefix]
+        paths = [prefix]
     elif "?" in prefix:
-        found = sorted(glob.glob(prefix))
+        paths = sorted(glob.glob(prefix))
     else:
         shards = glob.glob(glob.escape(prefix) + "-?????-of-?????")
-        found = sorted(path for path in shards if _SHARD.fullmatch(path[len(prefix) :]))
-    return found if found and all(map(_ends_with_magic, found)) else []
+        paths = sorted(path for path in shards if _SHARD.fullmatch(path[len(prefix) :]))
+    return paths if paths and all(map(_ends_with_magic, paths)) else []
 
 
 def _ends_with_magic(path: str) -> bool:
-    """True if the file is a table, by its last bytes."""
+    """Returns whether the file is a table, by its last bytes."""
     if not os.path.isfile(path):
         return False
     with os_errors(path), open(path, "rb") as file:
@@ -81,12 +81,12 @@ class OldCheckpoint(Checkpoint):
     def _read(self, pairs: Iterator[tuple[bytes, bytes]]) -> None:
         """Reads the entries; the key "" comes first, so all tensors are known before their slices."""
         for key, value in pairs:
-            found = Message(value)
+            value_message = Message(value)
             if key == b"":
-                for message in Message(found.one_bytes(1), MAX_PARTS).all_bytes(1):
+                for message in Message(value_message.one_bytes(1), MAX_PARTS).all_bytes(1):
                     self._add(Message(message, MAX_PARTS))
                 continue
-            piece = Message(found.one_bytes(2))
+            piece = Message(value_message.one_bytes(2))
             name = text_of(piece.one_bytes(1))
             self._counted()
             if name in self.entries:
@@ -112,10 +112,10 @@ class OldCheckpoint(Checkpoint):
             self._strange.add(name)
             return
         shape = shape_of(tensor.all_bytes(2), dtype)
-        before = self.entries.get(name)
-        if before is not None and (before.dtype, before.shape) != (dtype, shape):
+        earlier = self.entries.get(name)
+        if earlier is not None and (earlier.dtype, earlier.shape) != (dtype, shape):
             raise DamagedError(f"{name!r} has two shapes or dtypes")
-        parts = [] if before is None else list(before.parts)
+        parts = [] if earlier is None else list(earlier.parts)
         for message in tensor.all_bytes(4):
             self._counted()
             parts.append(Part(*slice_of(message, shape), 0, name, 0))
@@ -128,12 +128,12 @@ class OldCheckpoint(Checkpoint):
 
     def _value(self, name: str, part: Part, dtype: DType) -> bytes:
         """The TensorProto of a slice. Raises `DataLossError` when it is missing or too short for its contents."""
-        found = self._values.get(name, {}).get((part.start, part.shape))
-        if found is None:
+        data = self._values.get(name, {}).get((part.start, part.shape))
+        if data is None:
             raise DataLossError(f"{self.prefix} lacks a slice of {name} that it tells of")
-        if math.prod(part.shape) > len(found):  # an element takes at least one byte
-            raise DataLossError(f"{self.prefix}: {name} of shape {part.shape} is damaged: it has {len(found)} bytes")
-        return found
+        if math.prod(part.shape) > len(data):  # an element takes at least one byte
+            raise DataLossError(f"{self.prefix}: {name} of shape {part.shape} is damaged: it has {len(data)} bytes")
+        return data
 
     def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
         for p in parts:

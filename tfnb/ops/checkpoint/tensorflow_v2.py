@@ -49,7 +49,7 @@ def open_checkpoint(prefix: str) -> Checkpoint:
 
 
 def is_checkpoint(prefix: str) -> bool:
-    """True if a checkpoint of tfnb or TensorFlow exists under that prefix."""
+    """Returns whether a checkpoint of tfnb or TensorFlow exists under that prefix."""
     return os.path.isfile(index_path(prefix)) or bool(old_files(prefix))
 
 
@@ -121,10 +121,10 @@ class TensorFlowCheckpoint(Checkpoint):
         parts = []
         for message in entry.all_bytes(7):  # a partitioned variable: each slice has its own key
             start, size = slice_of(message, shape)
-            found = slices.get(slice_key(name, message))
-            if found is None:
+            stored = slices.get(slice_key(name, message))
+            if stored is None:
                 raise DamagedError(f"a slice of {name!r} is missing")
-            parts.append(self._place(name, Message(found), start, size, dtype))
+            parts.append(self._place(name, Message(stored), start, size, dtype))
         if 7 not in entry:
             parts.append(self._place(name, entry, (0,) * len(shape), shape, dtype))
         self._parts += len(parts)
@@ -146,7 +146,7 @@ class TensorFlowCheckpoint(Checkpoint):
         return super().entry(name)
 
     def files(self) -> list[str]:
-        """The paths of the data files that the index names."""
+        """Returns the paths of the data files that the index names."""
         return [self._data_path(k) for k in range(self._count)]
 
     def _data_path(self, number: int) -> str:
@@ -167,9 +167,11 @@ class TensorFlowCheckpoint(Checkpoint):
     def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
         path = self._data_path(part.shard)
         offset, size = map(int, part.key.split())
-        there = self._size(path)
-        if offset + size > there:
-            raise DataLossError(f"{path} has {there} bytes, {name} stands at {offset} to {offset + size}: truncated?")
+        size_on_disk = self._size(path)
+        if offset + size > size_on_disk:
+            raise DataLossError(
+                f"{path} has {size_on_disk} bytes, {name} stands at {offset} to {offset + size}: truncated?"
+            )
         with os_errors(path), open(path, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise DataLossError(f"{path} is no regular file")
@@ -196,11 +198,11 @@ def _strings(data: bytes, shape: tuple[int, ...], masked: int) -> np.ndarray:
             raise DamagedError(f"a string of {n} bytes in {len(data)}")
         lengths[i] = n
     fixed = lengths.astype("<u4").tobytes() if len(data) < 1 << 32 else _fixed(lengths)
-    stored = data[at : at + 4]
+    checksum = data[at : at + 4]
     at += 4
     if int(lengths.sum()) != len(data) - at:
         raise DamagedError("the strings' lengths do not add up")
-    if crc(fixed).to_bytes(4, "little") != stored or crc(fixed + stored + data[at:]) != masked:
+    if crc(fixed).to_bytes(4, "little") != checksum or crc(fixed + checksum + data[at:]) != masked:
         raise DamagedError("the checksum does not match")
     values = np.empty(count, object)
     for i, n in enumerate(lengths.tolist()):

@@ -45,9 +45,9 @@ class _Products:
         self._sum: Any = None  # a runtime value that holds the sum
 
     def add(self, left: Any, right: Any, tools: Any) -> None:
-        rows, more = tools.shape(left), tools.shape(right)
-        if len(rows) != 2 or len(more) != 2 or rows[0] != more[0]:
-            raise InvalidArgumentError(f"needed two matrices of as many rows, got the shapes {rows} and {more}")
+        rows, product_rows = tools.shape(left), tools.shape(right)
+        if len(rows) != 2 or len(product_rows) != 2 or rows[0] != product_rows[0]:
+            raise InvalidArgumentError(f"needed two matrices of as many rows, got the shapes {rows} and {product_rows}")
         if rows[0]:
             self._tools = self._tools or tools
             self._left.append(left)
@@ -90,13 +90,13 @@ def _add(call: HostCall, handle: np.ndarray, flow: np.ndarray, left: Any, right:
 
 
 def _sum(call: HostCall, handle: np.ndarray, flow: np.ndarray, shape: np.ndarray) -> tuple[Any]:
-    wanted = tuple(int(n) for n in call.tools.host(shape))
-    return (resource_of(handle, _Products, call.op).sum(wanted, call.types["T"]),)
+    dims = tuple(int(n) for n in call.tools.host(shape))
+    return (resource_of(handle, _Products, call.op).sum(dims, call.types["T"]),)
 
 
 def _sum_shape(c: Infer) -> Shape:
-    found: Shape = c.attrs.shape
-    return found
+    shape: Shape = c.attrs.shape
+    return shape
 
 
 def _raw(

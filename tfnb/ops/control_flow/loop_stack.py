@@ -36,10 +36,10 @@ class PopAttrs:
 
 
 def handle_of(thing: Any) -> np.ndarray:
-    """A Python object as the value of a resource tensor."""
-    found = np.empty((), object)
-    found[()] = thing
-    return found
+    """Returns a Python object as the value of a resource tensor."""
+    handle = np.empty((), object)
+    handle[()] = thing
+    return handle
 
 
 def _make(call: HostCall) -> tuple[Any]:
@@ -47,17 +47,17 @@ def _make(call: HostCall) -> tuple[Any]:
 
 
 def _push(call: HostCall, handle: np.ndarray, index: np.ndarray, elem: np.ndarray) -> tuple[Any]:
-    kept = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
-    handle.item()[call.attrs.slot, call.tools.integer(index)] = kept
+    value = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
+    handle.item()[call.attrs.slot, call.tools.integer(index)] = value
     return (elem,)
 
 
 def _pop(call: HostCall, handle: np.ndarray, index: np.ndarray) -> tuple[Any]:
     at = call.tools.integer(index)
-    found = handle.item().pop((call.attrs.slot, at), None)
-    if found is None:
+    value = handle.item().pop((call.attrs.slot, at), None)
+    if value is None:
         raise FailedPreconditionError(f"the stack has nothing of iteration {at}")
-    return (found,)
+    return (value,)
 
 
 def _popped_shape(c: Infer) -> Shape:

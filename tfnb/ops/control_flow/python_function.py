@@ -57,25 +57,25 @@ def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.nd
 
 
 def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-    function, wanted = call.attrs.function, call.types["Tout"]
+    function, dtypes = call.attrs.function, call.types["Tout"]
     if function is None:
         raise InvalidArgumentError(f"py_func {call.attrs.token}: its function is not in this process", call.op)
     try:
         with interruptible():
-            found = function(*inputs)
+            value = function(*inputs)
     except OpError:
         raise
     except Exception as e:
         raise UnknownError(f"py_func {call.attrs.token}: {type(e).__name__}: {e}", call.op) from e
-    results = list(found) if isinstance(found, (list, tuple)) else [] if found is None else [found]
-    if isinstance(found, (list, tuple)) and len(wanted) == 1 and len(results) != 1:
-        results = [found]
-    if len(results) != len(wanted):
+    results = list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+    if isinstance(value, (list, tuple)) and len(dtypes) == 1 and len(results) != 1:
+        results = [value]
+    if len(results) != len(dtypes):
         raise InvalidArgumentError(
-            f"py_func {call.attrs.token}: the function gave {len(results)} results, {len(wanted)} were declared",
+            f"py_func {call.attrs.token}: the function gave {len(results)} results, {len(dtypes)} were declared",
             call.op,
         )
-    return tuple(_as_output(call, r, d, i) for i, (r, d) in enumerate(zip(results, wanted, strict=True)))
+    return tuple(_as_output(call, r, d, i) for i, (r, d) in enumerate(zip(results, dtypes, strict=True)))
 
 
 def _py_func(name: str, stateful: bool, doc: str) -> OpDef:

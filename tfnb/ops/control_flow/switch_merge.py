@@ -67,7 +67,7 @@ def _switch_shapes(c: Infer) -> tuple[Shape, Shape]:
 
 
 def _switch_host(call: HostCall, data: np.ndarray, pred: np.ndarray) -> tuple[Any, Any]:
-    """(data, None) or (None, data): the output that is not taken is dead."""
+    """Returns (data, None) or (None, data): the output that is not taken is dead."""
     return (None, data) if bool(pred) else (data, None)
 
 
@@ -104,9 +104,9 @@ def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
     if any(isinstance(g, IndexedSlices) for g in sides):
         rows = [_rows(g, data) for g in sides]
         if all(r is not None for r in rows):
-            known = [r for r in rows if r is not None]
-            values = _chosen([r.values for r in known], pred)
-            indices = _chosen(alike_indices([r.indices for r in known]), pred)
+            slices = [r for r in rows if r is not None]
+            values = _chosen([r.values for r in slices], pred)
+            indices = _chosen(alike_indices([r.indices for r in slices]), pred)
             return IndexedSlices(values, indices, shape_of(data)), None
     return _chosen([zeros_like(data) if g is None else g for g in sides], pred), None
 
@@ -114,9 +114,9 @@ def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
 def _chosen(sides: Sequence[Any], pred: Any) -> Any:
     """Selects the tensor of the taken branch by a Merge that records the condition for its own gradient."""
     switches = [SWITCH(side, pred) for side in sides]
-    found = MERGE([switch[k] for k, switch in enumerate(switches)])[0]
-    found.op.extra["pred"] = switches[0][0].op.inputs[1]
-    return found
+    merged = MERGE([switch[k] for k, switch in enumerate(switches)])[0]
+    merged.op.extra["pred"] = switches[0][0].op.inputs[1]
+    return merged
 
 
 def _rows(grad: Tensor, data: Tensor) -> IndexedSlices | None:
@@ -140,14 +140,14 @@ def _grad_merge(op: Operation, dy: Tensor, dindex: Tensor) -> Any:
         return tuple(IndexedSlices(values[k], indices[k], dy.dense_shape) for k in range(len(op.inputs)))
     if pred is not None:
         return tuple(SWITCH(dy, pred))
-    found = []
+    grads = []
     rest = dy
     index = op.outputs[1]
     for i in range(len(op.inputs) - 1):
         rest_or_this = SWITCH(rest, index > i)
-        found.append(rest_or_this[0])
+        grads.append(rest_or_this[0])
         rest = rest_or_this[1]
-    return (*found, rest)
+    return (*grads, rest)
 
 
 NO_OP = OpDef(
@@ -242,7 +242,7 @@ def _loop_op(
     attrs: Any = None,
 ) -> OpDef:
     of = "Ref(T)" if ref else "T"
-    more = {} if attrs is None else {"attrs": attrs}
+    keywords = {} if attrs is None else {"attrs": attrs}
     return OpDef(
         name,
         f"data: {of}",
@@ -253,7 +253,7 @@ def _loop_op(
         host=_pass,
         grad=grad,
         kind=kind,
-        **more,
+        **keywords,
     )
 
 

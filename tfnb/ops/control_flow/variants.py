@@ -51,15 +51,15 @@ def _optional(call: HostCall, handle: np.ndarray) -> Optional:
 
 
 def _get(call: HostCall, handle: np.ndarray) -> tuple[Any, ...]:
-    found = _optional(call, handle).components
-    wanted = call.types["output_types"]
-    if found is None:
+    components = _optional(call, handle).components
+    dtypes = call.types["output_types"]
+    if components is None:
         raise InvalidArgumentError("OptionalGetValue: the optional has no value", call.op)
-    if [as_dtype(call.tools.dtype_name(v)) for v in found if not _is_object(v)] != [
-        t for t, v in zip(wanted, found, strict=False) if not _is_object(v)
-    ] or len(found) != len(wanted):
-        raise InvalidArgumentError(f"OptionalGetValue: the optional does not hold {[t.name for t in wanted]}", call.op)
-    return found
+    if [as_dtype(call.tools.dtype_name(v)) for v in components if not _is_object(v)] != [
+        t for t, v in zip(dtypes, components, strict=False) if not _is_object(v)
+    ] or len(components) != len(dtypes):
+        raise InvalidArgumentError(f"OptionalGetValue: the optional does not hold {[t.name for t in dtypes]}", call.op)
+    return components
 
 
 def _is_object(value: Any) -> bool:
@@ -124,9 +124,9 @@ def _sum(call: HostCall, x: Any, y: np.ndarray) -> Any:
 
 
 def _got_shapes(c: Infer) -> tuple[Shape, ...]:
-    given = c.attrs.output_shapes
+    shapes = c.attrs.output_shapes
     count = len(c.types["output_types"])
-    return tuple(as_shape(s) for s in given) if len(given) == count else (unknown_shape,) * count
+    return tuple(as_shape(s) for s in shapes) if len(shapes) == count else (unknown_shape,) * count
 
 
 def _grad_get(op: Operation, *dys: Any) -> Any:
@@ -134,8 +134,8 @@ def _grad_get(op: Operation, *dys: Any) -> Any:
 
 
 def _grad_from_value(op: Operation, dy: Tensor) -> Any:
-    found = GET_VALUE(dy, output_types=[t.dtype for t in op.inputs], output_shapes=[t.shape for t in op.inputs])
-    return tuple(found)
+    grads = GET_VALUE(dy, output_types=[t.dtype for t in op.inputs], output_shapes=[t.shape for t in op.inputs])
+    return tuple(grads)
 
 
 FROM_VALUE = OpDef(

@@ -78,30 +78,33 @@ def _output_shape(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
 
 
 def infer_conv(c: Infer) -> Shape:
-    """The static output shape of a convolution with as many dimensions as there are strides."""
+    """Returns the static output shape of a convolution with as many dimensions as there are strides."""
     rank = len(c.attrs.strides)
     x, w = with_rank(c, 0, rank), with_rank(c, 1, rank)
-    channels, wanted = x.as_list()[-1], w.as_list()[-2]
-    if channels is not None and wanted is not None and channels != wanted:
+    channels, depth = x.as_list()[-1], w.as_list()[-2]
+    if channels is not None and depth is not None and channels != depth:
         raise ShapeError(
-            f"{c.op_name}: the input has {channels} channels (shape {c.shapes[0]}), the filter {wanted} ({c.shapes[1]})"
+            f"{c.op_name}: the input has {channels} channels (shape {c.shapes[0]}), the filter {depth} ({c.shapes[1]})"
         )
     return _output_shape(c.attrs, x, w)
 
 
 def _check_grad(c: Infer, x: Shape, w: Shape, dy: Shape) -> None:
     """Raises `ShapeError` unless an input `x` and a filter `w` give an output of shape `dy`."""
-    channels, wanted = x.as_list()[-1], w.as_list()[-2]
-    made = _output_shape(c.attrs, x, w)
-    bad_channels = channels is not None and wanted is not None and channels != wanted
-    if bad_channels or not made.is_compatible_with(dy):
+    channels, depth = x.as_list()[-1], w.as_list()[-2]
+    output = _output_shape(c.attrs, x, w)
+    bad_channels = channels is not None and depth is not None and channels != depth
+    if bad_channels or not output.is_compatible_with(dy):
         raise ShapeError(
-            f"{c.op_name}: an input of shape {x} and a filter {w} make {made}, but out_backprop has shape {dy}"
+            f"{c.op_name}: an input of shape {x} and a filter {w} make {output}, but out_backprop has shape {dy}"
         )
 
 
 def infer_input_grad(c: Infer) -> Shape:
-    """The static shape of an input gradient, from the sizes of the input, the filter and the output's gradient."""
+    """Returns the static shape of an input gradient.
+
+    The inputs are the sizes of the images, the filter and the output's gradient.
+    """
     rank = len(c.attrs.strides)
     x, w, dy = sizes_in(c, 0, rank), with_rank(c, 1, rank), with_rank(c, 2, rank)
     _check_grad(c, x, w, dy)
@@ -111,7 +114,10 @@ def infer_input_grad(c: Infer) -> Shape:
 
 
 def infer_filter_grad(c: Infer) -> Shape:
-    """The static shape of the gradient of a filter, from the input, the filter's sizes and the output's gradient."""
+    """Returns the static shape of the gradient of a filter.
+
+    The inputs are the images, the filter's sizes and the output's gradient.
+    """
     rank = len(c.attrs.strides)
     x, w, dy = with_rank(c, 0, rank), sizes_in(c, 1, rank), with_rank(c, 2, rank)
     _check_grad(c, x, w, dy)
@@ -139,23 +145,23 @@ def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.n
 
 def _grad_conv(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **kept),
-        CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **kept),
+        CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **attrs),
+        CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **attrs),
     )
 
 
 def _grad_backprop_input(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
-    kept = attrs_of(op.attrs)
-    return None, CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **kept), CONV2D(g, w, **kept)
+    attrs = attrs_of(op.attrs)
+    return None, CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **attrs), CONV2D(g, w, **attrs)
 
 
 def _grad_backprop_filter(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
-    kept = attrs_of(op.attrs)
-    return CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **kept), None, CONV2D(x, g, **kept)
+    attrs = attrs_of(op.attrs)
+    return CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **attrs), None, CONV2D(x, g, **attrs)
 
 
 CONV2D = OpDef(

@@ -64,17 +64,17 @@ def _how(a: Conv3DAttrs) -> tuple[Any, ...]:
 
 def _planes(x: np.ndarray, az: Axis) -> list[tuple[slice, np.ndarray]]:
     """For each tap: the windows for which it is inside the volume, and the planes (n, windows, h, w, c) it reads."""
-    found = []
+    planes = []
     for t in range(az.size):
         at = np.arange(az.count) * az.stride + t * az.dilation - az.before
         inside = np.nonzero((at >= 0) & (at < az.limit))[0]
         if inside.size:
             windows = slice(int(inside[0]), int(inside[-1]) + 1)
             first = int(at[inside[0]])
-            found.append((windows, x[:, first : int(at[inside[-1]]) + 1 : az.stride]))
+            planes.append((windows, x[:, first : int(at[inside[-1]]) + 1 : az.stride]))
         else:
-            found.append((slice(0, 0), x[:, :0]))
-    return found
+            planes.append((slice(0, 0), x[:, :0]))
+    return planes
 
 
 def _flat(x: np.ndarray) -> np.ndarray:
@@ -88,9 +88,9 @@ def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     out = np.zeros(shape, x.dtype)
     if not out.size:
         return out
-    for tap, (windows, seen) in zip(w, _planes(x, az), strict=True):
-        if seen.size:
-            part = conv2d_host(_flat(seen), tap, *_how(call.attrs))
+    for tap, (windows, planes) in zip(w, _planes(x, az), strict=True):
+        if planes.size:
+            part = conv2d_host(_flat(planes), tap, *_how(call.attrs))
             out[:, windows] += part.reshape(x.shape[0], -1, *shape[2:])
     return out
 
@@ -121,32 +121,32 @@ def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.n
     if not dy.size or not x.size:
         return dw
     planes = _planes(x, _depth(call.attrs, x.shape[1], dw.shape[0]))
-    for t, (windows, seen) in enumerate(planes):
-        if seen.size:
+    for t, (windows, volume) in enumerate(planes):
+        if volume.size:
             grads = _flat(dy[:, windows])
-            dw[t] = conv2d_backprop_filter_host(_flat(seen), dw.shape[1:], grads, *_how(call.attrs))
+            dw[t] = conv2d_backprop_filter_host(_flat(volume), dw.shape[1:], grads, *_how(call.attrs))
     return dw
 
 
 def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        CONV3D_BACKPROP_INPUT_V2(shape_of(x), w, dy, **kept),
-        CONV3D_BACKPROP_FILTER_V2(x, shape_of(w), dy, **kept),
+        CONV3D_BACKPROP_INPUT_V2(shape_of(x), w, dy, **attrs),
+        CONV3D_BACKPROP_FILTER_V2(x, shape_of(w), dy, **attrs),
     )
 
 
 def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
-    kept = attrs_of(op.attrs)
-    return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **kept), CONV3D(g, w, **kept)
+    attrs = attrs_of(op.attrs)
+    return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **attrs), CONV3D(g, w, **attrs)
 
 
 def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
-    kept = attrs_of(op.attrs)
-    return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **kept), None, CONV3D(x, g, **kept)
+    attrs = attrs_of(op.attrs)
+    return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **attrs), None, CONV3D(x, g, **attrs)
 
 
 CONV3D = OpDef(

@@ -64,7 +64,7 @@ class _Deep:
         return TensorInfo(self.site.outputs[0].dtype, (n * d, *rest))
 
     def flat(self, inputs: tuple[TensorInfo, ...], output: TensorInfo) -> KernelSite:
-        """The kernel site of the equivalent convolution of images."""
+        """Returns the kernel site of the equivalent convolution of images."""
         a = self.site.attrs
         attrs = ConvAttrs((1, *a.strides[2:]), a.padding, dilations=(1, *a.dilations[2:]))
         return replace(self.site, inputs=inputs, outputs=(output,), attrs=attrs, values={})
@@ -80,14 +80,14 @@ class _Deep:
         return KernelCall(FILE, entry, (*pointers, *map(I32, ints)), (groups, 1, 1), defines=defines)
 
     def move(self, entry: str, source: Arg, target: Arg) -> KernelCall:
-        """A launch of unfold_depth or fold_depth."""
+        """Returns a launch of unfold_depth or fold_depth."""
         (n, d, h, w, c), a = self.x, self.depth
         rows = n * h * w * (a.count if entry == "unfold_depth" else d)
         ints = (n, d, h * w, c, a.count, a.size, a.stride, a.dilation, a.before)
         return self._call(entry, (source, target), rows, *ints)
 
     def swap(self, source: Arg, target: Arg, back: bool = False) -> KernelCall:
-        """A launch that moves a filter's taps along the depth into its channels, or back."""
+        """Returns a launch that moves a filter's taps along the depth into its channels, or back."""
         kd, kh, kw, ci, co = self.w
         outer, inner = (kh * kw, kd) if back else (kd, kh * kw)
         return self._call("swap_taps", (source, target), kd * kh * kw, outer, inner, ci * co)
@@ -102,43 +102,43 @@ def _empty(site: KernelSite) -> bool:
 
 
 def conv3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of Conv3D(input, filter)."""
+    """Returns the launches of Conv3D(input, filter)."""
     if _empty(site):
         return ()
-    deep = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
-    calls = conv2d_calls(deep.flat((deep.planes, deep.taps), deep.made))
-    if not deep.copied:
+    recipe = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
+    calls = conv2d_calls(recipe.flat((recipe.planes, recipe.taps), recipe.made))
+    if not recipe.copied:
         return calls
-    before = [deep.move("unfold_depth", In(0), deep.temp("planes"))] if deep.planes.size else []
-    if deep.taps.size:
-        before.append(deep.swap(In(1), deep.temp("taps")))
-    table: dict[Arg, Arg] = {In(0): deep.temp("planes"), In(1): deep.temp("taps")}
-    return (*before, *_using(calls, table))
+    unfold_calls = [recipe.move("unfold_depth", In(0), recipe.temp("planes"))] if recipe.planes.size else []
+    if recipe.taps.size:
+        unfold_calls.append(recipe.swap(In(1), recipe.temp("taps")))
+    table: dict[Arg, Arg] = {In(0): recipe.temp("planes"), In(1): recipe.temp("taps")}
+    return (*unfold_calls, *_using(calls, table))
 
 
 def conv3d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of Conv3DBackpropInputV2(input_sizes, filter, out_backprop)."""
+    """Returns the launches of Conv3DBackpropInputV2(input_sizes, filter, out_backprop)."""
     if _empty(site):
         return ()
-    deep = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
+    recipe = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
     sizes = TensorInfo(int32, (4,))
-    calls = conv2d_backprop_input_calls(deep.flat((sizes, deep.taps, deep.made), deep.planes))
-    if not deep.copied:
+    calls = conv2d_backprop_input_calls(recipe.flat((sizes, recipe.taps, recipe.made), recipe.planes))
+    if not recipe.copied:
         return calls
-    table: dict[Arg, Arg] = {In(1): deep.temp("taps"), Out(0): deep.temp("planes")}
-    after = deep.move("fold_depth", deep.temp("planes"), Out(0))
-    return (deep.swap(In(1), deep.temp("taps")), *_using(calls, table), after)
+    table: dict[Arg, Arg] = {In(1): recipe.temp("taps"), Out(0): recipe.temp("planes")}
+    fold_call = recipe.move("fold_depth", recipe.temp("planes"), Out(0))
+    return (recipe.swap(In(1), recipe.temp("taps")), *_using(calls, table), fold_call)
 
 
 def conv3d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of Conv3DBackpropFilterV2(input, filter_sizes, out_backprop)."""
+    """Returns the launches of Conv3DBackpropFilterV2(input, filter_sizes, out_backprop)."""
     if _empty(site):
         return ()
-    deep = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)
+    recipe = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)
     sizes = TensorInfo(int32, (4,))
-    calls = conv2d_backprop_filter_calls(deep.flat((deep.planes, sizes, deep.made), deep.taps))
-    if not deep.copied:
+    calls = conv2d_backprop_filter_calls(recipe.flat((recipe.planes, sizes, recipe.made), recipe.taps))
+    if not recipe.copied:
         return calls
-    table: dict[Arg, Arg] = {In(0): deep.temp("planes"), Out(0): deep.temp("taps")}
-    before = [deep.move("unfold_depth", In(0), deep.temp("planes"))] if deep.planes.size else []
-    return (*before, *_using(calls, table), deep.swap(deep.temp("taps"), Out(0), back=True))
+    table: dict[Arg, Arg] = {In(0): recipe.temp("planes"), Out(0): recipe.temp("taps")}
+    unfold_calls = [recipe.move("unfold_depth", In(0), recipe.temp("planes"))] if recipe.planes.size else []
+    return (*unfold_calls, *_using(calls, table), recipe.swap(recipe.temp("taps"), Out(0), back=True))

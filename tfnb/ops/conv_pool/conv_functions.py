@@ -26,7 +26,7 @@ __all__ = ["API", "OPS", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv
 
 
 def padding_of(padding: str | Sequence[Any] | None) -> dict[str, Any]:
-    """The padding attributes of an op: a name, or the pixel counts before and after each dimension."""
+    """Returns the padding attributes of an op: a name, or the pixel counts before and after each dimension."""
     if isinstance(padding, (list, tuple)):
         pairs = [int(p) for pair in padding for p in pair]
         return {"padding": "EXPLICIT", "explicit_paddings": pairs} if any(pairs) else {"padding": "VALID"}
@@ -34,16 +34,16 @@ def padding_of(padding: str | Sequence[Any] | None) -> dict[str, Any]:
 
 
 def spread(values: int | Sequence[int] | np.ndarray | None, axes: int, first: bool, what: str) -> list[int]:
-    """One integer per dimension, from one for all spatial axes, one per spatial axis, or one per dimension.
+    """Returns one integer per dimension, from one for all spatial axes, one per spatial axis, or one per dimension.
 
     Raises `InvalidArgumentError` for another number of integers.
     """
-    given = [1] if values is None else np.asarray(values).reshape(-1).tolist()
-    if len(given) == axes + 2:
-        return [int(v) for v in given]
-    if len(given) not in (1, axes):
+    numbers = [1] if values is None else np.asarray(values).reshape(-1).tolist()
+    if len(numbers) == axes + 2:
+        return [int(v) for v in numbers]
+    if len(numbers) not in (1, axes):
         raise InvalidArgumentError(f"{what} must be 1, {axes} or {axes + 2} integers, got {values!r}")
-    inner = [int(v) for v in (given * axes if len(given) == 1 else given)]
+    inner = [int(v) for v in (numbers * axes if len(numbers) == 1 else numbers)]
     return [1, 1, *inner] if first else [1, *inner, 1]
 
 
@@ -132,7 +132,7 @@ def conv2d_transpose(
     filters: TensorLike | None = None,
     dilations: int | Sequence[int] = (1, 1, 1, 1),
 ) -> Any:
-    """The transpose of `conv2d` (its input gradient), also known as deconvolution.
+    """Computes the transpose of `conv2d` (its input gradient), also known as deconvolution.
 
     value: (batch, rows, columns, in), or channels second for "NCHW". filter: (fh, fw, out, in). output_shape: the 4
     dimensions of the result, a list or an integer tensor. strides: one, two or four integers. Raises `ShapeError` when
@@ -165,7 +165,10 @@ def conv3d_transpose(
     filters: TensorLike | None = None,
     dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
 ) -> Any:
-    """The transpose of `conv3d`; the arguments are those of `conv2d_transpose` with one more dimension."""
+    """Computes the transpose of `conv3d`.
+
+    The arguments and errors are those of `conv2d_transpose`, with one more dimension.
+    """
     _require("conv3d_transpose", output_shape=output_shape, strides=strides)
     first = channels_first(data_format, 5)
     volumes = input if value is None else value
@@ -225,8 +228,8 @@ def conv1d(
 
 def _across(value: int | Sequence[int] | None, first: bool) -> list[int]:
     """The strides or dilations for images of height 1 from the number for the one spatial axis."""
-    along = int(np.asarray(1 if value is None else value).reshape(-1).max())
-    return [1, 1, 1, along] if first else [1, 1, along, 1]
+    factor = int(np.asarray(1 if value is None else value).reshape(-1).max())
+    return [1, 1, 1, factor] if first else [1, 1, factor, 1]
 
 
 def conv1d_transpose(
@@ -242,11 +245,11 @@ def conv1d_transpose(
     filter: TensorLike | None = None,
     stride: int | Sequence[int] | None = None,
 ) -> Any:
-    """The transpose of `conv1d`.
+    """Computes the transpose of `conv1d`.
 
-    input: (batch, columns, in), or channels second for "NCW". filters: (fw, out, in). output_shape: the 3 dimensions
-    of the result, a list or an integer tensor. Raises `ShapeError` when `conv1d` of the result would not have the shape
-    of input.
+    input: (batch, columns, in), or channels second for "NCW". filters: (fw, out, in). output_shape: the 3 dimensions of
+    the result, a list or an integer tensor. Raises `ShapeError` when `conv1d` of the result would not have the shape of
+    input.
     """
     step = stride if strides is None else strides
     _require("conv1d_transpose", output_shape=output_shape, strides=step)
@@ -286,7 +289,7 @@ def atrous_conv2d_transpose(
     padding: str | Sequence[Any],
     name: str | None = None,
 ) -> Any:
-    """The transpose of `atrous_conv2d`.
+    """Computes the transpose of `atrous_conv2d`.
 
     value: (batch, rows, columns, in). filters: (fh, fw, out, in). output_shape: the 4 dimensions of the result. Raises
     `ShapeError` when `atrous_conv2d` of the result would not have the shape of value, and `InvalidArgumentError` for a
@@ -313,9 +316,9 @@ def convolution(
     input: (batch, axes..., in), or channels second for a data_format that begins with "NC". filter: (sizes..., in,
     out). Raises `ShapeError` for another number of axes.
     """
-    given = filters if filter is None else filter
-    graph = graph_of((input, given))
-    x, w = graph.to_tensor(input), graph.to_tensor(given)
+    weights = filters if filter is None else filter
+    graph = graph_of((input, weights))
+    x, w = graph.to_tensor(input), graph.to_tensor(weights)
     axes = (w.shape.ndims or x.shape.ndims or 4) - 2
     rates = dilations if dilation_rate is None else dilation_rate
     if axes == 1:
@@ -337,7 +340,11 @@ def conv_transpose(
     dilations: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> Any:
-    """The transpose of `convolution` over one to three spatial axes. Raises `ShapeError` for another number."""
+    """Computes the transpose of `convolution` over one to three spatial axes.
+
+    input: (batch, axes..., in), or channels second for a data_format that begins with "NC". filters: (sizes..., out,
+    in). output_shape: the dimensions of the result. Raises `ShapeError` for another number of axes.
+    """
     w = graph_of((input, filters)).to_tensor(filters)
     rates = 1 if dilations is None else dilations
     axes = -1 if w.shape.ndims is None else w.shape.ndims - 2
@@ -353,9 +360,9 @@ def conv_transpose(
 
 def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
     """The attributes of a gradient op, from keyword arguments in which None means the default."""
-    found = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
+    rest = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
     strides = integers(list(options["strides"]), rank, "strides")
-    return {"strides": strides, **found, **padding_of(options["padding"])}
+    return {"strides": strides, **rest, **padding_of(options["padding"])}
 
 
 def conv2d_backprop_input(
@@ -370,7 +377,11 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
-    """The gradient of `conv2d` with respect to its input, of shape `input_sizes`; see the op Conv2DBackpropInput."""
+    """Returns the gradient of `conv2d` with respect to its input; see the op Conv2DBackpropInput.
+
+    input_sizes: the four dimensions of the input, integers or an integer tensor, which the result has. filter, strides,
+    padding, data_format, dilations: those of `conv2d`. out_backprop: the gradient of its output.
+    """
     _require("conv2d_backprop_input", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     w = filters if filter is None else filter
@@ -388,7 +399,11 @@ def conv2d_backprop_filter(
     dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see Conv2DBackpropFilter."""
+    """Returns the gradient of `conv2d` with respect to its filter; see the op Conv2DBackpropFilter.
+
+    filter_sizes: the four dimensions of the filter, integers or an integer tensor, which the result has. input,
+    strides, padding, data_format, dilations: those of `conv2d`. out_backprop: the gradient of its output.
+    """
     _require("conv2d_backprop_filter", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     sizes = _sizes(filter_sizes, out_backprop)
@@ -405,7 +420,11 @@ def conv3d_backprop_filter(
     dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`; see Conv3DBackpropFilterV2."""
+    """Returns the gradient of `conv3d` with respect to its filter; see the op Conv3DBackpropFilterV2.
+
+    filter_sizes: the five dimensions of the filter, integers or an integer tensor, which the result has. input,
+    strides, padding, data_format, dilations: those of `conv3d`. out_backprop: the gradient of its output.
+    """
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
     sizes = _sizes(filter_sizes, out_backprop)
     return CONV3D_BACKPROP_FILTER_V2(input, sizes, out_backprop, name=name, **_options(options, 5))

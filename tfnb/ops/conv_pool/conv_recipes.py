@@ -143,7 +143,7 @@ class _Virtual:
     up_x: int
 
     def plane(self, columns: int) -> int:
-        """The number of columns of one phase of the stride that a block needs."""
+        """Returns the number of columns of one phase of the stride that a block needs."""
         ax = self.shape.ax
         reach = (ax.size - 1) * ax.dilation
         if self.up_x == 1:
@@ -151,13 +151,16 @@ class _Virtual:
         return _ceil(columns, self.up_x) + (2 * (self.up_x - 1) + reach) // self.up_x
 
     def pitch(self, columns: int) -> int:
-        """The elements between channels: an odd number of vectors, so that channels fall into different cache sets."""
+        """Returns the number of elements between channels.
+
+        It is an odd number of vectors, so that channels fall into different cache sets.
+        """
         return (_ceil(self.plane(columns) * self.shape.ax.stride, 16) | 1) * 16
 
     def cost(self, rows: int, columns: int) -> int:
         ay = self.shape.ay
-        held = ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
-        return min(held, ay.limit) * self.shape.ci * self.pitch(columns)
+        input_rows = ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
+        return min(input_rows, ay.limit) * self.shape.ci * self.pitch(columns)
 
 
 def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int) -> KernelCall | None:
@@ -188,11 +191,11 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     shape = _conv_shape(site, image, filters, out)
     biased = site.epilogue.bias is not None
     pointers: tuple[Arg, ...] = (In(0), In(1), BiasIn() if biased else In(1), Out(0))
-    flags, act = int(biased), ACTIVATIONS[site.epilogue.activation]
-    tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, act) if site.kind == "cpu" else None
+    flags, activation = int(biased), ACTIVATIONS[site.epilogue.activation]
+    tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, activation) if site.kind == "cpu" else None
     if tuned is not None:
         return (tuned,)
-    ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, act)
+    ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, activation)
     groups = (shape.ay.count, shape.n, 1)
     return (KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),)
 
@@ -214,13 +217,13 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     filters, grad = site.inputs[1].shape, site.inputs[2].shape
     shape = _conv_shape(site, site.outputs[0].shape, filters, grad)
     taps = shape.ay.size * shape.ax.size
-    turned = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
+    turned_filter = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
     virtual = _turned(shape)
     inside = min(virtual.shape.ay.before, virtual.shape.ax.before) >= 0
     if site.kind == "cpu" and grad[1] and grad[2] and shape.co and inside:
-        tuned = _rows_call(virtual, site.units, (In(2), turned, In(1), Out(0)), 0, 0)
+        tuned = _rows_call(virtual, site.units, (In(2), turned_filter, In(1), Out(0)), 0, 0)
         if tuned is not None:
-            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned, *_ints(shape.ci, shape.co))
+            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned_filter, *_ints(shape.ci, shape.co))
             turn = KernelCall(CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines)
             return (turn, tuned)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)

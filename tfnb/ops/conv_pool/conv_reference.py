@@ -46,7 +46,10 @@ class Axis:
 
     @staticmethod
     def of(limit: int, size: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Axis:
-        """The windows by TensorFlow's rule for `padding`: "SAME", "VALID" or (before, after), for length `limit`."""
+        """Returns the windows over an axis of length `limit` by TensorFlow's rule for `padding`.
+
+        padding: "SAME", "VALID" or (before, after).
+        """
         if size < 1 or stride < 1 or dilation < 1:
             raise InvalidArgumentError(
                 f"window size {size}, stride {stride}, dilation {dilation}: each must be at least 1"
@@ -76,12 +79,12 @@ class Axis:
 
     @property
     def padded(self) -> int:
-        """The length of the padded axis, which holds every window and the whole input."""
+        """Returns the length of the padded axis, which holds every window and the whole input."""
         reach = (self.count - 1) * self.stride + (self.size - 1) * self.dilation + 1
         return max(reach, self.limit + self.before)
 
     def inside(self) -> Array:
-        """The number of taps of each window that lie inside the input, shape (count,)."""
+        """Returns the number of taps of each window that lie inside the input, shape (count,)."""
         taps = np.arange(self.count)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
         return ((taps >= 0) & (taps < self.limit)).sum(axis=1)
 
@@ -100,7 +103,7 @@ def window_axes(
     padding: Padding,
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> tuple[Axis, Axis]:
-    """The vertical and horizontal windows over an image of `height` x `width`."""
+    """Returns the vertical and horizontal windows over an image of `height` x `width`."""
     sy, sx = _spatial(strides, "strides")
     dy, dx = _spatial(dilations, "dilations")
     py, px = (padding, padding) if isinstance(padding, str) else padding
@@ -196,7 +199,7 @@ def conv2d_backprop_filter_host(
 def pool_axes(
     shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> tuple[Axis, Axis]:
-    """The vertical and horizontal windows of a pooling of images (n, h, w, c)."""
+    """Returns the vertical and horizontal windows of a pooling of images (n, h, w, c)."""
     return window_axes(int(shape[1]), int(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 

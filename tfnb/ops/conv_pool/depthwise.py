@@ -65,14 +65,14 @@ class DepthwiseAttrs:
 def _output_shape(c: Infer, x: Shape, w: Shape) -> Shape:
     """The output shape for an input and a filter. Raises `ShapeError` when their numbers of channels differ."""
     a = c.attrs
-    n, h, wide, channels = x.as_list()
+    n, h, w_in, channels = x.as_list()
     kh, kw, of, m = w.as_list()
     py, px = pads(a)
     if channels is not None and of is not None and channels != of:
         raise ShapeError(f"{c.op_name}: the input has {channels} channels (shape {x}), the filter {of} ({w})")
     of = channels if of is None else of
     rows = window_count(h, kh, a.strides[1], a.dilations[1], py)
-    columns = window_count(wide, kw, a.strides[2], a.dilations[2], px)
+    columns = window_count(w_in, kw, a.strides[2], a.dilations[2], px)
     return Shape((n, rows, columns, None if of is None or m is None else of * m))
 
 
@@ -82,9 +82,9 @@ def _infer(c: Infer) -> Shape:
 
 
 def _checked(c: Infer, x: Shape, w: Shape) -> None:
-    made, dy = _output_shape(c, x, w), with_rank(c, 2, 4)
-    if not made.is_compatible_with(dy):
-        raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {made}, but out_backprop has shape {dy}")
+    output, dy = _output_shape(c, x, w), with_rank(c, 2, 4)
+    if not output.is_compatible_with(dy):
+        raise ShapeError(f"{c.op_name}: input {x} and filter {w} make {output}, but out_backprop has shape {dy}")
 
 
 @INPUT_GRAD.infer
@@ -106,9 +106,9 @@ def _axes(a: DepthwiseAttrs, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[Ax
 
 
 def _padded(x: np.ndarray, ay: Axis, ax: Axis) -> np.ndarray:
-    found = np.zeros((x.shape[0], ay.padded, ax.padded, x.shape[3]), x.dtype)
-    found[:, ay.before : ay.before + ay.limit, ax.before : ax.before + ax.limit] = x
-    return found
+    padded = np.zeros((x.shape[0], ay.padded, ax.padded, x.shape[3]), x.dtype)
+    padded[:, ay.before : ay.before + ay.limit, ax.before : ax.before + ax.limit] = x
+    return padded
 
 
 def _taps(padded: np.ndarray, ay: Axis, ax: Axis) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -189,30 +189,30 @@ def _filter_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **kept),
-        DEPTHWISE_CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **kept),
+        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **attrs),
+        DEPTHWISE_CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **attrs),
     )
 
 
 def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
         None,
-        DEPTHWISE_CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **kept),
-        DEPTHWISE_CONV2D(g, w, **kept),
+        DEPTHWISE_CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **attrs),
+        DEPTHWISE_CONV2D(g, w, **attrs),
     )
 
 
 def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **kept),
+        DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **attrs),
         None,
-        DEPTHWISE_CONV2D(x, g, **kept),
+        DEPTHWISE_CONV2D(x, g, **attrs),
     )
 
 
@@ -329,7 +329,11 @@ def depthwise_conv2d_backprop_input(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
+    """Returns the gradient of `depthwise_conv2d` with respect to its input.
+
+    input_sizes: the four dimensions of the input, integers or an integer tensor, which the result has. The other
+    arguments are those of `depthwise_conv2d_native`, and out_backprop, the gradient of its output.
+    """
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_INPUT(
         input_sizes, filter, out_backprop, padding=padding, data_format=data_format, name=name, **steps
@@ -346,7 +350,11 @@ def depthwise_conv2d_backprop_filter(
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
+    """Returns the gradient of `depthwise_conv2d` with respect to its filter.
+
+    filter_sizes: the four dimensions of the filter, integers or an integer tensor, which the result has. The other
+    arguments are those of `depthwise_conv2d_native`, and out_backprop, the gradient of its output.
+    """
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_FILTER(
         input, filter_sizes, out_backprop, padding=padding, data_format=data_format, name=name, **steps

@@ -61,10 +61,10 @@ def _output_shape(c: Infer) -> Shape:
 
 def _infer_grad(which: int) -> Any:
     def infer(c: Infer) -> Shape:
-        made = _output_shape(c)
-        if not made.is_compatible_with(c.shapes[2]):
+        output = _output_shape(c)
+        if not output.is_compatible_with(c.shapes[2]):
             raise ShapeError(
-                f"{c.op_name}: input {c.shapes[0]} and filter {c.shapes[1]} make {made}, but out_backprop has shape "
+                f"{c.op_name}: input {c.shapes[0]} and filter {c.shapes[1]} make {output}, but out_backprop has shape "
                 f"{c.shapes[2]}"
             )
         return with_rank(c, which, 4 - which)
@@ -137,10 +137,10 @@ def _calls(entry: str) -> Any:
 
 def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
-    kept = attrs_of(op.attrs)
+    attrs = attrs_of(op.attrs)
     return (
-        DILATION2D_BACKPROP_INPUT(x, w, dy, **kept),
-        DILATION2D_BACKPROP_FILTER(x, w, dy, **kept),
+        DILATION2D_BACKPROP_INPUT(x, w, dy, **attrs),
+        DILATION2D_BACKPROP_FILTER(x, w, dy, **attrs),
     )
 
 
@@ -236,8 +236,8 @@ def erosion2d(
     with scope(name, "erosion2d", value, kernel):
         graph = graph_of((value, kernel))
         x, w = graph.to_tensor(value), graph.to_tensor(kernel)
-        turned = REVERSE_V2(w, np.asarray([0, 1], np.int32))
-        return -DILATION2D(-x, turned, strides=strides, rates=rates, padding=padding)
+        reflected = REVERSE_V2(w, np.asarray([0, 1], np.int32))
+        return -DILATION2D(-x, reflected, strides=strides, rates=rates, padding=padding)
 
 
 OPS: tuple[OpDef, ...] = (DILATION2D, DILATION2D_BACKPROP_INPUT, DILATION2D_BACKPROP_FILTER)

@@ -152,8 +152,8 @@ def _pooled(c: Infer) -> tuple[Shape, ...]:
         return Shape((None,) * 4), Shape((None,)), Shape((None,))
     if len(dims) != 4:
         raise ShapeError(f"{c.op_name}: images must have four dimensions, got shape {c.shapes[0]}")
-    found = [None if n is None else int(np.floor(n / r)) for n, r in zip(dims, ratio, strict=True)]
-    return Shape(tuple(found)), *(Shape((None if n is None else n + 1,)) for n in found[1:3])
+    out = [None if n is None else int(np.floor(n / r)) for n, r in zip(dims, ratio, strict=True)]
+    return Shape(tuple(out)), *(Shape((None if n is None else n + 1,)) for n in out[1:3])
 
 
 def _grad_max(op: Operation, dy: Tensor, *_: Tensor) -> Any:

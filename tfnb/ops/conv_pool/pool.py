@@ -94,9 +94,9 @@ def _infer_pool(c: Infer) -> Shape:
 
 
 def _check_made(c: Infer, x: Shape, y: Shape) -> None:
-    made = _pooled(c.attrs, x)
-    if not made.is_compatible_with(y):
-        raise ShapeError(f"{c.op_name}: images of shape {x} pool to {made}, but the gradient has shape {y}")
+    output = _pooled(c.attrs, x)
+    if not output.is_compatible_with(y):
+        raise ShapeError(f"{c.op_name}: images of shape {x} pool to {output}, but the gradient has shape {y}")
 
 
 @IMAGES.infer
@@ -150,7 +150,7 @@ def _max_pool_grad_grad_lower(site: LowerSite, idx: tuple[Expr, ...], port: int)
     a = site.attrs
     n, i, j, k = idx
     ay, ax = pool_axes(site.inputs[0].shape, a.ksize, a.strides, a.padding)
-    best = value = found = None
+    best = best_value = has_best = None
     for ky in range(ay.size):
         for kx in range(ax.size):
             r, q = i * ay.stride + (ky - ay.before), j * ax.stride + (kx - ax.before)
@@ -162,16 +162,16 @@ def _max_pool_grad_grad_lower(site: LowerSite, idx: tuple[Expr, ...], port: int)
                 k,
             )
             x, g = site.load(0, at), site.load(2, at)
-            if best is None or value is None or found is None:
-                best, value, found = x, s.where(inside, g, 0), inside
+            if best is None or best_value is None or has_best is None:
+                best, best_value, has_best = x, s.where(inside, g, 0), inside
             else:
-                better = s.and_(inside, s.or_(x > best, s.not_(found)))
-                best, value, found = (
+                better = s.and_(inside, s.or_(x > best, s.not_(has_best)))
+                best, best_value, has_best = (
                     s.where(better, x, best),
-                    s.where(better, g, value),
-                    s.or_(found, inside),
+                    s.where(better, g, best_value),
+                    s.or_(has_best, inside),
                 )
-    return value  # type: ignore[return-value]
+    return best_value  # type: ignore[return-value]
 
 
 def _grad_max_pool(op: Operation, dy: Tensor) -> Any:
@@ -179,11 +179,11 @@ def _grad_max_pool(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_max_pool_grad(op: Operation, g: Tensor) -> Any:
-    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
+    """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, y, _ = op.inputs
-    kept = attrs_of(op.attrs)
-    kept.pop("explicit_paddings")  # an attribute that the next op does not have
-    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **kept)
+    attrs = attrs_of(op.attrs)
+    attrs.pop("explicit_paddings")  # an attribute that the next op does not have
+    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **attrs)
 
 
 def _grad_max_pool_grad_grad(op: Operation, g: Tensor) -> Any:

@@ -65,9 +65,9 @@ def _pooled(a: Pool3DAttrs, x: Shape) -> Shape:
 
 
 def _check_made(c: Infer, x: Shape, y: Shape) -> None:
-    made = _pooled(c.attrs, x)
-    if not made.is_compatible_with(y):
-        raise ShapeError(f"{c.op_name}: volumes of shape {x} pool to {made}, but the gradient has shape {y}")
+    output = _pooled(c.attrs, x)
+    if not output.is_compatible_with(y):
+        raise ShapeError(f"{c.op_name}: volumes of shape {x} pool to {output}, but the gradient has shape {y}")
 
 
 @VOLUME.infer
@@ -112,12 +112,12 @@ def _crop(padded: np.ndarray, axes: Axes) -> np.ndarray:
 
 def _taps(padded: np.ndarray, axes: Axes) -> list[np.ndarray]:
     """For each tap, a view of the voxels that it covers in all windows."""
-    found = []
+    views = []
     for at in product(*(range(a.size) for a in axes)):
-        reach = [slice(t, t + (a.count - 1) * a.stride + 1, a.stride) for t, a in zip(at, axes, strict=True)]
-        touched = (slice(None), *reach)
-        found.append(padded[touched])
-    return found
+        slices = [slice(t, t + (a.count - 1) * a.stride + 1, a.stride) for t, a in zip(at, axes, strict=True)]
+        region = (slice(None), *slices)
+        views.append(padded[region])
+    return views
 
 
 def _counts(axes: Axes, dtype: np.dtype[Any]) -> np.ndarray:
@@ -152,20 +152,20 @@ def _host_max_grad(call: HostCall, x: np.ndarray, y: np.ndarray, dy: np.ndarray)
     padded = _padded(x, axes, -np.inf)
     out = np.zeros_like(padded)
     if dy.size:
-        for seen, target in zip(_taps(padded, axes), _taps(out, axes), strict=True):
-            target += np.where(seen == y, dy, 0)
+        for view, target in zip(_taps(padded, axes), _taps(out, axes), strict=True):
+            target += np.where(view == y, dy, 0)
     return _crop(out, axes)
 
 
 @VOLUMES.host
 def _host_max_grad_grad(call: HostCall, x: np.ndarray, y: np.ndarray, g: np.ndarray) -> np.ndarray:
     axes = pool3d_axes(x.shape, call.attrs)
-    found = np.zeros(y.shape, g.dtype)
+    total = np.zeros(y.shape, g.dtype)
     if y.size:
         pairs = zip(_taps(_padded(x, axes, np.nan), axes), _taps(_padded(g, axes, 0), axes), strict=True)
-        for seen, grads in pairs:
-            found += np.where(seen == y, grads, 0)
-    return found
+        for view, grads in pairs:
+            total += np.where(view == y, grads, 0)
+    return total
 
 
 @SIZED.host
@@ -191,9 +191,9 @@ def _lower_max_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> E
         for i, a in zip(taps, axes, strict=True):
             here = s.and_(i >= 0, i < a.limit)
             inside = here if inside is None else s.and_(inside, here)
-        kept = [s.minimum(s.maximum(i, 0), max(a.limit - 1, 0)) for i, a in zip(taps, axes, strict=True)]
-        found = s.and_(inside, s.eq(site.load(0, (n, *kept, k)), largest))
-        part = s.where(found, site.load(2, (n, *kept, k)), 0)
+        clamped = [s.minimum(s.maximum(i, 0), max(a.limit - 1, 0)) for i, a in zip(taps, axes, strict=True)]
+        is_largest = s.and_(inside, s.eq(site.load(0, (n, *clamped, k)), largest))
+        part = s.where(is_largest, site.load(2, (n, *clamped, k)), 0)
         total = part if total is None else total + part
     return total
 
@@ -203,7 +203,7 @@ def _grad_max(op: Operation, dy: Tensor) -> Any:
 
 
 def _grad_max_grad(op: Operation, g: Tensor) -> Any:
-    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
+    """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_3D_GRAD_GRAD(x, y, g, **attrs_of(op.attrs))
 

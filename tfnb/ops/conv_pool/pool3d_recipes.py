@@ -34,7 +34,7 @@ Recipe = Callable[[KernelSite], tuple[KernelCall, ...]]
 
 
 def pool3d_axes(shape: Sequence[int], attrs: Any) -> tuple[Axis, Axis, Axis]:
-    """The windows along the depth, height and width of a volume."""
+    """Returns the windows along the depth, height and width of a volume."""
     z, y, x = (Axis.of(int(shape[i]), attrs.ksize[i], attrs.strides[i], 1, attrs.padding) for i in (1, 2, 3))
     return z, y, x
 
@@ -64,23 +64,23 @@ def _forward(site: KernelSite, recipe: Recipe) -> tuple[KernelCall, ...]:
     temp = Temp("pooled_planes", middle.nbytes + TAIL_BYTES)
     image = TensorInfo(dtype, (n * d, h, w, c))
     first = recipe(replace(site, inputs=(image,), outputs=(middle,), attrs=planes))
-    stack, made = (TensorInfo(dtype, (n, deep, oh * ow, c)) for deep in (d, od))
-    second = recipe(replace(site, inputs=(stack,), outputs=(made,), attrs=depth))
+    stack, result = (TensorInfo(dtype, (n, deep, oh * ow, c)) for deep in (d, od))
+    second = recipe(replace(site, inputs=(stack,), outputs=(result,), attrs=depth))
     return (*_using(first, {Out(0): temp}), *_using(second, {In(0): temp}))
 
 
 def max_pool3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of MaxPool3D(input)."""
+    """Returns the launches of MaxPool3D(input)."""
     return _forward(site, max_pool_calls)
 
 
 def avg_pool3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of AvgPool3D(input)."""
+    """Returns the launches of AvgPool3D(input)."""
     return _forward(site, avg_pool_calls)
 
 
 def avg_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launches of AvgPool3DGrad(orig_input_shape, grad)."""
+    """Returns the launches of AvgPool3DGrad(orig_input_shape, grad)."""
     if site.outputs[0].size == 0:
         return ()
     dtype = site.outputs[0].dtype
@@ -97,7 +97,7 @@ def avg_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 
 def max_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
-    """The launch of MaxPool3DGrad(orig_input, orig_output, grad)."""
+    """Returns the launch of MaxPool3DGrad(orig_input, orig_output, grad)."""
     if site.outputs[0].size == 0:
         return ()
     n, d, h, w, c = site.inputs[0].shape

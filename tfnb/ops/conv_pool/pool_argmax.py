@@ -52,8 +52,8 @@ def _pooled(a: ArgmaxAttrs, x: Shape) -> Shape:
 
 
 def _infer(c: Infer) -> tuple[Shape, Shape]:
-    made = _pooled(c.attrs, with_rank(c, 0, 4))
-    return made, made
+    output = _pooled(c.attrs, with_rank(c, 0, 4))
+    return output, output
 
 
 def _check(c: Infer, made: Shape) -> Shape:
@@ -159,7 +159,7 @@ def _grad(op: Operation, dy: Tensor, _: Tensor) -> Any:
 
 
 def _grad_grad(op: Operation, g: Tensor) -> Any:
-    """The positions of the maxima are constant almost everywhere, so only `grad` gets a gradient."""
+    """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
@@ -232,24 +232,24 @@ def max_pool_with_argmax(
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Any, Any]:
-    """The largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
+    """Returns the largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
 
     input: (batch, height, width, channels). ksize, strides: four integers. Targmax (`output_dtype`): int64 (the
     default) or int32. Raises `InvalidArgumentError` for invalid windows or padding, or another data_format.
     """
     if channels_first(data_format):
         raise InvalidArgumentError('max_pool_with_argmax takes data_format "NHWC" only')
-    wanted = output_dtype if Targmax is None else Targmax
-    found = MAX_POOL_WITH_ARGMAX(
+    argmax_dtype = output_dtype if Targmax is None else Targmax
+    outputs = MAX_POOL_WITH_ARGMAX(
         input,
         ksize=ksize,
         strides=strides,
         padding=padding,
         include_batch_in_index=include_batch_in_index,
-        Targmax=int64 if wanted is None else as_dtype(wanted),
+        Targmax=int64 if argmax_dtype is None else as_dtype(argmax_dtype),
         name=name,
     )
-    return found[0], found[1]
+    return outputs[0], outputs[1]
 
 
 OPS: tuple[OpDef, ...] = (

@@ -56,7 +56,7 @@ def max_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """The largest pixel of each window, channel by channel.
+    """Returns the largest pixel of each window, channel by channel.
 
     value: (batch, height, width, channels), or channels second for `data_format="NCHW"`. ksize, strides: one, two or
     four integers, four in the order of data_format. padding: "SAME", "VALID" or four pairs of pixel counts, which are
@@ -75,7 +75,10 @@ def avg_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as in `max_pool`."""
+    """Returns the mean of the pixels of each window that lie in the image, channel by channel.
+
+    The arguments and errors are those of `max_pool`; padding is "SAME" or "VALID".
+    """
     x = input if value is None else value
     return _pool(AVG_POOL, x, ksize, strides, padding, data_format, name, 2)
 
@@ -89,10 +92,10 @@ def max_pool3d(
     name: str | None = None,
     value: TensorLike | None = None,
 ) -> Any:
-    """The largest voxel of each window, channel by channel.
+    """Returns the largest voxel of each window, channel by channel.
 
     input: (batch, depth, height, width, channels), or channels second for "NCDHW". ksize, strides: one, three or five
-    integers. Raises `InvalidArgumentError` for invalid windows or padding.
+    integers. padding: "SAME" or "VALID". Raises `InvalidArgumentError` for invalid windows or padding.
     """
     x = value if input is None else input
     return _pool(MAX_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
@@ -107,7 +110,10 @@ def avg_pool3d(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """The mean of the voxels of each window that lie in the volume; arguments as in `max_pool3d`."""
+    """Returns the mean of the voxels of each window that lie in the volume, channel by channel.
+
+    The arguments and errors are those of `max_pool3d`.
+    """
     x = input if value is None else value
     return _pool(AVG_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
 
@@ -126,7 +132,7 @@ def pool1d(
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
     first = data_format == "NCW"
     axis = 2 if first else 1
-    size, step = (spread(v, 1, False, what)[1] for v, what in ((ksize, "ksize"), (strides, "strides")))
+    size, step = (spread(v, 1, False, argument)[1] for v, argument in ((ksize, "ksize"), (strides, "strides")))
     with scope(name, op.name, x):
         image = EXPAND_DIMS(graph_of((x,)).to_tensor(x), axis)
         layout = LAYOUTS[4][first]
@@ -142,7 +148,12 @@ def max_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Any:
-    """The largest element of each window of (batch, width, channels)."""
+    """Returns the largest element of each window along one axis, channel by channel.
+
+    input: (batch, width, channels), or (batch, channels, width) for "NCW". ksize, strides: one integer, or three in the
+    order of data_format. padding: "SAME" or "VALID". Raises `InvalidArgumentError` for an unknown data_format, invalid
+    windows or invalid padding.
+    """
     return pool1d(MAX_POOL, input, ksize, strides, padding, data_format, name)
 
 
@@ -154,7 +165,10 @@ def avg_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Any:
-    """The mean of the elements of each window of (batch, width, channels) that lie inside the input."""
+    """Returns the mean of the elements of each window that lie inside the input, channel by channel.
+
+    The arguments and errors are those of `max_pool1d`.
+    """
     return pool1d(AVG_POOL, input, ksize, strides, padding, data_format, name)
 
 

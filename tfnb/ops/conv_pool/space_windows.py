@@ -29,10 +29,10 @@ Windowed = Callable[[Any, int, str], Any]
 
 
 def _known(values: TensorLike, what: str) -> list[int]:
-    found = constant_value(cast(Tensor, values)) if is_tensor_like(values) else np.asarray(values)
-    if found is None:
+    static = constant_value(cast(Tensor, values)) if is_tensor_like(values) else np.asarray(values)
+    if static is None:
         raise InvalidArgumentError(f"{what} must be known when the graph is built")
-    return [int(v) for v in np.asarray(found).reshape(-1)]
+    return [int(v) for v in np.asarray(static).reshape(-1)]
 
 
 def with_space_to_batch(
@@ -123,8 +123,8 @@ def pool(
     """
     window = _known(window_shape, "window_shape")
     axes = len(window)
-    given = dilations if dilation_rate is None else dilation_rate
-    rates = [1] * axes if given is None else _known(given, "dilation_rate")
+    dilation = dilations if dilation_rate is None else dilation_rate
+    rates = [1] * axes if dilation is None else _known(dilation, "dilation_rate")
     steps = [1] * axes if strides is None else _known(strides, "strides")
     if pooling_type not in ("MAX", "AVG") or not 1 <= axes <= 3:
         raise InvalidArgumentError(f'pool takes "MAX" or "AVG" over 1 to 3 axes, got {pooling_type!r} over {axes}')

@@ -21,13 +21,13 @@ __all__ = ["host_choice", "lower_choice"]
 def host_choice(
     x: np.ndarray, axes: tuple[Axis, Axis], weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The largest element of each window of x (n, h, w, c) plus `weights` (kh, kw, c), and its row and column in x.
+    """Returns the largest element of each window of x plus `weights`, and its row and column in x.
 
-    Where a window has no element inside the image, the row is -1.
+    x: (n, h, w, c). weights: (kh, kw, c). Where a window has no element inside the image, the row is -1.
     """
     ay, ax = axes
-    made = (x.shape[0], ay.count, ax.count, x.shape[3])
-    best, row, column = np.zeros(made, x.dtype), np.full(made, -1), np.zeros(made, np.int64)
+    out_shape = (x.shape[0], ay.count, ax.count, x.shape[3])
+    best, row, column = np.zeros(out_shape, x.dtype), np.full(out_shape, -1), np.zeros(out_shape, np.int64)
     for ky in range(ay.size):
         for kx in range(ax.size):
             r = np.arange(ay.count) * ay.stride + ky * ay.dilation - ay.before
@@ -47,7 +47,7 @@ def host_choice(
 def lower_choice(
     place: tuple[Expr, Expr], axes: tuple[Axis, Axis], value: Callable[[Expr, Expr, int, int], Expr]
 ) -> tuple[Expr, Expr, Expr]:
-    """The largest `value(row, column, ky, kx)` over the taps of the window at `place`, and its row and column.
+    """Returns the largest `value(row, column, ky, kx)` over the taps of the window at `place`, and its row and column.
 
     `value` is evaluated only for positions inside the image.
     """
@@ -55,7 +55,7 @@ def lower_choice(
     best: Any = None
     row: Any = None
     column: Any = None
-    found: Any = None
+    has_best: Any = None
     for ky in range(ay.size):
         for kx in range(ax.size):
             r = place[0] * ay.stride + (ky * ay.dilation - ay.before)
@@ -65,10 +65,10 @@ def lower_choice(
             k = s.minimum(s.maximum(k, 0), max(ax.limit - 1, 0))
             v = value(r, k, ky, kx)
             if best is None:
-                best, row, column, found = v, r, k, inside
+                best, row, column, has_best = v, r, k, inside
                 continue
-            better = s.and_(inside, s.or_(v > best, s.not_(found)))
+            better = s.and_(inside, s.or_(v > best, s.not_(has_best)))
             best = s.where(better, v, best)
             row, column = s.where(better, r, row), s.where(better, k, column)
-            found = s.or_(found, inside)
+            has_best = s.or_(has_best, inside)
     return best, row, column

@@ -42,16 +42,16 @@ _PER_DIMENSION = ("strides", "dilations", "ksize", "rates")
 
 
 def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
-    """A tuple of `count` integers of at least 1. Raises `InvalidArgumentError` for anything else."""
-    found = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
-    if len(found) != count or min(found) < 1:
+    """Returns a tuple of `count` integers of at least 1. Raises `InvalidArgumentError` for anything else."""
+    numbers = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
+    if len(numbers) != count or min(numbers) < 1:
         number = {4: "four", 5: "five"}.get(count, str(count))
         raise InvalidArgumentError(f"{what} must be {number} integers of at least 1, got {values!r}")
-    return found
+    return numbers
 
 
 def channels_first(data_format: str | None, rank: int = 4) -> bool:
-    """True if channels are the second dimension. Raises `InvalidArgumentError` for an unknown layout."""
+    """Returns whether channels are the second dimension. Raises `InvalidArgumentError` for an unknown layout."""
     last, first = LAYOUTS[rank]
     if data_format not in (None, last, first):
         raise InvalidArgumentError(f'data_format must be "{last}" or "{first}", got {data_format!r}')
@@ -97,7 +97,10 @@ def settle(attrs: Any, rank: int = 4) -> None:
 
 
 def pads(attrs: Any) -> Any:
-    """The padding of each spatial axis in the form that `Axis.of` takes: its name, or the pixels before and after."""
+    """Returns the padding of each spatial axis in the form that `Axis.of` takes.
+
+    This is the name of the rule, or the numbers of pixels before and after.
+    """
     if attrs.padding != "EXPLICIT":
         return (attrs.padding,) * (len(attrs.strides) - 2)
     e = attrs.explicit_paddings
@@ -106,20 +109,23 @@ def pads(attrs: Any) -> Any:
 
 
 def window_count(limit: int | None, size: int | None, stride: int, dilation: int, padding: str) -> int | None:
-    """The number of windows along an axis of length `limit`, or None if it is not known statically."""
+    """Returns the number of windows along an axis of length `limit`, or None if it is not known statically."""
     if limit is None or (size is None and padding != "SAME"):
         return None
     return Axis.of(limit, size or 1, stride, dilation, padding).count
 
 
 def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
-    """The shape that integer input i contains. Raises `ShapeError` for another rank than `rank`, or a negative size."""
-    found, value = c.as_shape(i), c.value(i)
+    """Returns the shape that integer input i contains.
+
+    Raises `ShapeError` for another rank than `rank`, or a negative size.
+    """
+    shape, value = c.as_shape(i), c.value(i)
     if value is not None and (value < 0).any():
         raise ShapeError(f"{c.op_name}: input {i} must hold sizes, got {value.tolist()}")
-    if found.ndims not in (None, rank):
-        raise ShapeError(f"{c.op_name}: input {i} must hold {rank} dimensions, got {found}")
-    return Shape((None,) * rank) if found.dims is None else found
+    if shape.ndims not in (None, rank):
+        raise ShapeError(f"{c.op_name}: input {i} must hold {rank} dimensions, got {shape}")
+    return Shape((None,) * rank) if shape.dims is None else shape
 
 
 def last_channels(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
@@ -144,18 +150,18 @@ def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None
 
 
 def attrs_of(attrs: Any) -> dict[str, Any]:
-    """The attributes of an op as keyword arguments for another op of its family."""
+    """Returns the attributes of an op as keyword arguments for another op of its family."""
     return {f.name: getattr(attrs, f.name) for f in fields(attrs)}
 
 
 def _plain(attrs: Any, rank: int) -> Any:
     """The same attributes for images with channels last."""
-    moved: dict[str, Any] = {n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)}
+    plain: dict[str, Any] = {n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)}
     explicit = getattr(attrs, "explicit_paddings", ())
     if explicit:
         pairs = [explicit[i : i + 2] for i in range(0, 2 * rank, 2)]
-        moved["explicit_paddings"] = tuple(p for pair in last_channels(pairs, True) for p in pair)
-    return replace(attrs, data_format=LAYOUTS[rank][0], **moved)
+        plain["explicit_paddings"] = tuple(p for pair in last_channels(pairs, True) for p in pair)
+    return replace(attrs, data_format=LAYOUTS[rank][0], **plain)
 
 
 @dataclass(frozen=True)
@@ -191,8 +197,8 @@ class ImageArgs:
                 attrs=_plain(c.attrs, self.rank),
                 as_shape=lambda i: moved(c.as_shape(i)) if i in self.sizes else c.as_shape(i),
             )
-            made = rule(plain)
-            return Shape(_back(made.dims, True)) if self.made and made.dims is not None else made
+            output = rule(plain)
+            return Shape(_back(output.dims, True)) if self.made and output.dims is not None else output
 
         return infer
 
@@ -202,17 +208,17 @@ class ImageArgs:
         def run(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
             dtype = call.outputs[0].dtype.np
             small = np.dtype(dtype).itemsize == 2
-            given = [x.astype(np.float32) if small and x.dtype == dtype else x for x in inputs]
+            arguments = [x.astype(np.float32) if small and x.dtype == dtype else x for x in inputs]
             first = self._first(call.attrs)
             if first:
                 call = replace(call, attrs=_plain(call.attrs, self.rank))
                 for i in self.images:
-                    given[i] = np.moveaxis(given[i], 1, -1)
+                    arguments[i] = np.moveaxis(arguments[i], 1, -1)
                 for i in self.sizes:
-                    given[i] = given[i][[0, *range(2, self.rank), 1]]
-            found = np.asarray(kernel(call, *given))
-            found = np.moveaxis(found, -1, 1) if first and self.made else found
-            return found.astype(dtype, copy=False)
+                    arguments[i] = arguments[i][[0, *range(2, self.rank), 1]]
+            result = np.asarray(kernel(call, *arguments))
+            result = np.moveaxis(result, -1, 1) if first and self.made else result
+            return result.astype(dtype, copy=False)
 
         return run
 
@@ -223,15 +229,15 @@ class ImageArgs:
         small = dtype.size == 2
         if not first and not small:
             return None
-        given = [cast_to(x, float32) if small and x.dtype is dtype else x for x in inputs]
+        arguments = [cast_to(x, float32) if small and x.dtype is dtype else x for x in inputs]
         attrs = op.attrs
         if first:
             attrs = _plain(attrs, self.rank)
             for i in self.images:
-                given[i] = to_last(given[i], True, self.rank)
+                arguments[i] = to_last(arguments[i], True, self.rank)
             order = np.asarray([0, *range(2, self.rank), 1], np.int32)
             for i in self.sizes:
-                given[i] = GATHER(given[i], order)
-        found = op.opdef(*given, **attrs_of(attrs))
-        found = from_last(found, first and self.made, self.rank)
-        return cast_to(found, dtype) if small else found
+                arguments[i] = GATHER(arguments[i], order)
+        result = op.opdef(*arguments, **attrs_of(attrs))
+        result = from_last(result, first and self.made, self.rank)
+        return cast_to(result, dtype) if small else result

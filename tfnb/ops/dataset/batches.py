@@ -38,13 +38,13 @@ def stack_rows(rows: Sequence[Any], dtype: DType, component: int) -> np.ndarray:
         if not shape:
             return np.array(rows, dtype.np)
         return np.concatenate(rows).reshape(len(rows), *shape).astype(dtype.np, copy=False)
-    found = np.empty((len(rows), *shape), object)
+    column = np.empty((len(rows), *shape), object)
     if shape:
         for i, r in enumerate(rows):
-            found[i] = r
+            column[i] = r
     else:
-        found[:] = [r.item() if isinstance(r, np.ndarray) else r for r in rows]
-    return found
+        column[:] = [r.item() if isinstance(r, np.ndarray) else r for r in rows]
+    return column
 
 
 class _BatchRows(Rows):
@@ -107,17 +107,17 @@ class Padded(Batched):
         )
 
     def _padded(self, i: int, rows: list[np.ndarray], dtype: DType) -> np.ndarray:
-        wanted = self._shapes[i]
-        if wanted.dims is None:
-            wanted = Shape((None,) * rows[0].ndim)
-        dims = wanted.dims or ()
+        padded_shape = self._shapes[i]
+        if padded_shape.dims is None:
+            padded_shape = Shape((None,) * rows[0].ndim)
+        dims = padded_shape.dims or ()
         for r in rows:
             if r.ndim != len(dims) or any(d is not None and n > d for d, n in zip(dims, r.shape, strict=True)):
                 raise InvalidArgumentError(
                     f"Attempted to pad to a smaller size than the input element: component {i} has the shape "
-                    f"{list(r.shape)}, the padded shape is {wanted}"
+                    f"{list(r.shape)}, the padded shape is {padded_shape}"
                 )
-        return pad_and_stack(rows, dtype, wanted, self._pads[i])
+        return pad_and_stack(rows, dtype, padded_shape, self._pads[i])
 
 
 class Unbatched(Over):

@@ -43,11 +43,11 @@ class Cached(Over):
         return Steps(self._walk(rows), rows)
 
     def _walk(self, rows: Rows) -> Iterator[Element]:
-        seen = []
+        elements = []
         for element in each(rows):
-            seen.append(element)
+            elements.append(element)
             yield element
-        self._kept = seen
+        self._kept = elements
 
 
 class FileCached(Over):
@@ -66,14 +66,14 @@ class FileCached(Over):
     def _write(self, rows: Rows) -> Iterator[Element]:
         folder = os.path.dirname(self._path)
         with os_errors(self._path), Scratch(self._path) as scratch:
-            made = scratch.file("elements")
-            with open(made, "xb") as file:
+            path = scratch.file("elements")
+            with open(path, "xb") as file:
                 for element in each(rows):
                     file.write(_framed(_encoded(element, self._dtypes)))
                     yield element
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(made, self._path)
+            os.replace(path, self._path)
         sync_folder(folder)
         sweep(folder)
 
@@ -87,22 +87,24 @@ class FileCached(Over):
             file.close()
 
     def _decoded(self, record: bytes) -> Element:
-        found: list[Any] = []
+        components: list[Any] = []
         at = 0
         try:
             while at < len(record):
                 (size,) = struct.unpack_from("<Q", record, at)
                 message = proto("tensor").TensorProto()
                 message.ParseFromString(record[at + 8 : at + 8 + size])
-                found.append(np.array(decode_array(message)))
+                components.append(np.array(decode_array(message)))
                 at += 8 + size
-            if tuple(a.dtype for a in found) != tuple(d.np for d in self._dtypes):
-                raise ValueError(f"it holds {[a.dtype.name for a in found]}, needed {[d.name for d in self._dtypes]}")
+            if tuple(a.dtype for a in components) != tuple(d.np for d in self._dtypes):
+                raise ValueError(
+                    f"it holds {[a.dtype.name for a in components]}, needed {[d.name for d in self._dtypes]}"
+                )
         except OpError as e:
             raise DataLossError(f"{self._path} is no cache of this data set: {e}") from None
         except Exception as e:  # an error class of protobuf
             raise DataLossError(f"{self._path} is no cache of this data set: {e}") from None
-        return tuple(found)
+        return tuple(components)
 
 
 def _encoded(element: Element, dtypes: Sequence[DType]) -> bytes:

@@ -85,17 +85,17 @@ class SkippingAttrs:
 
 
 def source_of(x: np.ndarray, call: HostCall) -> s.Source:
-    """The source of a data set's variant scalar."""
+    """Returns the source of a data set's variant scalar."""
     return resource_of(x, s.Source, call.op)
 
 
 def element_function(call: HostCall, captured: Sequence[np.ndarray]) -> t.Function:
-    """The attribute `f` of the node as a function from an element's components to the result's components."""
+    """Returns the attribute `f` of the node as a function from an element's components to the result's components."""
     return function_of(call, call.attrs.f, captured)
 
 
 def function_of(call: HostCall, f: GraphFunction | None, captured: Sequence[np.ndarray]) -> t.Function:
-    """A graph function with its captured values, as a Python function from arrays to arrays.
+    """Returns a graph function with its captured values, as a Python function from arrays to arrays.
 
     Raises `InvalidArgumentError` when the function belongs to another process.
     """
@@ -114,19 +114,19 @@ def function_of(call: HostCall, f: GraphFunction | None, captured: Sequence[np.n
 
 
 def int_of(x: np.ndarray) -> int:
-    """A scalar array as a Python integer."""
+    """Returns a scalar array as a Python integer."""
     return int(x.item())
 
 
 def text_of(x: np.ndarray) -> str:
-    """A string scalar as Python text."""
+    """Returns a string scalar as Python text."""
     return bytes(x.item()).decode()
 
 
 def dataset_op(
     name: str, inputs: str, make: Callable[..., s.Source], doc: str, attrs: type = DatasetAttrs, values: str = ""
 ) -> OpDef:
-    """The definition of an operation whose output is a data set, a variant scalar.
+    """Returns the definition of an operation whose output is a data set, a variant scalar.
 
     `make` computes the source from the call and the input arrays. `values` names the type variable of an input that
     may have any dtype of data; inputs such as `[Targuments]` are lists of any dtypes.

@@ -44,24 +44,24 @@ class Windowed(Over):
 
     def _windows(self, rows: Rows) -> Iterator[Element]:
         span = (self._size - 1) * self._stride + 1
-        held: list[Element] = []
+        elements: list[Element] = []
         skip = 0  # the number of elements between windows
         for element in each(rows):
             if skip:
                 skip -= 1
                 continue
-            held.append(element)
-            if len(held) == span:
-                yield self._window(held)
+            elements.append(element)
+            if len(elements) == span:
+                yield self._window(elements)
                 skip = max(self._shift - span, 0)
-                del held[: self._shift]
-        while held and not self._drop:
-            yield self._window(held)
-            del held[: self._shift]
+                del elements[: self._shift]
+        while elements and not self._drop:
+            yield self._window(elements)
+            del elements[: self._shift]
 
     def _window(self, held: list[Element]) -> Element:
-        chosen = held[:: self._stride]
-        return tuple(make_handle(Elements([(x,) for x in column])) for column in zip(*chosen, strict=True))
+        members = held[:: self._stride]
+        return tuple(make_handle(Elements([(x,) for x in column])) for column in zip(*members, strict=True))
 
 
 class Grouped(Over):
@@ -92,10 +92,10 @@ class Grouped(Over):
             yield from self._reduced(key, left)
 
     def _reduced(self, key: int, elements: list[Element]) -> Iterator[Element]:
-        made = np.asarray(self._reduce(np.int64(key), make_handle(Elements(elements)))[0], object).item()
-        if not isinstance(made, Source):
+        dataset = np.asarray(self._reduce(np.int64(key), make_handle(Elements(elements)))[0], object).item()
+        if not isinstance(dataset, Source):
             raise InvalidArgumentError("reduce_func must give a data set")
-        rows = made.rows()
+        rows = dataset.rows()
         try:
             yield from each(rows)
         finally:
@@ -116,6 +116,6 @@ class Scanned(Over):
     def _elements(self, rows: Rows) -> Iterator[Element]:
         state, n = self._initial, len(self._initial)
         for element in each(rows):
-            found = tuple(self._function(*state, *element))
-            state = found[:n]
-            yield found[n:]
+            results = tuple(self._function(*state, *element))
+            state = results[:n]
+            yield results[n:]

@@ -129,11 +129,11 @@ class _Walk:
         with self._lock:
             if self._ended:
                 raise CancelledError("the iterator was initialized anew, or its container was reset")
-            found = [self.returned.popleft()] if self.returned else self.rows.take(1)
-            if not found:
+            elements = [self.returned.popleft()] if self.returned else self.rows.take(1)
+            if not elements:
                 raise OutOfRangeError("End of sequence")
-            if not give(found[0]):
-                self.returned.appendleft(found[0])
+            if not give(elements[0]):
+                self.returned.appendleft(elements[0])
 
     def end(self) -> None:
         """Releases threads and files. It does not wait for blocked readers, but wakes them if that is possible."""
@@ -191,9 +191,9 @@ class DatasetIterator:
         if walk.waits:
             _in_thread(call, walk)
             return lambda: f"waits for the next element of '{self.name}'"
-        found: list[Element] = []
-        walk.give_next(lambda element: found.append(element) is None)  # type: ignore[func-returns-value]
-        call.done(found[0])
+        elements: list[Element] = []
+        walk.give_next(lambda element: elements.append(element) is None)  # type: ignore[func-returns-value]
+        call.done(elements[0])
         return None
 
     def dispose(self) -> None:
@@ -204,7 +204,7 @@ class DatasetIterator:
 def _in_thread(call: AsyncCall, walk: _Walk) -> None:
     """Takes the element in a separate thread, so that the step can be stopped meanwhile."""
     first = threading.Lock()  # the thread that acquires it delivers the answer
-    found: list[Element] = []
+    elements: list[Element] = []
 
     def stop(error: BaseException) -> None:
         if first.acquire(blocking=False):
@@ -213,7 +213,7 @@ def _in_thread(call: AsyncCall, walk: _Walk) -> None:
     def take(element: Element) -> bool:
         if not first.acquire(blocking=False):
             return False
-        found.append(element)
+        elements.append(element)
         return True
 
     withdraw = call.on_cancel(stop)
@@ -226,8 +226,8 @@ def _in_thread(call: AsyncCall, walk: _Walk) -> None:
             call.fail(e)
             return
         withdraw()
-        if found:
-            call.done(found[0])
+        if elements:
+            call.done(elements[0])
 
     threading.Thread(target=work, daemon=True, name="tfnb-next").start()
 

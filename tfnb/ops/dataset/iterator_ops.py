@@ -54,13 +54,13 @@ def _iterator(call: HostCall) -> DatasetIterator:
 
 
 def _one_shot(call: HostCall) -> np.ndarray:
-    found = _iterator(call)
-    if not found.started:
+    iterator = _iterator(call)
+    if not iterator.started:
         factory = call.attrs.dataset_factory
         if factory is None or call.resources is None:
             raise InvalidArgumentError("the data set is not in this process", call.op)
-        found.start_once(lambda: source_of(call.resources.function(factory.outputs, ())()[0], call))
-    return make_handle(found)
+        iterator.start_once(lambda: source_of(call.resources.function(factory.outputs, ())()[0], call))
+    return make_handle(iterator)
 
 
 def _make_iterator(call: HostCall, dataset: np.ndarray, iterator: np.ndarray) -> tuple[()]:
@@ -69,22 +69,22 @@ def _make_iterator(call: HostCall, dataset: np.ndarray, iterator: np.ndarray) ->
 
 
 def _get_next(call: AsyncCall, iterator: np.ndarray) -> Callable[[], str] | None:
-    found = resource_of(iterator, DatasetIterator, call.host.op)
-    if found.dtypes != tuple(call.host.types["output_types"]):
-        have, want = ([d.name for d in x] for x in (found.dtypes, call.host.types["output_types"]))
-        raise InvalidArgumentError(f"the iterator '{found.name}' gives {have}, asked for {want}")
-    return found.get_next(call)
+    source = resource_of(iterator, DatasetIterator, call.host.op)
+    if source.dtypes != tuple(call.host.types["output_types"]):
+        actual, requested = ([d.name for d in x] for x in (source.dtypes, call.host.types["output_types"]))
+        raise InvalidArgumentError(f"the iterator '{source.name}' gives {actual}, asked for {requested}")
+    return source.get_next(call)
 
 
 def _from_string(call: HostCall, text: np.ndarray) -> np.ndarray:
     container, _, name = bytes(text.item()).decode("utf-8", "replace").partition("/")
-    found = None if call.resources is None else call.resources.find(container, name)
-    if not isinstance(found, DatasetIterator):
+    iterator = None if call.resources is None else call.resources.find(container, name)
+    if not isinstance(iterator, DatasetIterator):
         raise NotFoundError(f"no iterator is known under the handle {text.item()!r}", call.op)
-    if call.attrs.output_types and found.dtypes != call.attrs.output_types:
-        have, want = ([d.name for d in x] for x in (found.dtypes, call.attrs.output_types))
-        raise InvalidArgumentError(f"the iterator '{found.name}' gives {have}, needed {want}", call.op)
-    return make_handle(found)
+    if call.attrs.output_types and iterator.dtypes != call.attrs.output_types:
+        actual, requested = ([d.name for d in x] for x in (iterator.dtypes, call.attrs.output_types))
+        raise InvalidArgumentError(f"the iterator '{iterator.name}' gives {actual}, needed {requested}", call.op)
+    return make_handle(iterator)
 
 
 def _next_shapes(c: Infer) -> tuple[Shape, ...]:

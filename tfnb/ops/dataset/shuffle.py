@@ -30,23 +30,23 @@ class _ShuffleRows(Rows):
         self._ended = False
 
     def take(self, n: int) -> list[Element]:
-        held, rand = self._held, self._random
-        while not self._ended and len(held) < self._size:
-            self._more(held, self._size - len(held))
-        found: list[Element] = []
-        while len(found) < n and held:
-            fresh = [] if self._ended else self._rows.take(n - len(found))
+        buffer, rand = self._held, self._random
+        while not self._ended and len(buffer) < self._size:
+            self._more(buffer, self._size - len(buffer))
+        elements: list[Element] = []
+        while len(elements) < n and buffer:
+            fresh = [] if self._ended else self._rows.take(n - len(elements))
             self._ended = self._ended or not fresh
-            size = len(held)
+            size = len(buffer)
             for element in fresh:
                 i = int(rand() * size)
-                found.append(held[i])
-                held[i] = element
-            while self._ended and held and len(found) < n:
-                i = int(rand() * len(held))
-                held[i], held[-1] = held[-1], held[i]
-                found.append(held.pop())
-        return found
+                elements.append(buffer[i])
+                buffer[i] = element
+            while self._ended and buffer and len(elements) < n:
+                i = int(rand() * len(buffer))
+                buffer[i], buffer[-1] = buffer[-1], buffer[i]
+                elements.append(buffer.pop())
+        return elements
 
     def _more(self, held: list[Element], n: int) -> None:
         fresh = self._rows.take(n)
@@ -58,7 +58,7 @@ class _ShuffleRows(Rows):
 
 
 class _ShuffleColumns(ColumnRows):
-    """The same for columns: the buffer is one array per component."""
+    """A pass over a shuffled data set in columns: the buffer is one array per component."""
 
     def __init__(self, rows: Rows, size: int, seed: int) -> None:
         self._rows = rows
@@ -75,35 +75,35 @@ class _ShuffleColumns(ColumnRows):
         return [self._ready.popleft() for _ in range(min(n, len(self._ready)))]
 
     def some(self, n: int) -> list[np.ndarray]:
-        held = self._held
-        if held is None:
-            held = self._held = [np.array(c) for c in self._rows.take_columns(self._size)]
+        buffer = self._held
+        if buffer is None:
+            buffer = self._held = [np.array(c) for c in self._rows.take_columns(self._size)]
         if not self._ended:
             fresh = self._rows.take_columns(n)
             if len(fresh[0]):
-                return self._exchange(held, fresh)
+                return self._exchange(buffer, fresh)
             self._ended = True
-            order = self._draw.permutation(len(held[0]))
-            held = [c[order] for c in held]
-        self._held = [c[n:] for c in held]
-        return [c[:n] for c in held]
+            order = self._draw.permutation(len(buffer[0]))
+            buffer = [c[order] for c in buffer]
+        self._held = [c[n:] for c in buffer]
+        return [c[:n] for c in buffer]
 
     def _exchange(self, held: list[np.ndarray], fresh: list[np.ndarray]) -> list[np.ndarray]:
         """Puts the fresh elements at random positions, one after the other; returns the replaced elements."""
         at = (self._draw.random(len(fresh[0])) * len(held[0])).astype(np.intp)
         order = np.argsort(at, kind="stable")
         places = at[order]
-        again = places[1:] == places[:-1]  # the position was drawn before, so it holds a fresh element now
-        later, before = order[1:][again], order[:-1][again]
-        last = np.append(~again, True)[: len(at)]
+        repeated = places[1:] == places[:-1]  # the position was drawn before, so it holds a fresh element now
+        later, before = order[1:][repeated], order[:-1][repeated]
+        last = np.append(~repeated, True)[: len(at)]
         places, newest = places[last], order[last]
-        found = []
+        columns = []
         for old, new in zip(held, fresh, strict=True):
             out = old[at]
             out[later] = new[before]
             old[places] = new[newest]
-            found.append(out)
-        return found
+            columns.append(out)
+        return columns
 
     def close(self) -> None:
         self._rows.close()

@@ -35,11 +35,11 @@ class Rows:
     """One pass over a data set."""
 
     def take(self, n: int) -> list[Element]:
-        """The next elements: at least one and at most `n`; an empty list at the end."""
+        """Returns the next elements: at least one and at most `n`; an empty list at the end."""
         raise AssertionError("a kind of walk says how")
 
     def take_columns(self, n: int) -> list[np.ndarray]:
-        """The next `n` elements as one array per component.
+        """Returns the next `n` elements as one array per component.
 
         There are fewer before the end or before an error, which the next call raises. Only for sources in columns.
         """
@@ -59,7 +59,7 @@ class Source:
     in_columns = False
 
     def rows(self) -> Rows:
-        """A new pass."""
+        """Returns a new pass."""
         raise AssertionError("a kind of source says how")
 
 
@@ -203,12 +203,12 @@ class _FileRows(ColumnRows):
                     return []
                 self._file = self._source.open(name)
             try:
-                found = self._file.take(n)
+                records = self._file.take(n)
             except OpError:
                 self._leave()  # a consumer that ignores the error continues with the next file
                 raise
-            if found:
-                return found
+            if records:
+                return records
             self._leave()
 
     def _leave(self) -> None:

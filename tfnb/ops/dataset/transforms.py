@@ -54,14 +54,14 @@ class Steps(Rows):
         self._closed = False
 
     def take(self, n: int) -> list[Element]:
-        found = []
+        elements = []
         for element in self._elements:
-            found.append(element)
-            if len(found) == n:
+            elements.append(element)
+            if len(elements) == n:
                 break
         if self._closed:
             self._end()
-        return found
+        return elements
 
     def close(self) -> None:
         self._closed = True
@@ -78,19 +78,19 @@ class Steps(Rows):
 
 def each(rows: Rows) -> Iterator[Element]:
     """Yields the elements of a pass one by one."""
-    while found := rows.take(1):
-        yield from found
+    while elements := rows.take(1):
+        yield from elements
 
 
 def exactly(rows: Rows, n: int) -> list[Element]:
-    """The next `n` elements, or all that are left."""
-    found = rows.take(n)
-    while found and len(found) < n:
-        more = rows.take(n - len(found))
+    """Returns the next `n` elements, or all that are left."""
+    elements = rows.take(n)
+    while elements and len(elements) < n:
+        more = rows.take(n - len(elements))
         if not more:
             break
-        found += more
-    return found
+        elements += more
+    return elements
 
 
 class _MapRows(Rows):
@@ -102,17 +102,17 @@ class _MapRows(Rows):
     def take(self, n: int) -> list[Element]:
         if not self._held:
             self._held.extend(self._rows.take(n))
-        found: list[Element] = []
-        while self._held and len(found) < n:
+        elements: list[Element] = []
+        while self._held and len(elements) < n:
             element = self._held.popleft()
             try:
-                found.append(tuple(self._function(*element)))
+                elements.append(tuple(self._function(*element)))
             except Exception:
-                if not found:
+                if not elements:
                     raise
                 self._held.appendleft(element)  # an error, raised in its turn
                 break
-        return found
+        return elements
 
     def close(self) -> None:
         self._rows.close()
@@ -136,12 +136,12 @@ class _ParallelRows(Rows):
         if not self._going and self._error is not None:
             error, self._error = self._error, None
             raise error
-        found: list[Element] = []
-        while self._going and len(found) < n:
-            if found and self._going[0].done() and self._going[0].exception() is not None:
+        elements: list[Element] = []
+        while self._going and len(elements) < n:
+            if elements and self._going[0].done() and self._going[0].exception() is not None:
                 break
-            found.append(tuple(self._going.popleft().result()))
-        return found
+            elements.append(tuple(self._going.popleft().result()))
+        return elements
 
     def _start(self, room: int) -> None:
         """Starts calls. An error of the pass below is raised after the elements before it."""
@@ -214,10 +214,10 @@ class Interleaved(Over):
         return Steps(self._steps(rows), rows)
 
     def _open(self, element: Element) -> Rows:
-        made = np.asarray(self._function(*element)[0], object).item()
-        if not isinstance(made, Source):
+        dataset = np.asarray(self._function(*element)[0], object).item()
+        if not isinstance(dataset, Source):
             raise InvalidArgumentError("the function of flat_map or interleave must give a data set")
-        return made.rows()
+        return dataset.rows()
 
     def _steps(self, rows: Rows) -> Iterator[Element]:
         outer = each(rows)
@@ -229,10 +229,10 @@ class Interleaved(Over):
             for i in range(len(slots)):
                 left = self._block
                 while left and (slot := slots[i]) is not None:
-                    found = slot.take(left)
-                    yield from found
-                    left -= len(found)
-                    if not found:
+                    elements = slot.take(left)
+                    yield from elements
+                    left -= len(elements)
+                    if not elements:
                         slot.close()
                         element = next(outer, None)
                         slots[i] = None if element is None else self._open(element)
@@ -252,9 +252,9 @@ class _FlatRows(Rows):
                 if not element:
                     return []
                 self._inner = self._open(element[0])
-            found = self._inner.take(n)
-            if found:
-                return found
+            elements = self._inner.take(n)
+            if elements:
+                return elements
             self._inner.close()
             self._inner = None
 
@@ -273,22 +273,22 @@ class _RepeatRows(ColumnRows):
 
     def take(self, n: int) -> list[Element]:
         while (rows := self._walk()) is not None:
-            found = rows.take(n)
-            if found:
+            elements = rows.take(n)
+            if elements:
                 self._empty = False
-                return found
+                return elements
             self._end_walk()
         return []
 
     def some(self, n: int) -> list[np.ndarray]:
-        found = [np.empty(0)]
+        columns = [np.empty(0)]
         while (rows := self._walk()) is not None:
-            found = rows.take_columns(n)
-            if len(found[0]):
+            columns = rows.take_columns(n)
+            if len(columns[0]):
                 self._empty = False
                 break
             self._end_walk()
-        return found
+        return columns
 
     def _walk(self) -> Rows | None:
         if self._rows is None and self._left:
@@ -327,9 +327,9 @@ class _LimitRows(Rows):
     def take(self, n: int) -> list[Element]:
         if not self._left:
             return []
-        found = self._rows.take(n if self._left < 0 else min(n, self._left))
-        self._left -= len(found) if self._left > 0 else 0
-        return found
+        elements = self._rows.take(n if self._left < 0 else min(n, self._left))
+        self._left -= len(elements) if self._left > 0 else 0
+        return elements
 
     def close(self) -> None:
         self._rows.close()
@@ -362,10 +362,10 @@ class Skipped(Over):
             return
         left = self._n
         while left:
-            found = rows.take(left)
-            if not found:
+            elements = rows.take(left)
+            if not elements:
                 return
-            left -= len(found)
+            left -= len(elements)
         yield from each(rows)
 
 
@@ -427,9 +427,9 @@ class _ChainRows(Rows):
 
     def take(self, n: int) -> list[Element]:
         while self._left:
-            found = self._left[0].take(n)
-            if found:
-                return found
+            elements = self._left[0].take(n)
+            if elements:
+                return elements
             del self._left[0]
         return []
 

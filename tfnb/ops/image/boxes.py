@@ -77,8 +77,8 @@ def _host_draw(call: HostCall, images: np.ndarray, boxes: np.ndarray) -> np.ndar
             call.op,
         )
     out, depth = images.copy(), images.shape[3]
-    for picture, own in zip(out, boxes, strict=True):
-        for i, box in enumerate(own):
+    for picture, picture_boxes in zip(out, boxes, strict=True):
+        for i, box in enumerate(picture_boxes):
             colour = _COLOURS[i % len(_COLOURS), :depth]
             _draw(picture, box, np.ones(1) if depth == 1 else colour)
     return np.asarray(out)
@@ -112,10 +112,10 @@ def _overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
     low = np.minimum(others[:, :2], others[:, 2:])
     high = np.maximum(others[:, :2], others[:, 2:])
     own_low, own_high = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
-    area, own = (high - low).prod(1), (own_high - own_low).prod()
+    area, own_area = (high - low).prod(1), (own_high - own_low).prod()
     common = np.maximum(np.minimum(high, own_high) - np.maximum(low, own_low), 0).prod(1)
-    valid = (area > 0) & (own > 0)
-    return np.where(valid, common / np.where(valid, area + own - common, 1), 0)
+    valid = (area > 0) & (own_area > 0)
+    return np.where(valid, common / np.where(valid, area + own_area - common, 1), 0)
 
 
 def _suppressed(
@@ -139,12 +139,12 @@ def _suppressed(
     edges = boxes.astype(np.float32)
     left = np.argsort(-scores.astype(np.float32), kind="stable")
     left = left[scores[left] > lowest]
-    chosen: list[int] = []
-    while left.size and len(chosen) < limit:
+    selected: list[int] = []
+    while left.size and len(selected) < limit:
         best, left = int(left[0]), left[1:]
-        chosen.append(best)
+        selected.append(best)
         left = left[_overlaps(edges[best], edges[left]) <= np.float32(overlap)]
-    return np.array(chosen, np.int32)
+    return np.array(selected, np.int32)
 
 
 def _chosen(c: Infer) -> Shape:
@@ -230,7 +230,10 @@ def _unit(words: np.ndarray) -> np.ndarray:
 
 
 def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ...]:
-    """(top, left, height, width) of `max_attempts` crops of random shape, size and position; some may be empty."""
+    """Returns `max_attempts` crops of random shape, size and position as vectors (top, left, height, width).
+
+    Some crops may be empty.
+    """
     a = call.attrs
     ratio, area, down, right = (_unit(w) for w in random_words(call, a.max_attempts))
     low, high = a.aspect_ratio_range
@@ -239,22 +242,22 @@ def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ..
     # the heights for which the area is in its range and the crop is inside the image
     shortest = np.sqrt(least / ratio)
     tallest = np.minimum(np.minimum(np.sqrt(most / ratio), height), width / ratio)
-    tall = np.rint(np.minimum(shortest, tallest) + area * np.maximum(tallest - shortest, 0))
-    tall = np.clip(tall, 0, height).astype(np.int64)
-    wide = np.clip(np.rint(tall * ratio), 0, width).astype(np.int64)
-    size = tall * wide
-    good = (size >= least) & (size <= most) & (size > 0)
-    tall, wide = np.where(good, tall, 0), np.where(good, wide, 0)
-    top = np.floor(down * (height - tall + 1)).astype(np.int64)
-    return top, np.floor(right * (width - wide + 1)).astype(np.int64), tall, wide
+    heights = np.rint(np.minimum(shortest, tallest) + area * np.maximum(tallest - shortest, 0))
+    heights = np.clip(heights, 0, height).astype(np.int64)
+    widths = np.clip(np.rint(heights * ratio), 0, width).astype(np.int64)
+    size = heights * widths
+    valid = (size >= least) & (size <= most) & (size > 0)
+    heights, widths = np.where(valid, heights, 0), np.where(valid, widths, 0)
+    top = np.floor(down * (height - heights + 1)).astype(np.int64)
+    return top, np.floor(right * (width - widths + 1)).astype(np.int64), heights, widths
 
 
 def _covers(crop: Sequence[int], boxes: np.ndarray, share: float, sides: Sequence[int]) -> bool:
-    """True if the crop contains at least the given fraction of one of the boxes."""
-    top, left, tall, wide = crop
+    """Returns whether the crop contains at least the given fraction of one of the boxes."""
+    top, left, crop_height, crop_width = crop
     edges = boxes * np.array([sides[0], sides[1]] * 2, np.float64)
     low = np.maximum(edges[:, :2], (top, left))
-    high = np.minimum(edges[:, 2:], (top + tall, left + wide))
+    high = np.minimum(edges[:, 2:], (top + crop_height, left + crop_width))
     area = (edges[:, 2:] - edges[:, :2]).prod(1)
     common = np.maximum(high - low, 0).prod(1)
     return bool(((area > 0) & (common >= share * area)).any())
@@ -269,29 +272,29 @@ def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -
     height, width = int(size[0]), int(size[1])
     if boxes.ndim != 3 or boxes.shape[2] != 4:
         raise InvalidArgumentError(f"{call.op.type}: bounding_boxes must be (n, boxes, 4), got {boxes.shape}", call.op)
-    own = boxes.reshape(-1, 4).astype(np.float64)
-    if not ((own >= 0) & (own <= 1)).all() or (own[:, :2] >= own[:, 2:]).any():
+    objects = boxes.reshape(-1, 4).astype(np.float64)
+    if not ((objects >= 0) & (objects <= 1)).all() or (objects[:, :2] >= objects[:, 2:]).any():
         raise InvalidArgumentError(
             f"{call.op.type}: boxes must lie in [0, 1], the first corner before the second", call.op
         )
-    if not len(own):
+    if not len(objects):
         if not call.attrs.use_image_if_no_bounding_boxes:
             raise InvalidArgumentError(
                 f"{call.op.type}: no boxes; set use_image_if_no_bounding_boxes to allow that",
                 call.op,
             )
-        own = np.array([[0.0, 0.0, 1.0, 1.0]])
+        objects = np.array([[0.0, 0.0, 1.0, 1.0]])
     crop: Sequence[int] = (0, 0, height, width)
-    for found in zip(*_candidates(call, height, width), strict=True):
-        if found[2] and _covers(found, own, share, (height, width)):
-            crop = found
+    for candidate in zip(*_candidates(call, height, width), strict=True):
+        if candidate[2] and _covers(candidate, objects, share, (height, width)):
+            crop = candidate
             break
-    top, left, tall, wide = (int(v) for v in crop)
+    top, left, crop_height, crop_width = (int(v) for v in crop)
     dtype = size.dtype
-    box = [top / height, left / width, (top + tall) / height, (left + wide) / width]
+    box = [top / height, left / width, (top + crop_height) / height, (left + crop_width) / width]
     return (
         np.array([top, left, 0]).astype(dtype),
-        np.array([tall, wide, -1]).astype(dtype),
+        np.array([crop_height, crop_width, -1]).astype(dtype),
         np.array(box, np.float32).reshape(1, 1, 4),
     )
 
@@ -360,11 +363,11 @@ def _host_glimpse(call: HostCall, x: np.ndarray, size: np.ndarray, offsets: np.n
             f"ExtractGlimpse: needed offsets ({n}, 2) and two positive sizes, got {offsets.shape}, {size}",
             call.op,
         )
-    sides, wanted = np.array([height, width]), size.astype(np.int64)
+    sides, window = np.array([height, width]), size.astype(np.int64)
     at = offsets.astype(np.float32) * (sides if a.normalized else 1)
     at = at / 2 + sides / 2 if a.centered else at
-    corner = np.clip(at - wanted / 2, -(2.0**31), 2.0**31).astype(np.int64)
-    out = np.zeros((n, *wanted, channels), np.float32)
+    corner = np.clip(at - window / 2, -(2.0**31), 2.0**31).astype(np.int64)
+    out = np.zeros((n, *window, channels), np.float32)
     if a.noise != "zero":
         low, high = x.min((1, 2), keepdims=True), x.max((1, 2), keepdims=True)
         words = [_unit(w).reshape(out.shape) for w in random_words(call, out.size)[:2]]
@@ -374,7 +377,7 @@ def _host_glimpse(call: HostCall, x: np.ndarray, size: np.ndarray, offsets: np.n
             normal = np.sqrt(-2 * np.log(np.maximum(words[0], 1e-12))) * np.cos(2 * np.pi * words[1])
             out[...] = x.mean((1, 2), keepdims=True) + normal * x.std((1, 2), keepdims=True)
     for i in range(n):
-        first, last = np.maximum(corner[i], 0), np.minimum(corner[i] + wanted, sides)
+        first, last = np.maximum(corner[i], 0), np.minimum(corner[i] + window, sides)
         if (first < last).all():
             inner = tuple(slice(b - c, e - c) for b, e, c in zip(first, last, corner[i], strict=True))
             out[i][inner] = x[i, first[0] : last[0], first[1] : last[1]]
@@ -414,10 +417,11 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Any:
-    """Selects at most `max_output_size` boxes and returns their indices, best score first.
+    """Selects at most `max_output_size` boxes and returns their indices (int32), best score first.
 
     boxes: (m, 4); scores: (m,). No two selected boxes overlap by more than `iou_threshold`, and all their scores are
-    above `score_threshold`."""
+    above `score_threshold`.
+    """
     x = graph_of((boxes, scores)).to_tensor(boxes)
     thresholds = (np.float32(iou_threshold), np.float32(score_threshold))
     return NON_MAX_SUPPRESSION_V3(x, scores, max_output_size, *thresholds, name=name)
@@ -435,13 +439,14 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> DistortedBox:
-    """A random crop of an image that contains at least `min_object_covered` of one of the boxes (n, boxes, 4).
+    """Draws a random crop of an image that contains at least `min_object_covered` of one of the given boxes.
 
-    image_size: (height, width, channels). The result holds begin and size for `tf.slice`, and the crop as a box.
+    image_size: (height, width, channels), integers. bounding_boxes: (n, boxes, 4) in fractions of the image. The result
+    holds `begin` and `size` for `tf.slice`, and `bboxes`, the crop as a box for `tf.image.draw_bounding_boxes`.
     """
     graph = graph_of((image_size, bounding_boxes))
     seeds = seeds_for(graph, seed) if seed2 is None else {"seed": seed or 0, "seed2": seed2}
-    made = SAMPLE_DISTORTED_BOUNDING_BOX_V2(
+    outputs = SAMPLE_DISTORTED_BOUNDING_BOX_V2(
         image_size,
         bounding_boxes,
         min_object_covered,
@@ -452,7 +457,7 @@ def sample_distorted_bounding_box(
         name=name,
         **seeds,
     )
-    return DistortedBox(*made)
+    return DistortedBox(*outputs)
 
 
 OPS: tuple[OpDef, ...] = (

@@ -203,8 +203,8 @@ DECODE_PNG = _decoder(
 def _host_jpeg(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
     recover = a.try_recover_truncated
-    found = _decoded(call, x, a.channels, ratio=a.ratio, recover=recover, only=_STILL)
-    return _converted(found, uint8)
+    pixels = _decoded(call, x, a.channels, ratio=a.ratio, recover=recover, only=_STILL)
+    return _converted(pixels, uint8)
 
 
 def _host_cropped(call: HostCall, x: np.ndarray, window: np.ndarray) -> np.ndarray:
@@ -277,9 +277,9 @@ def _host_any(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
     if a.channels not in (0, 3) and _contents(call, x).startswith(b"GIF"):
         raise InvalidArgumentError(f"DecodeImage: channels of a GIF must be 0 or 3, got {a.channels}", call.op)
-    found = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first")
+    pixels = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first")
     factor = 257 if _contents(call, x).startswith(b"\x89PNG") else 256  # TensorFlow's factor depends on the format
-    return _converted(found, call.types["dtype"], factor)
+    return _converted(pixels, call.types["dtype"], factor)
 
 
 DECODE_IMAGE = _decoder(
@@ -361,8 +361,8 @@ ENCODE_PNG = OpDef(
 
 def _host_encode_jpeg(call: HostCall, image: np.ndarray) -> np.ndarray:
     a = call.attrs
-    wanted = {"": (1, 3), "grayscale": (1,), "rgb": (3,)}[a.format]
-    _check_image(call, image, wanted)
+    channels = {"": (1, 3), "grayscale": (1,), "rgb": (3,)}[a.format]
+    _check_image(call, image, channels)
     if image.ndim != 3 or max(image.shape[:2]) > 65500:
         raise InvalidArgumentError(
             f"EncodeJpeg: needed one image of at most 65500 pixels a side, got shape {image.shape}",
@@ -380,10 +380,10 @@ def _host_encode_jpeg(call: HostCall, image: np.ndarray) -> np.ndarray:
         dpi=(1, 1),
         **({"xmp": xmp} if xmp else {}),
     )
-    found = bytearray(sink.getvalue())
+    encoded = bytearray(sink.getvalue())
     # the unit and densities of the JFIF header; Pillow writes them in inches only
-    struct.pack_into(">BHH", found, 13, 1 if a.density_unit == "in" else 2, a.x_density, a.y_density)
-    return np.array(bytes(found), object)
+    struct.pack_into(">BHH", encoded, 13, 1 if a.density_unit == "in" else 2, a.x_density, a.y_density)
+    return np.array(bytes(encoded), object)
 
 
 def _encoded_jpeg(c: Infer) -> Shape:
@@ -439,7 +439,11 @@ def decode_image(
 
 
 def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Any:
-    """Reads (height, width, channels) from the header of a JPEG file, without decoding it."""
+    """Reads (height, width, channels) from the header of a JPEG file, without decoding it.
+
+    contents: a scalar string, the bytes of the file. The result is a vector of `output_type` (int32 or int64). Raises
+    `InvalidArgumentError` at run time for a damaged header.
+    """
     return EXTRACT_JPEG_SHAPE(contents, output_type=output_type, name=name)
 
 

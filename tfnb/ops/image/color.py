@@ -89,9 +89,10 @@ def _rgb(hsv: Triple, m: Any) -> Triple:
 
 
 def _grad_hsv(op: Operation, dy: Tensor) -> Any:
-    """Where channels are equal, the first of them counts as the largest and the last as the smallest.
+    """Computes the gradient of hue, saturation and value.
 
-    As in TensorFlow, saturation does not depend on a channel that is 0.
+    Where channels are equal, the first of them counts as the largest and the last as the smallest. As in TensorFlow,
+    saturation does not depend on a channel that is 0.
     """
     x = op.inputs[0]
     r, g, b = (x[..., k : k + 1] for k in range(3))
@@ -139,22 +140,22 @@ def _host_pixels(of: Callable[..., Any]) -> Any:
     def host(call: HostCall, x: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
         if x.shape[-1:] != (3,):
             raise InvalidArgumentError(f"{call.op.type}: the last dimension must be 3, got shape {x.shape}", call.op)
-        wide = x if x.dtype == np.float64 else x.astype(np.float32)
-        extra = [n.reshape(()).astype(wide.dtype) for n in numbers]
-        found = of(tuple(wide[..., k] for k in range(3)), *extra, _Arrays)
-        return np.stack([np.broadcast_to(f, x.shape[:-1]) for f in found], -1).astype(x.dtype)
+        wide_x = x if x.dtype == np.float64 else x.astype(np.float32)
+        extra = [n.reshape(()).astype(wide_x.dtype) for n in numbers]
+        colours = of(tuple(wide_x[..., k] for k in range(3)), *extra, _Arrays)
+        return np.stack([np.broadcast_to(f, x.shape[:-1]) for f in colours], -1).astype(x.dtype)
 
     return host
 
 
 def _lower_pixels(of: Callable[..., Any]) -> Any:
     def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-        wide = float64 if site.inputs[0].dtype is float64 else float32
-        pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide) for k in range(3))
-        extra = [s.cast(site.load(k, ()), wide) for k in range(1, len(site.inputs))]
+        wide_dtype = float64 if site.inputs[0].dtype is float64 else float32
+        pixel = tuple(s.cast(site.load(0, (*idx[:-1], s.const(k, idx[-1].dtype))), wide_dtype) for k in range(3))
+        extra = [s.cast(site.load(k, ()), wide_dtype) for k in range(1, len(site.inputs))]
         a, b, c = of(pixel, *extra, s)
-        chosen = s.where(s.eq(idx[-1], 0), a, s.where(s.eq(idx[-1], 1), b, c))
-        return s.cast(chosen, site.outputs[0].dtype)
+        component = s.where(s.eq(idx[-1], 0), a, s.where(s.eq(idx[-1], 1), b, c))
+        return s.cast(component, site.outputs[0].dtype)
 
     return lower
 
@@ -220,16 +221,16 @@ ADJUST_SATURATION = _pixel_op(
 
 
 def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float32)
-    mean = wide.mean(axis=(-3, -2), keepdims=True)
-    return np.asarray((wide - mean) * factor.reshape(()) + mean).astype(x.dtype)
+    wide_x = x.astype(np.float32)
+    mean = wide_x.mean(axis=(-3, -2), keepdims=True)
+    return np.asarray((wide_x - mean) * factor.reshape(()) + mean).astype(x.dtype)
 
 
 def _contrast(x: Tensor, factor: TensorLike) -> Any:
-    wide = cast_to(x, float32)
+    wide_x = cast_to(x, float32)
     # rows first: their sums run along width and channels at once, which is fast even with few channels
-    mean = reduce_mean(reduce_mean(wide, -3, keepdims=True), -2, keepdims=True)
-    return cast_to((wide - mean) * factor + mean, x.dtype)
+    mean = reduce_mean(reduce_mean(wide_x, -3, keepdims=True), -2, keepdims=True)
+    return cast_to((wide_x - mean) * factor + mean, x.dtype)
 
 
 def _infer_contrast(c: Infer) -> Shape:
@@ -240,9 +241,9 @@ def _infer_contrast(c: Infer) -> Shape:
 
 def _grad_contrast(op: Operation, dy: Tensor) -> Any:
     x, factor = op.inputs
-    wide = cast_to(x, float32)
-    away = wide - reduce_mean(wide, [-3, -2], keepdims=True)
-    return _contrast(dy, factor), reduce_sum(cast_to(dy, float32) * away)
+    wide_x = cast_to(x, float32)
+    deviation = wide_x - reduce_mean(wide_x, [-3, -2], keepdims=True)
+    return _contrast(dy, factor), reduce_sum(cast_to(dy, float32) * deviation)
 
 
 ADJUST_CONTRAST = OpDef(
@@ -266,24 +267,24 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
 
     Floats are in [0, 1]. saturate: clip values that are out of range. The result has image's shape and `dtype`.
     """
-    x, to = graph_of((image,)).to_tensor(image), as_dtype(dtype)
-    if x.dtype is to:
+    x, target_dtype = graph_of((image,)).to_tensor(image), as_dtype(dtype)
+    if x.dtype is target_dtype:
         return x
     with scope(name, "convert_image", x):
-        into = saturate_cast if saturate else cast
-        if x.dtype.is_integer and to.is_integer:
-            have, want = int(x.dtype.max), int(to.max)
-            if have > want:
-                scaled = x // x.dtype.np.type((have + 1) // (want + 1))
-                return into(scaled, to)
-            wide = into(x, to)
-            return wide * to.np.type((want + 1) // (have + 1))
-        if x.dtype.is_floating and to.is_floating:
-            return cast(x, to)
+        convert = saturate_cast if saturate else cast
+        if x.dtype.is_integer and target_dtype.is_integer:
+            source_max, target_max = int(x.dtype.max), int(target_dtype.max)
+            if source_max > target_max:
+                scaled = x // x.dtype.np.type((source_max + 1) // (target_max + 1))
+                return convert(scaled, target_dtype)
+            converted = convert(x, target_dtype)
+            return converted * target_dtype.np.type((target_max + 1) // (source_max + 1))
+        if x.dtype.is_floating and target_dtype.is_floating:
+            return cast(x, target_dtype)
         if x.dtype.is_integer:
-            wide = cast(x, to)
-            return wide * to.np.type(1.0 / x.dtype.max)
-        return into(x * x.dtype.np.type(to.max + 0.5), to)
+            converted = cast(x, target_dtype)
+            return converted * target_dtype.np.type(1.0 / x.dtype.max)
+        return convert(x * x.dtype.np.type(target_dtype.max + 0.5), target_dtype)
 
 
 def _as_float(x: Tensor) -> Any:
@@ -291,7 +292,11 @@ def _as_float(x: Tensor) -> Any:
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
-    """Adds `delta`, a fraction in (-1, 1), to the image; integers are clipped to their range."""
+    """Adds `delta` to all elements of an image; integers are clipped to their range.
+
+    image: a number type, at least one dimension. delta: a number or scalar tensor in (-1, 1); for integers it is the
+    fraction of their largest value. The result has the dtype and shape of the image.
+    """
     x = image_tensor(image, "adjust_brightness", (1, 2, 3, 4, 5, 6))
     with scope(None, "adjust_brightness", x, delta):
         bright = _as_float(x)
@@ -300,32 +305,44 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
-    """(x - mean) * contrast_factor + mean, where mean is that of each channel of an image.
+    """Returns (x - mean) * contrast_factor + mean, where mean is that of each channel of an image.
 
-    images: (..., height, width, channels). Integers are clipped to their range.
+    images: a number type, shape (..., height, width, channels). contrast_factor: a number or scalar tensor. The result
+    has the dtype and shape of the images; integers are clipped to their range.
     """
     x = image_tensor(images, "adjust_contrast", (3, 4, 5, 6))
     with scope(None, "adjust_contrast", x, contrast_factor):
-        found = ADJUST_CONTRAST(_as_float(x), contrast_factor)
-        return convert_image_dtype(found, x.dtype, saturate=True)
+        adjusted = ADJUST_CONTRAST(_as_float(x), contrast_factor)
+        return convert_image_dtype(adjusted, x.dtype, saturate=True)
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Any:
-    """Adds `delta`, in [-1, 1], to the hue of RGB images (..., 3); the hue wraps around."""
+    """Adds `delta` to the hue of RGB images; the hue wraps around.
+
+    image: a number type, shape (..., 3). delta: a number or scalar tensor in [-1, 1]. The result has the dtype and
+    shape of the image.
+    """
     x = image_tensor(image, "adjust_hue", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_hue", x, delta):
         return convert_image_dtype(ADJUST_HUE(_as_float(x), delta), x.dtype)
 
 
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
-    """Multiplies the saturation of RGB images (..., 3) by `saturation_factor`, clipped to [0, 1]."""
+    """Multiplies the saturation of RGB images by `saturation_factor`; the new saturation is clipped to [0, 1].
+
+    image: a number type, shape (..., 3). saturation_factor: a number or scalar tensor. The result has the dtype and
+    shape of the image.
+    """
     x = image_tensor(image, "adjust_saturation", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_saturation", x, saturation_factor):
         return convert_image_dtype(ADJUST_SATURATION(_as_float(x), saturation_factor), x.dtype)
 
 
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: int = 1) -> Any:
-    """gain * image ** gamma, computed on fractions; integers are clipped to their range. gamma must be >= 0."""
+    """Returns gain * image ** gamma, computed on fractions; integers are clipped to their range.
+
+    The result has the dtype and shape of the image. Raises `InvalidArgumentError` for a number gamma below 0.
+    """
     x = image_tensor(image, "adjust_gamma", (0, 1, 2, 3, 4, 5, 6))
     if isinstance(gamma, (int, float)) and gamma < 0:
         raise InvalidArgumentError(f"adjust_gamma: gamma must be >= 0, got {gamma}")
@@ -346,21 +363,30 @@ def _positive(bound: float, what: str) -> float:
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
-    """Adds a random number in [-max_delta, max_delta) to the brightness."""
+    """Adds a random number in [-max_delta, max_delta) to the brightness: see `adjust_brightness`.
+
+    Raises `InvalidArgumentError` unless max_delta is positive.
+    """
     top = _positive(max_delta, "random_brightness: max_delta")
     with graph_of((image,)).as_default():
         return adjust_brightness(image, _drawn(-top, top, seed, "random_brightness"))
 
 
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Multiplies the contrast of `image` by a random factor in [lower, upper)."""
+    """Multiplies the contrast of `image` by a random factor in [lower, upper): see `adjust_contrast`.
+
+    Raises `InvalidArgumentError` unless 0 <= lower < upper.
+    """
     _positive(lower, "random_contrast: lower")
     with graph_of((image,)).as_default():
         return adjust_contrast(image, _drawn(lower, upper, seed, "random_contrast"))
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
-    """Adds a random number in [-max_delta, max_delta) to the hue; max_delta is at most 0.5."""
+    """Adds a random number in [-max_delta, max_delta) to the hue: see `adjust_hue`.
+
+    Raises `InvalidArgumentError` unless max_delta is in (0, 0.5].
+    """
     if _positive(max_delta, "random_hue: max_delta") > 0.5:
         raise InvalidArgumentError(f"random_hue: max_delta must be <= 0.5, got {max_delta}")
     with graph_of((image,)).as_default():
@@ -368,25 +394,36 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
 
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
-    """Multiplies the saturation of `image` by a random factor in [lower, upper)."""
+    """Multiplies the saturation of `image` by a random factor in [lower, upper): see `adjust_saturation`.
+
+    Raises `InvalidArgumentError` unless 0 <= lower < upper.
+    """
     _positive(lower, "random_saturation: lower")
     with graph_of((image,)).as_default():
         return adjust_saturation(image, _drawn(lower, upper, seed, "random_saturation"))
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
-    """The luma of RGB images (..., 3): 0.2989 R + 0.587 G + 0.114 B, shape (..., 1), the same dtype."""
+    """Converts RGB images to grey ones by the luma 0.2989 R + 0.587 G + 0.114 B.
+
+    images: a number type, shape (..., 3). The result has the same dtype and shape (..., 1). Raises `ShapeError` when
+    the last dimension is known and not 3.
+    """
     x = image_tensor(images, "rgb_to_grayscale", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is not None and x.shape.dims[-1] not in (3, None):
         raise ShapeError(f"rgb_to_grayscale: the last dimension must be 3, got shape {x.shape}", x.op)
     with scope(name, "rgb_to_grayscale", x):
         weights = np.array([0.2989, 0.5870, 0.1140], np.float32)
-        wide = convert_image_dtype(x, float32)
-        return convert_image_dtype(reduce_sum(wide * weights, [-1], keepdims=True), x.dtype)
+        converted = convert_image_dtype(x, float32)
+        return convert_image_dtype(reduce_sum(converted * weights, [-1], keepdims=True), x.dtype)
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
-    """Converts grey images (..., 1) to RGB images with three equal channels."""
+    """Converts grey images to RGB images with three equal channels.
+
+    images: shape (..., 1), of known rank. The result has the same dtype and shape (..., 3). Raises `ShapeError` when
+    the rank is unknown or the last dimension is known and not 1.
+    """
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is None or x.shape.dims[-1] not in (1, None):
         raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)
@@ -400,11 +437,11 @@ def per_image_standardization(image: TensorLike) -> Any:
     """
     x = image_tensor(image, "per_image_standardization", (3, 4, 5, 6))
     with scope(None, "per_image_standardization", x):
-        wide = x if x.dtype is float16 else cast(x, float32)
+        wide_x = x if x.dtype is float16 else cast(x, float32)
         sides = graph_of((x,)).to_tensor(shape_of(x))[-3:]
-        count = cast(reduce_prod(sides), wide.dtype)
-        mean = reduce_mean(wide, [-3, -2, -1], keepdims=True)
-        away = wide - mean
+        count = cast(reduce_prod(sides), wide_x.dtype)
+        mean = reduce_mean(wide_x, [-3, -2, -1], keepdims=True)
+        away = wide_x - mean
         deviation = SQRT(reduce_mean(away * away, [-3, -2, -1], keepdims=True))
         return away / MAXIMUM(deviation, RSQRT(count))
 
@@ -418,8 +455,8 @@ def psnr(a: TensorLike, b: TensorLike, max_val: float, name: str | None = None) 
     with scope(name, "PSNR", a, b):
         x, y = graph.to_tensor(a), graph.to_tensor(b)
         top = convert_image_dtype(graph.to_tensor(np.asarray(max_val, x.dtype.np)), float32)
-        away = convert_image_dtype(x, float32) - convert_image_dtype(y, float32)
-        error = reduce_mean(away * away, [-3, -2, -1])
+        difference = convert_image_dtype(x, float32) - convert_image_dtype(y, float32)
+        error = reduce_mean(difference * difference, [-3, -2, -1])
         return 20 / np.float32(np.log(10)) * LOG(top) - np.float32(10 / np.log(10)) * LOG(error)
 
 

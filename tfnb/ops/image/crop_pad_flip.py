@@ -59,11 +59,11 @@ _METHODS = {
 
 
 def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 4)) -> Any:
-    """The value as a tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
+    """Returns the value as a tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
     x = graph_of((value,)).to_tensor(value)
     if x.shape.ndims is not None and x.shape.ndims not in ranks:
-        needed = " or ".join(map(str, ranks))
-        raise ShapeError(f"{function}: images must have {needed} dimensions, got shape {x.shape}", x.op)
+        allowed = " or ".join(map(str, ranks))
+        raise ShapeError(f"{function}: images must have {allowed} dimensions, got shape {x.shape}", x.op)
     return x
 
 
@@ -72,15 +72,15 @@ def _side(x: Tensor, axis: int) -> Any:
     dims = x.shape.dims
     if dims is None:
         return SHAPE(x, out_type=int32)[axis]
-    known = dims[axis]
-    return SHAPE(x, out_type=int32)[len(dims) + axis] if known is None else known
+    static = dims[axis]
+    return SHAPE(x, out_type=int32)[len(dims) + axis] if static is None else static
 
 
 def _static(value: Any) -> Any:
     """An int when the number is known statically, else the tensor."""
     if is_tensor_like(value):
-        known = constant_value(value.graph.to_tensor(value))
-        return value if known is None else int(known)
+        static = constant_value(value.graph.to_tensor(value))
+        return value if static is None else int(static)
     return int(value)
 
 
@@ -102,10 +102,10 @@ def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width
     """A window of rows and columns of images of known rank."""
     first = [0] if x.shape.ndims == 4 else []
     rest = [-1] if x.shape.ndims == 4 else []
-    found = SLICE(x, _vector([*first, top, left, 0]), _vector([*rest, height, width, -1]))
-    known = [n if isinstance(n, int) else None for n in (height, width)]
-    found.set_shape([*x.shape.dims[:-3], *known, x.shape.dims[-1]])
-    return found
+    window = SLICE(x, _vector([*first, top, left, 0]), _vector([*rest, height, width, -1]))
+    sides = [n if isinstance(n, int) else None for n in (height, width)]
+    window.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
+    return window
 
 
 def _ranked(x: Tensor, function: str) -> Any:
@@ -129,14 +129,14 @@ def crop_to_bounding_box(
     """
     x = _ranked(image_tensor(image, "crop_to_bounding_box"), "crop_to_bounding_box")
     box = [_static(v) for v in (offset_height, offset_width, target_height, target_width)]
-    for offset, size, have, what in (
+    for offset, size, extent, unit in (
         (box[0], box[2], _side(x, -3), "rows"),
         (box[1], box[3], _side(x, -2), "columns"),
     ):
-        known = isinstance(offset, int) and isinstance(size, int)
-        if known and (offset < 0 or size <= 0 or (isinstance(have, int) and offset + size > have)):
+        is_static = isinstance(offset, int) and isinstance(size, int)
+        if is_static and (offset < 0 or size <= 0 or (isinstance(extent, int) and offset + size > extent)):
             raise InvalidArgumentError(
-                f"crop_to_bounding_box: {size} {what} from {offset} on are not inside {have}", x.op
+                f"crop_to_bounding_box: {size} {unit} from {offset} on are not inside {extent}", x.op
             )
     with scope(name, "crop_to_bounding_box", x):
         return _window(x, *box)
@@ -157,22 +157,22 @@ def pad_to_bounding_box(
     """
     x = _ranked(image_tensor(image, "pad_to_bounding_box"), "pad_to_bounding_box")
     margins: list[list[Any]] = []
-    for offset, target, have, what in (
+    for offset, target, extent, unit in (
         (offset_height, target_height, _side(x, -3), "rows"),
         (offset_width, target_width, _side(x, -2), "columns"),
     ):
         offset, target = _static(offset), _static(target)
-        after = target - offset - have
+        after = target - offset - extent
         if (isinstance(offset, int) and offset < 0) or (isinstance(after, int) and after < 0):
-            raise InvalidArgumentError(f"pad_to_bounding_box: {have} {what} at {offset} do not fit in {target}", x.op)
+            raise InvalidArgumentError(f"pad_to_bounding_box: {extent} {unit} at {offset} do not fit in {target}", x.op)
         margins.append([offset, after])
     pairs = [[0, 0]] * (x.shape.ndims - 3) + margins + [[0, 0]]
     with scope(name, "pad_to_bounding_box", x):
-        found = pad(x, _vector_of_pairs(pairs))
-        known = [_static(t) for t in (target_height, target_width)]
-        sides = [n if isinstance(n, int) else None for n in known]
-        found.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
-        return found
+        padded = pad(x, _vector_of_pairs(pairs))
+        static = [_static(t) for t in (target_height, target_width)]
+        sides = [n if isinstance(n, int) else None for n in static]
+        padded.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
+        return padded
 
 
 def _vector_of_pairs(pairs: list[list[Any]]) -> Any:
@@ -198,17 +198,21 @@ def resize_image_with_crop_or_pad(
     target = [_static(v) for v in (target_height, target_width)]
     if any(isinstance(t, int) and t <= 0 for t in target):
         raise InvalidArgumentError(f"{function}: the target size must be positive, got {target}")
-    have = [_side(x, -3), _side(x, -2)]
+    current = [_side(x, -3), _side(x, -2)]
     with scope(name, function, x):
-        spare = [t - h for t, h in zip(target, have, strict=True)]
-        cut = [_larger(-d // 2, 0) for d in spare]
-        margin = [_larger(d // 2, 0) for d in spare]
-        inner = [_smaller(t, h) for t, h in zip(target, have, strict=True)]
-        return pad_to_bounding_box(_window(x, *cut, *inner), *margin, *target)
+        excess = [t - h for t, h in zip(target, current, strict=True)]
+        cuts = [_larger(-d // 2, 0) for d in excess]
+        margin = [_larger(d // 2, 0) for d in excess]
+        inner = [_smaller(t, h) for t, h in zip(target, current, strict=True)]
+        return pad_to_bounding_box(_window(x, *cuts, *inner), *margin, *target)
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Any:
-    """Crops the image around its centre to the fraction `central_fraction`, in (0, 1], of its height and width."""
+    """Crops the image around its centre to a fraction of its height and width.
+
+    image: (height, width, channels) or a batch of images. central_fraction: a number in (0, 1]; any other number raises
+    `InvalidArgumentError`.
+    """
     fraction = float(central_fraction)
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_fraction must be in (0, 1], got {central_fraction}")
@@ -232,17 +236,27 @@ def _reversed(x: Tensor, axis: int) -> Any:
 
 
 def flip_left_right(image: TensorLike) -> Any:
-    """Mirrors the image left to right. image: (height, width, channels) or a batch of images."""
+    """Mirrors the image left to right.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _reversed(image_tensor(image, "flip_left_right"), -2)
 
 
 def flip_up_down(image: TensorLike) -> Any:
-    """Turns the image upside down by mirroring. image: (height, width, channels) or a batch of images."""
+    """Mirrors the image top to bottom.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _reversed(image_tensor(image, "flip_up_down"), -3)
 
 
 def transpose_image(image: TensorLike, name: str | None = None) -> Any:
-    """Exchanges rows and columns. image: (height, width, channels) or a batch of images."""
+    """Exchanges rows and columns of the image.
+
+    image: (height, width, channels) or a batch of images. The result has shape (width, height, channels), after the
+    batch.
+    """
     x = _ranked(image_tensor(image, "transpose_image"), "transpose_image")
     return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name)
 
@@ -270,27 +284,33 @@ def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) 
     x = image_tensor(image, function)
     with scope(None, function, x):
         count = [_side(x, -4)] if _ranked(x, function).shape.ndims == 4 else []
-        chosen = random_uniform(_vector(count), 0.0, 1.0, seed=seed, dtype=np.float32) < 0.5
-        return SELECT(chosen, _reversed(x, axis), x)
+        flipped = random_uniform(_vector(count), 0.0, 1.0, seed=seed, dtype=np.float32) < 0.5
+        return SELECT(flipped, _reversed(x, axis), x)
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
-    """Mirrors each image left to right with probability one half, independently within a batch."""
+    """Mirrors each image left to right with probability one half, independently within a batch.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _random_flip(image, -2, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
-    """Mirrors each image top to bottom with probability one half, independently within a batch."""
+    """Mirrors each image top to bottom with probability one half, independently within a batch.
+
+    image: (height, width, channels) or a batch of images; the result has the same dtype and shape.
+    """
     return _random_flip(image, -3, seed, "random_flip_up_down")
 
 
 def _kept_ratio(x: Tensor, size: Tensor) -> Any:
     """The largest size within `size` that has the aspect ratio of the images."""
-    have = SHAPE(x, out_type=int32)[1:3]
-    want = cast(graph_of((x, size)).to_tensor(size), np.float32)
-    scales = want / cast(have, np.float32)
+    current = SHAPE(x, out_type=int32)[1:3]
+    new_size = cast(graph_of((x, size)).to_tensor(size), np.float32)
+    scales = new_size / cast(current, np.float32)
     scale = MINIMUM(scales[0], scales[1])
-    return cast(RINT(cast(have, np.float32) * scale), int32)
+    return cast(RINT(cast(current, np.float32) * scale), int32)
 
 
 def _resized(
@@ -310,14 +330,14 @@ def _resized(
     x = _ranked(image_tensor(images, "resize_images"), "resize_images")
     with scope(name, "resize_images", x):
         batch = EXPAND_DIMS(x, np.int32(0)) if x.shape.ndims == 3 else x
-        wanted = graph_of((x, size)).to_tensor(size)
+        new_size = graph_of((x, size)).to_tensor(size)
         if preserve_aspect_ratio:
-            wanted = _kept_ratio(batch, wanted)
-        known = constant_value(wanted)
-        if known is not None and list(batch.shape.dims[1:3]) == known.tolist():
+            new_size = _kept_ratio(batch, new_size)
+        static_size = constant_value(new_size)
+        if static_size is not None and list(batch.shape.dims[1:3]) == static_size.tolist():
             return x  # as in TensorFlow, nothing is done, not even a change of dtype
-        found = op(batch, wanted, align_corners=align_corners)
-        return squeeze(found, [0]) if x.shape.ndims == 3 else found
+        resized = op(batch, new_size, align_corners=align_corners)
+        return squeeze(resized, [0]) if x.shape.ndims == 3 else resized
 
 
 def _is_number(value: Tensor) -> bool:
@@ -349,15 +369,19 @@ def _resizer(op: OpDef, doc: str) -> Any:
         name: str | None = None,
         half_pixel_centers: bool = False,
     ) -> Any:
-        how = {} if op is RESIZE_AREA else {"half_pixel_centers": half_pixel_centers}
-        return op(images, size, align_corners=align_corners, name=name, **how)
+        options = {} if op is RESIZE_AREA else {"half_pixel_centers": half_pixel_centers}
+        return op(images, size, align_corners=align_corners, name=name, **options)
 
     function.__doc__ = doc
     return function
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Any:
-    """The sum of the absolute differences between neighbouring pixels: a scalar, or a vector for a batch."""
+    """Returns the sum of the absolute differences between neighbouring pixels.
+
+    images: (height, width, channels), which gives a scalar, or a batch (n, height, width, channels), which gives a
+    vector of shape (n,). The result has the dtype of the images.
+    """
     x = _ranked(image_tensor(images, "total_variation"), "total_variation")
     with scope(name, "total_variation", x):
         if x.shape.ndims == 3:

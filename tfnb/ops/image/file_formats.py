@@ -114,7 +114,10 @@ def _filtered_bytes(width: int, height: int, bits: int, interlace: int) -> int:
 
 
 def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
-    """(bit depth, colour type) of a complete PNG file; `wanted` is the number of channels to decode, 0 for all."""
+    """Returns (bit depth, colour type) of a complete PNG file.
+
+    wanted: the number of channels to decode, 0 for all.
+    """
     header: tuple[int, ...] | None = None
     body: list[memoryview] = []  # the compressed pixel data
     for kind, start, length in _chunks(data):
@@ -128,31 +131,39 @@ def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
         raise InvalidArgumentError(f"PNG: invalid header {header}")
     width, height, depth, colour, _, _, interlace = header
     _check_size("PNG", width, height, max(4 if colour == 3 else _PNG_CHANNELS[colour], wanted))
-    needed, held = _filtered_bytes(width, height, _PNG_CHANNELS[colour] * depth, interlace), sum(map(len, body))
-    if needed > held * DEFLATE + DEFLATE:
-        raise InvalidArgumentError(f"PNG: {width} x {height} pixels cannot be in {held} bytes of compressed data")
+    pixel_bytes, compressed_bytes = (
+        _filtered_bytes(width, height, _PNG_CHANNELS[colour] * depth, interlace),
+        sum(map(len, body)),
+    )
+    if pixel_bytes > compressed_bytes * DEFLATE + DEFLATE:
+        raise InvalidArgumentError(
+            f"PNG: {width} x {height} pixels cannot be in {compressed_bytes} bytes of compressed data"
+        )
     if depth == 16 and colour:
-        _check_inflated(body, needed)
+        _check_inflated(body, pixel_bytes)
     return depth, colour
 
 
 def _check_inflated(body: list[memoryview], needed: int) -> None:
     """Raises an error unless there is data for all pixels, since Pillow would leave missing pixels black."""
-    inflate, found = zlib.decompressobj(), 0
+    inflate, total = zlib.decompressobj(), 0
     try:
         for piece in body:
             left: Any = piece
             while len(left):
-                found += len(inflate.decompress(left, _INFLATED))
+                total += len(inflate.decompress(left, _INFLATED))
                 left = inflate.unconsumed_tail
     except zlib.error as e:
         raise InvalidArgumentError(f"PNG: the compressed data is corrupt: {e}") from e
-    if found < needed:
-        raise InvalidArgumentError(f"PNG: {found} bytes of pixels, needed {needed}")
+    if total < needed:
+        raise InvalidArgumentError(f"PNG: {total} bytes of pixels, needed {needed}")
 
 
 def _png(data: bytes, wanted: int) -> np.ndarray:
-    """(height, width, channels) of uint8, or uint16 for depth 16. `wanted`: the result's channels, for its size."""
+    """Returns the pixels (height, width, channels), uint8, or uint16 for depth 16.
+
+    wanted: the number of channels of the result, which determines its size.
+    """
     depth, colour = _png_header(data, wanted)
     if depth == 16 and colour:
         return _png16(data, colour)
@@ -163,8 +174,8 @@ def _png(data: bytes, wanted: int) -> np.ndarray:
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
     elif image.mode == "1":
         image = image.convert("L")
-    found = np.asarray(image)
-    return found[..., None] if found.ndim == 2 else found
+    pixels = np.asarray(image)
+    return pixels[..., None] if pixels.ndim == 2 else pixels
 
 
 def _png16(data: bytes, colour: int) -> np.ndarray:
@@ -176,14 +187,14 @@ def _png16(data: bytes, colour: int) -> np.ndarray:
         as_bytes = data[: at - 4] + header + seal + data[at + 17 :]
         pairs = np.asarray(_loaded("PNG", _opened("PNG", as_bytes), data))
         return pairs.view(">u2").astype(np.uint16)
-    found: np.ndarray | None = None
+    pixels: np.ndarray | None = None
     for layout in (";16B", ";16L"):  # take the first or the second of two bytes
         image = _opened("PNG", data)
         image.tile = [(*tile[:3], image.mode + layout) for tile in image.tile]
         half = np.asarray(_loaded("PNG", image, data)).astype(np.uint16)
-        found = half if found is None else np.bitwise_or(np.left_shift(found, 8, out=found), half, out=found)
-    assert found is not None
-    return found
+        pixels = half if pixels is None else np.bitwise_or(np.left_shift(pixels, 8, out=pixels), half, out=pixels)
+    assert pixels is not None
+    return pixels
 
 
 def jpeg_shape(data: bytes) -> tuple[int, int, int]:
@@ -203,12 +214,12 @@ def _jpeg(data: bytes, channels: int, ratio: int, recover: bool) -> np.ndarray:
     # slightly less than the exact fraction, so that rounding never selects the next smaller scale
     shrink = (1 - 1e-9) / ratio
     image.draft(mode, (image.width * shrink, image.height * shrink))
-    found = np.asarray(_loaded("JPEG", image, data).convert(mode))
-    return found[..., None] if found.ndim == 2 else found
+    pixels = np.asarray(_loaded("JPEG", image, data).convert(mode))
+    return pixels[..., None] if pixels.ndim == 2 else pixels
 
 
 def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
-    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: the channels of the result."""
+    """Returns (frames, height, width, 3) of the first `most` frames (0: all). `wanted`: the channels of the result."""
     image = _opened("GIF", data)
     size = image.size
     _check_size("GIF", size[0], size[1], max(3, wanted))
@@ -254,37 +265,40 @@ def _bmp(data: bytes, wanted: int) -> np.ndarray:
             f"BMP: {width} x {rows} x {channels} from byte {start} on do not fit in {len(data)} bytes"
         )
     body = data[start : start + stride * rows].ljust(stride * rows, b"\0")
-    found = np.frombuffer(body, np.uint8).reshape(rows, stride)[:, : width * channels]
-    found = found.reshape(rows, width, channels)[:: -1 if height > 0 else 1]
-    return found[..., [2, 1, 0, 3][:channels]] if channels > 1 else found
+    pixels = np.frombuffer(body, np.uint8).reshape(rows, stride)[:, : width * channels]
+    pixels = pixels.reshape(rows, width, channels)[:: -1 if height > 0 else 1]
+    return pixels[..., [2, 1, 0, 3][:channels]] if channels > 1 else pixels
 
 
 def _grey(colour: np.ndarray) -> np.ndarray:
     """The luma of red, green and blue, block by block, since the sums need four bytes and the result one or two."""
     flat = colour.reshape(-1, 3)
-    found = np.empty(len(flat), colour.dtype)
+    luminance = np.empty(len(flat), colour.dtype)
     for begin in range(0, len(flat), _BLOCK):
         red, green, blue = flat[begin : begin + _BLOCK].T.astype(np.uint32)
         # weights as fractions of 32768, as in libpng's fixed-point arithmetic
-        found[begin : begin + _BLOCK] = (9798 * red + 19235 * green + 3735 * blue) >> 15
-    return found.reshape(*colour.shape[:-1], 1)
+        luminance[begin : begin + _BLOCK] = (9798 * red + 19235 * green + 3735 * blue) >> 15
+    return luminance.reshape(*colour.shape[:-1], 1)
 
 
 def with_channels(image: np.ndarray, channels: int) -> np.ndarray:
-    """The image with 1, 3 or 4 channels (0: unchanged). Grey is the luma of ITU-R 601; added alpha is opaque."""
-    have = image.shape[-1]
-    if channels in (0, have):
+    """Returns the image with 1, 3 or 4 channels, or unchanged for 0.
+
+    Grey is the luma of ITU-R 601; added alpha is opaque.
+    """
+    present_channels = image.shape[-1]
+    if channels in (0, present_channels):
         return image
-    colour = image[..., : 1 if have <= 2 else 3]
+    colour = image[..., : 1 if present_channels <= 2 else 3]
     top = np.iinfo(image.dtype).max
     if channels == 1:
-        if have <= 2:
+        if present_channels <= 2:
             return colour
         return _grey(colour)
-    colour = np.repeat(colour, 3, axis=-1) if have <= 2 else colour
+    colour = np.repeat(colour, 3, axis=-1) if present_channels <= 2 else colour
     if channels == 3:
         return colour
-    alpha = image[..., have - 1 :] if have in (2, 4) else np.full_like(colour[..., :1], top)
+    alpha = image[..., present_channels - 1 :] if present_channels in (2, 4) else np.full_like(colour[..., :1], top)
     return np.concatenate([colour, alpha], axis=-1)
 
 
@@ -297,7 +311,7 @@ def decode(
     ratio: int = 1,
     recover: bool = False,
 ) -> np.ndarray:
-    """The pixels of an image file: (height, width, channels), uint8, or uint16 for a PNG of that depth.
+    """Returns the pixels of an image file: (height, width, channels), uint8, or uint16 for a PNG of that depth.
 
     frames: how to treat a GIF: "all" adds a leading dimension of frames, "first" returns the first frame, "only"
     rejects files with several frames. Raises `InvalidArgumentError` for a format not in `only`, damaged data, an image
@@ -311,8 +325,8 @@ def decode(
             raise InvalidArgumentError(f"JPEG has no {channels} channels; needed 0, 1 or 3")
         return _jpeg(data, channels, ratio, recover)
     if kind == "GIF":
-        found = _gif(data, {"all": 0, "first": 1, "only": 2}[frames], channels)
-        if frames == "only" and len(found) > 1:
+        frame_pixels = _gif(data, {"all": 0, "first": 1, "only": 2}[frames], channels)
+        if frames == "only" and len(frame_pixels) > 1:
             raise InvalidArgumentError("got an animation of several frames; use decode_gif or decode_image")
-        return with_channels(found if frames == "all" else found[0], channels)
+        return with_channels(frame_pixels if frames == "all" else frame_pixels[0], channels)
     return with_channels(_png(data, channels) if kind == "PNG" else _bmp(data, channels), channels)

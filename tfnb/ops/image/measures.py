@@ -68,7 +68,7 @@ yuv_to_rgb = _colours("yuv_to_rgb", _FROM_YUV, "Converts luminance and the colou
 
 
 def image_gradients(image: TensorLike) -> tuple[Any, Any]:
-    """(dy, dx): the pixel below, or to the right, minus the pixel itself; 0 in the last row or column.
+    """Returns (dy, dx): the pixel below, or to the right, minus the pixel itself; 0 in the last row or column.
 
     image: (batch, height, width, channels); the results have its shape. Raises `ShapeError` for another rank.
     """
@@ -92,12 +92,12 @@ def sobel_edges(image: TensorLike) -> Any:
     vertical = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
     kernels = np.stack([vertical, vertical.T], -1)[:, :, None]
     with scope(None, "sobel_edges", x):
-        wide = pad(x, np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), "REFLECT")
+        padded = pad(x, np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), "REFLECT")
         kernel = x.graph.to_tensor(np.tile(kernels, (1, 1, channels, 1)), x.dtype)
-        found = depthwise_conv2d(wide, kernel, [1, 1, 1, 1], "VALID")
-        found = RESHAPE(found, concat([SHAPE(x, out_type=int32), np.array([2], np.int32)], 0))
-        found.set_shape([*x.shape.as_list(), 2])
-        return found
+        gradients = depthwise_conv2d(padded, kernel, [1, 1, 1, 1], "VALID")
+        gradients = RESHAPE(gradients, concat([SHAPE(x, out_type=int32), np.array([2], np.int32)], 0))
+        gradients.set_shape([*x.shape.as_list(), 2])
+        return gradients
 
 
 def _channels(x: Tensor, function: str) -> int:
@@ -111,12 +111,12 @@ def _window(size: int, sigma: float) -> np.ndarray:
     """A Gaussian over size x size pixels with sum 1."""
     place = np.arange(size, dtype=np.float64) - (size - 1) / 2.0
     line = np.exp(-0.5 * (place / sigma) ** 2)
-    both = np.outer(line, line)
-    return both / both.sum()
+    weights = np.outer(line, line)
+    return weights / weights.sum()
 
 
 def _parts(x: Tensor, y: Tensor, most: Tensor, window: np.ndarray, k1: float, k2: float) -> tuple[Any, Any]:
-    """(similarity, its contrast and structure part) of batches of images, for each image and channel."""
+    """Returns (similarity, its contrast and structure part) of batches of images, for each image and channel."""
     channels = _channels(x, "ssim")
     kernel = x.graph.to_tensor(np.tile(window[:, :, None, None], (1, 1, channels, 1)), x.dtype)
 
@@ -167,15 +167,16 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Any:
-    """The structural similarity, at most 1, of each pair of images; the result has the leading dimensions.
+    """Returns the structural similarity, at most 1, of each pair of images.
 
     img1, img2: (..., height, width, channels) of the same dtype, with at least `filter_size` rows and columns. max_val:
-    the range of values (255 for bytes). The window is a Gaussian of deviation `filter_sigma`.
+    the range of values (255 for bytes). The window is a Gaussian of deviation `filter_sigma`. The result has the
+    leading dimensions of the images.
     """
     with scope(None, "SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim")
-        found, _ = _parts(x, y, most, _window(filter_size, filter_sigma), k1, k2)
-        return _led(reduce_mean(found, [-1]), lead)
+        similarity, _ = _parts(x, y, most, _window(filter_size, filter_sigma), k1, k2)
+        return _led(reduce_mean(similarity, [-1]), lead)
 
 
 def ssim_multiscale(
@@ -188,9 +189,10 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Any:
-    """The structural similarity over as many scales as there are `power_factors`; each scale is half the previous one.
+    """Returns the structural similarity of images over as many scales as there are `power_factors`.
 
-    The arguments are those of `ssim`; at the smallest scale the images must have `filter_size` rows and columns.
+    Each scale has half the size of the previous one. The other arguments, and the shape of the result, are those of
+    `ssim`; at the smallest scale the images must have `filter_size` rows and columns.
     """
     with scope(None, "MS-SSIM", img1, img2):
         x, y, most, lead = _prepared(img1, img2, max_val, "ssim_multiscale")
@@ -234,12 +236,12 @@ def resize_image_with_pad(
     height, width = x.shape.as_list()[-3:-1] if x.shape.ndims is not None else (None, None)
     if height is None or width is None or target_height <= 0 or target_width <= 0:
         raise ShapeError(f"resize_image_with_pad: {x.shape} into {target_height} x {target_width}", x.op)
-    single = np.float32
-    ratio = max(single(width) / single(target_width), single(height) / single(target_height))
-    tall, broad = single(height) / ratio, single(width) / ratio
-    top = max(0, int(np.floor((single(target_height) - tall) / single(2))))
-    left = max(0, int(np.floor((single(target_width) - broad) / single(2))))
-    resized = resize_images(x, [int(np.floor(tall)), int(np.floor(broad))], method, align_corners)
+    f32 = np.float32
+    ratio = max(f32(width) / f32(target_width), f32(height) / f32(target_height))
+    new_height, new_width = f32(height) / ratio, f32(width) / ratio
+    top = max(0, int(np.floor((f32(target_height) - new_height) / f32(2))))
+    left = max(0, int(np.floor((f32(target_width) - new_width) / f32(2))))
+    resized = resize_images(x, [int(np.floor(new_height)), int(np.floor(new_width))], method, align_corners)
     return pad_to_bounding_box(resized, top, left, target_height, target_width)
 
 

@@ -125,18 +125,23 @@ def _grad_patches(op: Any, dy: Tensor) -> Any:
         )
     _, height, width, channels = x.shape.dims
     rows, columns = _axis(a, 1, height), _axis(a, 2, width)
-    tall, wide = height + rows.before + rows.after, width + columns.before + columns.after
+    padded_height, padded_width = height + rows.before + rows.after, width + columns.before + columns.after
     batch = x.shape.dims[0]
-    whole = [batch if batch is not None else SHAPE(x, out_type=np.int32)[0], tall, wide, channels]
-    shape = np.asarray(whole, np.int32) if batch is not None else x.graph.to_tensor(whole)
+    padded_shape = [
+        batch if batch is not None else SHAPE(x, out_type=np.int32)[0],
+        padded_height,
+        padded_width,
+        channels,
+    ]
+    shape = np.asarray(padded_shape, np.int32) if batch is not None else x.graph.to_tensor(padded_shape)
     parts = []
     for k in range(rows.size * columns.size):
         i, j = _along(rows, k // columns.size), _along(columns, k % columns.size)
         ends = np.asarray([0, i.stop, j.stop, channels], np.int32)
         begins = np.asarray([0, i.start, j.start, 0], np.int32)
         steps = np.asarray([1, i.step, j.step, 1], np.int32)
-        taken = dy[:, :, :, k * channels : (k + 1) * channels]
-        parts.append(STRIDED_SLICE_GRAD(shape, begins, ends, steps, taken, begin_mask=1, end_mask=1))
+        piece = dy[:, :, :, k * channels : (k + 1) * channels]
+        parts.append(STRIDED_SLICE_GRAD(shape, begins, ends, steps, piece, begin_mask=1, end_mask=1))
     total = ADD_N(parts) if len(parts) > 1 else parts[0]
     return total[:, rows.before : rows.before + height, columns.before : columns.before + width]
 
@@ -189,10 +194,10 @@ def _check_boxes(c: Infer, boxes: int, index: int) -> int | None:
     b, i = with_rank(c, boxes, 2), with_rank(c, index, 1)
     if b.dims and b.dims[1] not in (4, None):
         raise ShapeError(f"{c.op_name}: boxes must be (number, 4), got shape {b}")
-    count, own = (b.dims or (None,))[0], (i.dims or (None,))[0]
-    if count is not None and own is not None and count != own:
-        raise ShapeError(f"{c.op_name}: there are {count} boxes and {own} image numbers")
-    return own if count is None else count
+    count, number_count = (b.dims or (None,))[0], (i.dims or (None,))[0]
+    if count is not None and number_count is not None and count != number_count:
+        raise ShapeError(f"{c.op_name}: there are {count} boxes and {number_count} image numbers")
+    return number_count if count is None else count
 
 
 def _crops_shape(c: Infer) -> Shape:
@@ -235,7 +240,7 @@ def _check_indices(call: HostCall, boxes: np.ndarray, index: np.ndarray, n: int)
 
 
 def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, list[Any]]:
-    """(whether a sample is inside the image, its (pixel, weight) pairs) along one axis."""
+    """Returns (whether a sample is inside the image, its (pixel, weight) pairs) along one axis."""
     inside = (position >= 0) & (position <= limit - 1)
     safe = np.where(inside, position, 0)
     if method == "nearest":
@@ -246,13 +251,16 @@ def _taps(position: np.ndarray, limit: int, method: str) -> tuple[np.ndarray, li
 
 
 def _samples(method: str, boxes: np.ndarray, size: Sequence[int], image: Sequence[int]) -> Any:
-    """(mask of inside samples (m, h, w), list of (rows (m, h), columns (m, w), weights (m, h, w))) of all boxes."""
+    """Returns the samples of all boxes: (mask of inside samples (m, h, w), taps).
+
+    taps: a list of (rows (m, h), columns (m, w), weights (m, h, w)).
+    """
     boxes = boxes.astype(np.float32)
     ys = _positions(boxes[:, 0], boxes[:, 2], size[0], image[0])
     xs = _positions(boxes[:, 1], boxes[:, 3], size[1], image[1])
-    tall, rows = _taps(ys, image[0], method)
-    wide, columns = _taps(xs, image[1], method)
-    inside = tall[:, :, None] & wide[:, None, :]
+    rows_inside, rows = _taps(ys, image[0], method)
+    columns_inside, columns = _taps(xs, image[1], method)
+    inside = rows_inside[:, :, None] & columns_inside[:, None, :]
     taps = [(y, x, wy[:, :, None] * wx[:, None, :]) for y, wy in rows for x, wx in columns]
     return inside, taps
 
@@ -276,7 +284,7 @@ def _host_crops(
 
 
 def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    (n, height, width, _), (_, tall, wide, _) = site.inputs[0].shape, site.outputs[0].shape
+    (n, height, width, _), (_, crop_height, crop_width, _) = site.inputs[0].shape, site.outputs[0].shape
     box, y, x, c = idx
     picture = s.minimum(s.maximum(site.load(2, (box,)), 0), n - 1)
 
@@ -290,24 +298,24 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         ok = s.and_(at >= 0.0, at <= last)  # false for NaN, which must not become an index
         return ok, s.where(ok, at, 0.0)
 
-    in_rows, row = position(y, 0, tall, height)
-    in_columns, column = position(x, 1, wide, width)
+    in_rows, row = position(y, 0, crop_height, height)
+    in_columns, column = position(x, 1, crop_width, width)
 
     def pixel(i: Expr, j: Expr) -> Expr:
-        found = site.load(0, (picture, s.cast(i, int32), s.cast(j, int32), c))
-        return s.cast(found, float32)
+        value = site.load(0, (picture, s.cast(i, int32), s.cast(j, int32), c))
+        return s.cast(value, float32)
 
     if site.attrs.method == "nearest":
-        found = pixel(s.floor(row + 0.5), s.floor(column + 0.5))
+        value = pixel(s.floor(row + 0.5), s.floor(column + 0.5))
     else:
         top, left = s.floor(row), s.floor(column)
         bottom, right = s.ceil(row), s.ceil(column)
         dy, dx = row - top, column - left
         upper = pixel(top, left) + (pixel(top, right) - pixel(top, left)) * dx
         lower = pixel(bottom, left) + (pixel(bottom, right) - pixel(bottom, left)) * dx
-        found = upper + (lower - upper) * dy
+        value = upper + (lower - upper) * dy
     outside = s.const(float(site.attrs.extrapolation_value), float32)
-    return s.where(s.and_(in_rows, in_columns), found, outside)
+    return s.where(s.and_(in_rows, in_columns), value, outside)
 
 
 def _grad_crops(op: Operation, dy: Tensor) -> Any:
@@ -355,7 +363,7 @@ def _host_grad_image(
 
 
 def _grad_image_grad(op: Operation, g: Tensor) -> Any:
-    """The gradient op is linear in the gradients of the crops; boxes are constants, as in TensorFlow."""
+    """Returns gradients for the crops' gradients, in which the op is linear; boxes are constants, as in TensorFlow."""
     crops, boxes, index, _ = op.inputs
     size = shape_of(crops)[1:3]
     return CROP_AND_RESIZE(g, boxes, index, size, method=op.attrs.method), None, None, None
@@ -381,7 +389,7 @@ CROP_GRAD_IMAGE = OpDef(
 def _host_grad_boxes(
     call: HostCall, g: np.ndarray, image: np.ndarray, boxes: np.ndarray, index: np.ndarray
 ) -> np.ndarray:
-    """Applies the chain rule to the position of each sample."""
+    """Computes the gradient of the boxes by the chain rule for the position of each sample."""
     _check_indices(call, boxes, index, image.shape[0])
     _check_gradient(call, g, boxes, image.shape)
     size, limit = g.shape[1:3], image.shape[1:3]
@@ -394,8 +402,8 @@ def _host_grad_boxes(
     dy, dx = (safe[0] - low[0])[:, :, None, None], (safe[1] - low[1])[:, None, :, None]
 
     def pixels(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        found = image[index[:, None, None], rows[:, :, None], columns[:, None, :]]
-        return np.asarray(found, np.float64)
+        corner_pixels = image[index[:, None, None], rows[:, :, None], columns[:, None, :]]
+        return np.asarray(corner_pixels, np.float64)
 
     a, b = pixels(low[0], low[1]), pixels(low[0], high[1])
     c, d = pixels(high[0], low[1]), pixels(high[0], high[1])
@@ -434,9 +442,10 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """All patches of a grid over images (n, height, width, channels), each flattened into the channels.
+    """Returns all patches of a grid over images (n, height, width, channels), each flattened into the channels.
 
-    ksizes, strides, rates: (1, rows, columns, 1). With "SAME", pixels outside the image are zero.
+    ksizes, strides, rates: (1, rows, columns, 1), the size of a patch, the distance of patches and the distance of
+    pixels within a patch. With "SAME", pixels outside the image are zero.
     """
     return EXTRACT_IMAGE_PATCHES(
         images,
@@ -458,7 +467,13 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> Any:
-    """Crops `boxes` (y1, x1, y2, x2 in [0, 1]) from images and resizes them to `crop_size`; see CropAndResize."""
+    """Crops boxes from images and resizes all crops to one size; see the op CropAndResize.
+
+    image: (n, height, width, channels). boxes: (m, 4), as (y1, x1, y2, x2), where 0 and 1 are the centres of the first
+    and last pixels. box_ind (`box_indices`): int32 (m,), the number of the image of each box. crop_size: (rows,
+    columns). method: "bilinear" or "nearest". The result is float32 (m, rows, columns, channels), with
+    `extrapolation_value` outside the image.
+    """
     return CROP_AND_RESIZE(
         image,
         boxes,

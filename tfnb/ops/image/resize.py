@@ -99,8 +99,8 @@ def _host_grad(method: str) -> Callable[..., np.ndarray]:
 
 def _expand(method: str) -> Callable[..., Any]:
     def expand(op: Operation, x: Tensor, size: Tensor) -> Any:
-        known = constant_value(size)
-        out = size if known is None else known
+        static_size = constant_value(size)
+        out = size if static_size is None else static_size
         return applied(cast_to(x, float32), method, op.attrs, out, size_pair(x))
 
     return expand
@@ -108,8 +108,8 @@ def _expand(method: str) -> Callable[..., Any]:
 
 def _expand_grad(method: str) -> Callable[..., Any]:
     def expand(op: Operation, g: Tensor, original: Tensor) -> Any:
-        found = applied(g, method, op.attrs, size_pair(g), size_pair(original), back=True)
-        return cast_to(found, original.dtype)
+        grad = applied(g, method, op.attrs, size_pair(g), size_pair(original), back=True)
+        return cast_to(grad, original.dtype)
 
     return expand
 
@@ -119,7 +119,7 @@ def _flags(op: Operation) -> dict[str, Any]:
 
 
 def _grad_of_grad(forward: Callable[[], OpDef]) -> Callable[..., Any]:
-    """The gradient op is linear in its gradient input, so its own gradient is the resizing op."""
+    """Makes the gradient of a gradient op, which is the resizing op, since the gradient op is linear in its input."""
 
     def grad(op: Operation, g: Tensor) -> Any:
         ahead = forward()(cast_to(g, float32), size_pair(op.inputs[0]), **_flags(op))
@@ -232,8 +232,8 @@ def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray
 
 
 def _expand_nearest(op: Operation, x: Tensor, size: Tensor) -> Any:
-    known = constant_value(size)
-    return applied(x, "nearest", op.attrs, size if known is None else known, size_pair(x))
+    static_size = constant_value(size)
+    return applied(x, "nearest", op.attrs, size if static_size is None else static_size, size_pair(x))
 
 
 def _grad_nearest(op: Operation, dy: Tensor) -> Any:
@@ -265,8 +265,8 @@ def _host_nearest_grad(call: HostCall, g: np.ndarray, size: np.ndarray) -> np.nd
 
 
 def _expand_nearest_grad(op: Operation, g: Tensor, size: Tensor) -> Any:
-    known = constant_value(size)
-    into = size if known is None else known
+    static_size = constant_value(size)
+    into = size if static_size is None else static_size
     wide = g if g.dtype in (float32, float64) else cast_to(g, float32)
     return cast_to(applied(wide, "nearest", op.attrs, size_pair(g), into, back=True), g.dtype)
 

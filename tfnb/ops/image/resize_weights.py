@@ -29,7 +29,7 @@ METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
 def line_scale(n_out: int, n_in: int, align: bool) -> Any:
-    """The number of input pixels per output pixel."""
+    """Returns the number of input pixels per output pixel."""
     if align and n_out > 1:
         return np.float32(n_in - 1) / np.float32(n_out - 1)
     return np.float32(n_in) / np.float32(max(n_out, 1))
@@ -41,7 +41,7 @@ def _positions(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def nearest_index(n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
-    """The index of the nearest input pixel for each output pixel."""
+    """Returns the index of the nearest input pixel for each output pixel."""
     at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
     position = (at + np.float32(0.5)) * scale if half else at * scale
     index = np.floor(position + np.float32(0.5)) if align else np.floor(position)
@@ -57,9 +57,9 @@ def _bilinear(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 def _cubic(x: np.ndarray, a: float) -> np.ndarray:
     """Keys' cubic kernel at distances 0 <= x <= 2."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.asarray(np.where(x <= 1, near, far), np.float32)
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.asarray(np.where(x <= 1, inner, outer), np.float32)
 
 
 def _bicubic(n_out: int, n_in: int, align: bool, half: bool) -> Any:
@@ -84,8 +84,8 @@ def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
     taps = []
     for k in range(int(np.ceil(scale)) + 1):
         i = np.floor(begin) + k
-        covered = np.minimum(i + 1, end) - np.maximum(i, begin)
-        taps.append((i, np.where(i < np.ceil(end), covered, 0) / scale))
+        overlap = np.minimum(i + 1, end) - np.maximum(i, begin)
+        taps.append((i, np.where(i < np.ceil(end), overlap, 0) / scale))
     return taps
 
 
@@ -98,7 +98,7 @@ def _lines(method: str, n_out: int, n_in: int, align: bool, half: bool) -> Any:
 
 
 def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
-    """The matrix (n_out, n_in) of a method, in float64."""
+    """Returns the matrix (n_out, n_in) of a method, in float64."""
     matrix = np.zeros((n_out, n_in))
     if not n_in or not n_out:
         return matrix
@@ -109,29 +109,29 @@ def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.n
 
 
 def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool) -> np.ndarray:
-    """The matrix of a method as a table: in each row the first column, the number of columns, and their weights.
+    """Returns the matrix of a method as a table of (the first column, the number of columns, their weights) per row.
 
     With `back` it is the transposed matrix. Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row
     are left out, so the pixels that they would multiply are not read.
     """
-    made, read = (n_in, n_out) if back else (n_out, n_in)
+    n_targets, n_sources = (n_in, n_out) if back else (n_out, n_in)
     if not n_in or not n_out:
-        return np.zeros((made, 2))
-    found = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
-    to = np.tile(np.arange(n_out), len(found))
-    index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in found])
-    weight = np.concatenate([w for _, w in found])
-    to, index, weight = (v[weight != 0] for v in (to, index, weight))
+        return np.zeros((n_targets, 2))
+    lines = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
+    target = np.tile(np.arange(n_out), len(lines))
+    index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in lines])
+    weight = np.concatenate([w for _, w in lines])
+    target, index, weight = (v[weight != 0] for v in (target, index, weight))
     if back:
-        to, index = index, to
-    first, last = np.full(made, read), np.full(made, -1)
-    np.minimum.at(first, to, index)
-    np.maximum.at(last, to, index)
+        target, index = index, target
+    first, last = np.full(n_targets, n_sources), np.full(n_targets, -1)
+    np.minimum.at(first, target, index)
+    np.maximum.at(last, target, index)
     count = np.maximum(last - first + 1, 0)
-    table = np.zeros((made, 2 + int(count.max())))
+    table = np.zeros((n_targets, 2 + int(count.max())))
     table[:, 0] = np.where(count > 0, first, 0)
     table[:, 1] = count
-    np.add.at(table, (to, 2 + index - first[to]), weight)
+    np.add.at(table, (target, 2 + index - first[target]), weight)
     return table
 
 
@@ -156,8 +156,8 @@ def _table(attrs: TapAttrs, sizes: Any) -> np.ndarray:
 
 
 def _infer_taps(c: Infer) -> Shape:
-    known = c.value(0)
-    return Shape((None, None) if known is None else _table(c.attrs, known).shape)
+    sizes = c.value(0)
+    return Shape((None, None) if sizes is None else _table(c.attrs, sizes).shape)
 
 
 def _host_taps(call: HostCall, sizes: np.ndarray) -> np.ndarray:
@@ -205,9 +205,9 @@ def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
 
 
 def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
-    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # shape (h', n, w, c)
-    return np.asarray(np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3))  # from shape (w', h', n, c)
+    """Returns the matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
+    resized_rows = np.tensordot(rows, x.astype(np.float64), (1, 1))  # shape (h', n, w, c)
+    return np.asarray(np.tensordot(columns, resized_rows, (1, 2)).transpose(2, 1, 0, 3))  # from shape (w', h', n, c)
 
 
 def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -259,7 +259,7 @@ RESIZE_LINES = OpDef(
 
 
 def size_pair(x: Any) -> Any:
-    """(height, width) of images: a NumPy vector when it is known statically, else a tensor."""
+    """Returns (height, width) of images: a NumPy vector when it is known statically, else a tensor."""
     dims = x.shape.dims
     if dims is not None and None not in dims[1:3]:
         return np.asarray(dims[1:3], np.int32)

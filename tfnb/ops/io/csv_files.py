@@ -37,9 +37,9 @@ class CsvFile(RecordFile):
         self._found = self._records()
 
     def take(self, n: int) -> list[bytes]:
-        found = [text.removesuffix(b"\r") for text in islice(self._found, n)]
-        self.position += len(found)
-        return found
+        records = [text.removesuffix(b"\r") for text in islice(self._found, n)]
+        self.position += len(records)
+        return records
 
     def _records(self) -> Iterator[bytes]:
         """Yields each record, assembled once from the pieces of the file that it spans.
@@ -112,22 +112,22 @@ class _CsvRows(Rows):
         self._late: OpError | None = None  # the error of the record after those that were delivered
 
     def take(self, n: int) -> list[Element]:
-        late, self._late = self._late, None
-        if late is not None:
-            raise late
-        found: list[Element] = []
-        while len(found) < n:
+        error, self._late = self._late, None
+        if error is not None:
+            raise error
+        elements: list[Element] = []
+        while len(elements) < n:
             try:
                 element = self._next()
             except OpError as e:
-                if not found:
+                if not elements:
                     raise
                 self._late = e
                 break
             if element is None:
                 break
-            found.append(element)
-        return found
+            elements.append(element)
+        return elements
 
     def _next(self) -> Element | None:
         while True:
@@ -151,9 +151,9 @@ class _CsvRows(Rows):
         s = self._source
         fields = csv_fields(text, s.delimiter, s.quotes) or [b""]
         if len(fields) <= self._most or (not s.columns and len(fields) != len(s.types)):
-            needed = f"more than {self._most}" if s.columns else len(s.types)
-            raise InvalidArgumentError(f"needed {needed} fields, got {len(fields)}")
-        found = []
+            expected = f"more than {self._most}" if s.columns else len(s.types)
+            raise InvalidArgumentError(f"needed {expected} fields, got {len(fields)}")
+        values = []
         for column, dtype, default, where in zip(self._columns, s.types, s.defaults, self._places, strict=True):
             field = fields[column]
             if field and field != s.missing:
@@ -162,8 +162,8 @@ class _CsvRows(Rows):
                 value = default.reshape(-1)[0]
             else:
                 raise InvalidArgumentError(f"{where} is required but missing")
-            found.append(value if dtype is string else np.asarray(value, dtype.np))
-        return tuple(found)
+            values.append(value if dtype is string else np.asarray(value, dtype.np))
+        return tuple(values)
 
     def close(self) -> None:
         file, self._file = self._file, None
@@ -190,13 +190,13 @@ def _csv(
     columns: np.ndarray,
     *defaults: np.ndarray,
 ) -> Any:
-    types, wanted = call.types["output_types"], [int(c) for c in columns]
+    types, selected = call.types["output_types"], [int(c) for c in columns]
     if len(delimiter.item()) != 1:
         raise InvalidArgumentError(f"field_delim must be one byte, got {delimiter.item()!r}", call.op)
-    if any(c < 0 for c in wanted) or wanted != sorted(set(wanted)):
-        raise InvalidArgumentError(f"select_cols must be ascending and >= 0, got {wanted}", call.op)
-    if wanted and len(wanted) != len(types):
-        raise InvalidArgumentError(f"{len(wanted)} columns are selected, {len(types)} have defaults", call.op)
+    if any(c < 0 for c in selected) or selected != sorted(set(selected)):
+        raise InvalidArgumentError(f"select_cols must be ascending and >= 0, got {selected}", call.op)
+    if selected and len(selected) != len(types):
+        raise InvalidArgumentError(f"{len(selected)} columns are selected, {len(types)} have defaults", call.op)
     if any(d.size > 1 for d in defaults):
         raise InvalidArgumentError("a default is empty or one value", call.op)
     return make_handle(
@@ -207,7 +207,7 @@ def _csv(
             delimiter.item(),
             bool(quotes),
             missing.item(),
-            wanted,
+            selected,
             types,
             defaults,
         )

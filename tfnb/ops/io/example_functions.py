@@ -110,16 +110,16 @@ class _Plan:
             raise InvalidArgumentError(f"feature {key!r}: {feature!r} is no feature that can be parsed here")
 
     def outputs(self, made: Sequence[Any]) -> dict[str, Any]:
-        """The tensors by key, from the flat outputs of an op."""
+        """Returns the tensors by key, from the flat outputs of an op."""
         n = len(self.sparse)
-        found: dict[str, Any] = {
+        features: dict[str, Any] = {
             key: SparseTensor(made[i], made[n + i], made[2 * n + i]) for i, key in enumerate(self.sparse)
         }
-        merged = {key: _merged(found[f.index_key], found[f.value_key], f.size) for key, f in self.merged.items()}
+        merged = {key: _merged(features[f.index_key], features[f.value_key], f.size) for key, f in self.merged.items()}
         parts = {k for f in self.merged.values() for k in (f.index_key, f.value_key)}
-        kept = {k: v for k, v in found.items() if k not in parts or k in self.declared}
-        kept.update(zip(self.dense, made[3 * n :], strict=True))
-        return kept | merged
+        declared = {k: v for k, v in features.items() if k not in parts or k in self.declared}
+        declared.update(zip(self.dense, made[3 * n :], strict=True))
+        return declared | merged
 
     declared: frozenset[str] = frozenset()
 
@@ -129,10 +129,10 @@ def _default(value: TensorLike, dtype: DType, shape: Shape) -> Any:
         return np.empty(0, dtype.np)
     if is_tensor_like(value):
         return RESHAPE(value, np.asarray(shape.known(), np.int32))
-    found = to_numpy(value, dtype)
-    if found.size != shape.num_elements():
-        raise InvalidArgumentError(f"a default of shape {found.shape} does not fit a feature of shape {shape}")
-    return found.reshape(shape.known())
+    array = to_numpy(value, dtype)
+    if array.size != shape.num_elements():
+        raise InvalidArgumentError(f"a default of shape {array.shape} does not fit a feature of shape {shape}")
+    return array.reshape(shape.known())
 
 
 def _padding(value: TensorLike, dtype: DType) -> Any:
@@ -144,14 +144,14 @@ def _padding(value: TensorLike, dtype: DType) -> Any:
 def _merged(places: SparseTensor, values: SparseTensor, size: Any) -> SparseTensor:
     """Places the values at the indices in `places`: a sparse vector per example, in the order of the indices."""
     # this reshape fails unless there are as many values as indices
-    given = RESHAPE(values.values, SHAPE(places.values, out_type=np.int32))
+    flat_values = RESHAPE(values.values, SHAPE(places.values, out_type=np.int32))
     rows, last = places.indices[:, :-1], EXPAND_DIMS(places.values, np.int32(1))
     place: Any = places.values
     if places.indices.shape.dims and places.indices.shape.dims[1] == 2:
         place = places.indices[:, 0] * np.int64(size) + place
     order = top_k(-place, k=SIZE(place, out_type=np.int32))[1]
     shape = concat([places.dense_shape[:-1], np.asarray([size], np.int64)], 0)
-    return SparseTensor(gather(concat([rows, last], 1), order), gather(given, order), shape)
+    return SparseTensor(gather(concat([rows, last], 1), order), gather(flat_values, order), shape)
 
 
 def _planned(features: Mapping[str, Any] | None, steps: bool = False) -> _Plan:
@@ -176,16 +176,16 @@ def _listed(
     sizes = [[] for _ in names] if shapes is None else list(shapes)
     if len(kinds) != len(names) or len(sizes) != len(names) or len(sparse) != len(sparse_types or ()):
         raise InvalidArgumentError("parsing: there must be as many types (and shapes) as keys")
-    found: dict[str, Any] = {k: VarLenFeature(t) for k, t in zip(sparse, sparse_types or (), strict=True)}
+    features: dict[str, Any] = {k: VarLenFeature(t) for k, t in zip(sparse, sparse_types or (), strict=True)}
     for key, dtype, shape in zip(names, kinds, sizes, strict=True):
-        found[key] = FixedLenFeature(shape, dtype, (defaults or {}).get(key))
-    if not found:
+        features[key] = FixedLenFeature(shape, dtype, (defaults or {}).get(key))
+    if not features:
         raise InvalidArgumentError("parsing: no features are given")
-    return found
+    return features
 
 
 def _dense(plan: _Plan) -> tuple[list[Any], list[Shape], list[Any]]:
-    """(dtypes, shapes, defaults) of the dense features."""
+    """Returns (dtypes, shapes, defaults) of the dense features."""
     columns = list(plan.dense.values())
     return [c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns]
 
@@ -216,7 +216,7 @@ def parse_example(
     dtypes, shapes, defaults = _dense(plan)
     labels = names if example_names is None else example_names
     with scope(name, "ParseExample", serialized):
-        made = PARSE_EXAMPLE(
+        outputs = PARSE_EXAMPLE(
             serialized,
             np.empty(0, object) if labels is None else labels,
             list(plan.sparse),
@@ -227,7 +227,7 @@ def parse_example(
             dense_shapes=shapes,
             graph=graph_of((serialized, labels, *defaults)),
         )
-        return plan.outputs(made)
+        return plan.outputs(outputs)
 
 
 def parse_single_example(
@@ -253,7 +253,7 @@ def parse_single_example(
     plan = _planned(features)
     dtypes, shapes, defaults = _dense(plan)
     with scope(name, "ParseSingleExample", serialized):
-        made = PARSE_SINGLE_EXAMPLE(
+        outputs = PARSE_SINGLE_EXAMPLE(
             serialized,
             defaults,
             num_sparse=len(plan.sparse),
@@ -264,7 +264,7 @@ def parse_single_example(
             dense_shapes=shapes,
             graph=graph_of((serialized, *defaults)),
         )
-        return plan.outputs(made)
+        return plan.outputs(outputs)
 
 
 def parse_single_sequence_example(
@@ -285,7 +285,7 @@ def parse_single_sequence_example(
     types, shapes, defaults = _dense(context)
     list_types, list_shapes, _ = _dense(lists)
     with scope(name, "ParseSingleSequenceExample", serialized):
-        made = PARSE_SINGLE_SEQUENCE_EXAMPLE(
+        outputs = PARSE_SINGLE_SEQUENCE_EXAMPLE(
             serialized,
             np.array([k.encode() for k in lists.may_lack], object),
             list(context.sparse),
@@ -303,7 +303,7 @@ def parse_single_sequence_example(
             graph=graph_of((serialized, *defaults)),
         )
         split = 3 * len(context.sparse) + len(context.dense)
-        return context.outputs(made[:split]), lists.outputs(made[split:])
+        return context.outputs(outputs[:split]), lists.outputs(outputs[split:])
 
 
 OPS: tuple[OpDef, ...] = ()

@@ -57,8 +57,8 @@ def _describe(holder: Any, name: str, number: int, label: str, kind: str) -> Non
 
 @cache
 def _classes() -> dict[str, Any]:
-    what = "tf.Example"
-    file = library("google.protobuf.descriptor_pb2", "protobuf", what).FileDescriptorProto(
+    purpose = "tf.Example"
+    file = library("google.protobuf.descriptor_pb2", "protobuf", purpose).FileDescriptorProto(
         name="tfnb/example.proto", package="tensorflow", syntax="proto3"
     )
     for name, fields in MESSAGES.items():
@@ -67,12 +67,12 @@ def _classes() -> dict[str, Any]:
             holder.oneof_decl.add(name="kind")
         for field, number, text in fields:
             _describe(holder, field, number, *text.split())
-    pool = library("google.protobuf.descriptor_pool", "protobuf", what).DescriptorPool()
+    pool = library("google.protobuf.descriptor_pool", "protobuf", purpose).DescriptorPool()
     pool.Add(file)
-    make = library("google.protobuf.message_factory", "protobuf", what).GetMessageClass
+    make = library("google.protobuf.message_factory", "protobuf", purpose).GetMessageClass
     return {name: make(pool.FindMessageTypeByName(f"tensorflow.{name}")) for name in MESSAGES}
 
 
 def message(name: str) -> Any:
-    """The class of a message: "Example", "Feature", ..."""
+    """Returns the class of a message: "Example", "Feature", ..."""
     return _classes()[name]

@@ -70,12 +70,12 @@ class ParseSequenceAttrs:
 
 
 def _parsed(kind: str, data: bytes, where: str) -> Any:
-    made = message(kind)()
+    parsed = message(kind)()
     try:
-        made.ParseFromString(data)
+        parsed.ParseFromString(data)
     except Exception as e:  # DecodeError, or other errors that protobuf raises for untrusted bytes
         raise InvalidArgumentError(f"{where}: {len(data)} bytes that are no {kind}: {e}") from None
-    return made
+    return parsed
 
 
 def _name(key: str | bytes) -> str:
@@ -85,9 +85,9 @@ def _name(key: str | bytes) -> str:
 def _array(values: Sequence[Any], dtype: DType) -> np.ndarray:
     if dtype is not string:
         return np.array(values, dtype.np)
-    found = np.empty(len(values), object)
-    found[:] = list(values)
-    return found
+    array = np.empty(len(values), object)
+    array[:] = list(values)
+    return array
 
 
 def _values(feature: Any, dtype: DType, where: str) -> np.ndarray | None:
@@ -133,7 +133,7 @@ def _is_padded(shape: Shape) -> bool:
 
 
 def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
+    """Returns (indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
     lengths = np.array([len(r) for r in rows], np.int64)
     first = np.repeat(np.arange(len(rows)), lengths)
     second = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -152,23 +152,23 @@ class _Wanted:
 
 
 def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> Any:
-    """(sparse triples, dense arrays) from records given as feature maps."""
+    """Returns (sparse triples, dense arrays) from records given as feature maps."""
     sparse, dense = [], []
     for key, dtype in wanted.sparse:
         rows = []
         for features, place in zip(records, where, strict=True):
-            found = _values(_of(features, key), dtype, f"{place}, feature {key!r}")
-            rows.append(_array((), dtype) if found is None else found)
+            values = _values(_of(features, key), dtype, f"{place}, feature {key!r}")
+            rows.append(_array((), dtype) if values is None else values)
         sparse.append(_sparse(rows, dtype))
     for key, dtype, shape, default in wanted.dense:
         rows = []
         for features, place in zip(records, where, strict=True):
             name = f"{place}, feature {key!r}"
-            found = _values(_of(features, key), dtype, name)
+            values = _values(_of(features, key), dtype, name)
             if _is_padded(shape):
-                rows.append(_whole_steps(found, shape, dtype, name))
+                rows.append(_whole_steps(values, shape, dtype, name))
             else:
-                rows.append(_fixed(found, shape, default, name))
+                rows.append(_fixed(values, shape, default, name))
         if _is_padded(shape):
             dense.append(_padded(rows, shape, default, dtype))
         else:
@@ -221,17 +221,19 @@ def _host_parse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         raise InvalidArgumentError(f"ParseExample: serialized must be a vector, got shape {serialized.shape}", call.op)
     sparse_keys = _scalars(_take(rest, len(t["sparse_types"])))
     dense_keys = _scalars(_take(rest, len(t["Tdense"])))
-    wanted = _wanted(sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest))
-    where = [f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "") for i in range(len(serialized))]
-    records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(serialized, where, strict=True)]
-    return _in_order(*_columns(records, wanted, where))
+    wanted_features = _wanted(
+        sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest)
+    )
+    labels = [f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "") for i in range(len(serialized))]
+    records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(serialized, labels, strict=True)]
+    return _in_order(*_columns(records, wanted_features, labels))
 
 
 def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> Any:
     a, t = call.attrs, call.types
-    wanted = _wanted(a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults)
+    features = _wanted(a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults)
     record = _parsed("Example", _one(serialized, call), "the example").features.feature
-    return _single(record, wanted)
+    return _single(record, features)
 
 
 def _one(serialized: np.ndarray, call: HostCall) -> bytes:
@@ -264,7 +266,7 @@ def _host_sequence(call: HostCall, serialized: np.ndarray, *inputs: np.ndarray) 
     label = _name(next(rest).reshape(-1)[0])
     where = f"the sequence example {label}".rstrip()
     record = _parsed("SequenceExample", _one(serialized, call), where)
-    wanted = _wanted(keys[0], t[counts[0]], keys[1], t[counts[1]], a.context_dense_shapes, defaults)
+    context_features = _wanted(keys[0], t[counts[0]], keys[1], t[counts[1]], a.context_dense_shapes, defaults)
     lists = record.feature_lists.feature_list
     sparse = []
     for key, dtype in zip(map(_name, keys[2]), t[counts[2]], strict=True):
@@ -280,11 +282,11 @@ def _host_sequence(call: HostCall, serialized: np.ndarray, *inputs: np.ndarray) 
         parts: list[np.ndarray] = []
         for i, feature in enumerate(steps):
             name = f"{where}, list {key!r}, step {i}"
-            found = _values(feature, dtype, name)
-            parts.append(_fixed(none if found is None else found, shape, none, name))
+            values = _values(feature, dtype, name)
+            parts.append(_fixed(none if values is None else values, shape, none, name))
         empty = np.empty((0, *shape.known()), dtype.np)
         dense.append(np.stack(parts) if parts else empty)
-    return (*_single(record.context.feature, wanted), *_in_order(sparse, dense))
+    return (*_single(record.context.feature, context_features), *_in_order(sparse, dense))
 
 
 def _sparse_shapes(count: int, rank: int) -> tuple[Shape, ...]:

@@ -120,12 +120,12 @@ WRITE_FILE = OpDef(
 
 
 def _matching(call: HostCall, patterns: np.ndarray) -> np.ndarray:
-    found: set[bytes] = set()
+    paths: set[bytes] = set()
     for pattern in patterns.reshape(-1):
         names = glob.glob(os.fsdecode(bytes(pattern)))
-        found.update(os.fsencode(name) for name in names if os.path.isfile(name))
-    out = np.empty(len(found), object)
-    out[:] = sorted(found)
+        paths.update(os.fsencode(name) for name in names if os.path.isfile(name))
+    out = np.empty(len(paths), object)
+    out[:] = sorted(paths)
     return out
 
 
@@ -219,17 +219,17 @@ _ODD = re.compile(rb'["\r\n]')  # characters that an unquoted field must not con
 
 
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """The fields of a record (RFC 4180). Raises `InvalidArgumentError` with the position of an invalid byte."""
+    """Returns the fields of a record (RFC 4180). Raises `InvalidArgumentError` with the position of an invalid byte."""
     if not record:
         return []
     if not quotes or not _ODD.search(record):
         return record.split(delimiter)
-    found: list[bytes] = []
+    fields: list[bytes] = []
     at = 0
     while True:
         if record[at : at + 1] == b'"':
             end = _closing(record, at)
-            found.append(record[at + 1 : end].replace(b'""', b'"'))
+            fields.append(record[at + 1 : end].replace(b'""', b'"'))
             end += 1
             if end < len(record) and record[end : end + 1] != delimiter:
                 raise InvalidArgumentError(f"a quoted field is followed by {record[end : end + 1]!r} at byte {end}")
@@ -239,9 +239,9 @@ def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             field = record[at:end]
             if bad := _ODD.search(field):
                 raise InvalidArgumentError(f"an unquoted field has a quote or line end at byte {at + bad.start()}")
-            found.append(field)
+            fields.append(field)
         if end >= len(record):
-            return found
+            return fields
         at = end + 1
 
 
@@ -259,8 +259,8 @@ def _closing(record: bytes, at: int) -> int:
 
 def _csv_shapes(c: Infer) -> tuple[Shape, ...]:
     for i, s in enumerate(c.shapes[1:]):
-        known = s.num_elements()
-        if (s.ndims is not None and s.ndims > 1) or (known is not None and known > 1):
+        count = s.num_elements()
+        if (s.ndims is not None and s.ndims > 1) or (count is not None and count > 1):
             raise ShapeError(f"DecodeCSV: default {i} must be empty or one value, got shape {s}")
     if c.attrs.select_cols and len(c.attrs.select_cols) != len(c.shapes) - 1:
         raise InvalidArgumentError(
@@ -270,13 +270,16 @@ def _csv_shapes(c: Infer) -> tuple[Shape, ...]:
 
 
 def csv_value(field: bytes, dtype: DType, where: str) -> Any:
-    """The value of a CSV field. Raises `InvalidArgumentError`, with the text `where`, if it is not one of `dtype`."""
+    """Returns the value of a CSV field.
+
+    Raises `InvalidArgumentError`, with the text `where`, if it is not one of `dtype`.
+    """
     if dtype is string:
         return field
-    found = number_from(field, dtype)
-    if found is None:
+    value = number_from(field, dtype)
+    if value is None:
         raise InvalidArgumentError(f"{where} is not a valid {dtype.name}: {clipped(field)}")
-    return found
+    return value
 
 
 def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -291,8 +294,8 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
             raise InvalidArgumentError(f"DecodeCSV, record {r}: {e.message}", call.op) from None
         wrong = len(fields) <= max(columns) if a.select_cols else len(fields) != len(defaults)
         if wrong:
-            needed = f"more than {max(columns)}" if a.select_cols else len(defaults)
-            raise InvalidArgumentError(f"DecodeCSV, record {r}: needed {needed} fields, got {len(fields)}", call.op)
+            expected = f"more than {max(columns)}" if a.select_cols else len(defaults)
+            raise InvalidArgumentError(f"DecodeCSV, record {r}: needed {expected} fields, got {len(fields)}", call.op)
         for k, column in enumerate(columns):
             field, where = fields[column], f"field {column} of record {r}"
             if field and field != missing:

@@ -91,9 +91,9 @@ class Reader:
         request = _Read(call, queue, n, several)
         with self._lock:
             self._line.append(request)
-            mine = not self._serving
+            is_server = not self._serving
             self._serving = True
-        if mine:
+        if is_server:
             self._serve()
         elif request in self._line:
             request.withdraw = call.on_cancel(lambda e: self._drop(request))
@@ -116,11 +116,11 @@ class Reader:
                     return
                 request = self._line[0]
             try:
-                done = self._records(request)
+                records = self._records(request)
             except Exception as e:
                 self._end(request, e)
                 continue
-            if done:
+            if records:
                 self._end(request, None)
             elif not self._next_work(request):
                 return  # the queue calls this method again
@@ -208,7 +208,7 @@ class Reader:
     # ---- state ------------------------------------------------------------------------------
 
     def counts(self) -> tuple[int, int, int]:
-        """(records produced, work items completed, corrupt records skipped)."""
+        """Returns (records produced, work items completed, corrupt records skipped)."""
         with self._lock:
             now = getattr(self._work, "skipped", 0)
             return self._produced, self._finished, self._skipped + now
@@ -224,7 +224,7 @@ class Reader:
         self.reset()
 
     def state(self) -> bytes:
-        """The state of the reader as JSON, for `restore`."""
+        """Returns the state of the reader as JSON, for `restore`."""
         with self._lock:
             work = None if self._work is None else self._work_name.decode("utf-8", "surrogateescape")
             position = 0 if self._work is None else self._work.position
@@ -269,17 +269,17 @@ class Reader:
 def check_names(queue: Queue) -> None:
     """Raises `InvalidArgumentError` unless the queue contains names: one string scalar per element."""
     if queue.dtypes != (string,):
-        found = ", ".join(d.name for d in queue.dtypes)
-        raise InvalidArgumentError(f"Reader needs a queue of strings, but '{queue.name}' holds {found}")
+        names = ", ".join(d.name for d in queue.dtypes)
+        raise InvalidArgumentError(f"Reader needs a queue of strings, but '{queue.name}' holds {names}")
 
 
 def _strings(values: list[bytes]) -> np.ndarray:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def _scalar(value: bytes) -> np.ndarray:
-    found = np.empty((), object)
-    found[()] = value
-    return found
+    array = np.empty((), object)
+    array[()] = value
+    return array

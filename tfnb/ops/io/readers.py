@@ -85,8 +85,8 @@ def _reader_op(
         if getattr(a, "record_bytes", 1) <= 0 or min(others) < 0:
             raise InvalidArgumentError(f"{name}: record_bytes must be > 0, header, footer and hop >= 0: {a}")
         kind = name.removesuffix("V2")
-        found = named_resource(call, Reader, lambda n: Reader(n, kind, lambda w: opener(a, w), places))
-        return make_handle(found)
+        resource = named_resource(call, Reader, lambda n: Reader(n, kind, lambda w: opener(a, w), places))
+        return make_handle(resource)
 
     return OpDef(
         name,
@@ -127,9 +127,9 @@ WHOLE_FILE, TEXT_LINE, FIXED_LENGTH, TF_RECORD, IDENTITY_READER = READERS
 
 
 def _parts(call: AsyncCall, reader: np.ndarray, queue: np.ndarray) -> tuple[Reader, Queue]:
-    found = resource_of(reader, Reader, call.host.op), resource_of(queue, Queue, call.host.op)
-    check_names(found[1])
-    return found
+    resources = resource_of(reader, Reader, call.host.op), resource_of(queue, Queue, call.host.op)
+    check_names(resources[1])
+    return resources
 
 
 def _read(call: AsyncCall, reader: np.ndarray, queue: np.ndarray) -> Callable[[], str]:

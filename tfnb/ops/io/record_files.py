@@ -58,8 +58,8 @@ _AT_ONCE = 1 << 26  # bytes after which `take` returns, even if more records wer
 
 @cache
 def _crc32c() -> Callable[[Any], int]:
-    found: Callable[[Any], int] = importlib.import_module("crc32c").crc32c
-    return found
+    checksum: Callable[[Any], int] = importlib.import_module("crc32c").crc32c
+    return checksum
 
 
 def masked_crc(data: bytes) -> int:
@@ -82,7 +82,7 @@ def open_file(name: bytes | str) -> Any:
             raise FileNotFoundError("the file name is empty")
         return open(path, "rb", buffering=_CHUNK)
     except (OSError, ValueError) as e:
-        kind = next((ours for theirs, ours in kinds if isinstance(e, theirs)), UnknownError)
+        kind = next((error_type for builtin_error, error_type in kinds if isinstance(e, builtin_error)), UnknownError)
         raise kind(f"{path}: {getattr(e, 'strerror', None) or e}") from None
 
 
@@ -96,10 +96,10 @@ class _Inflate(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         out = b""
         while not out and not self._inflate.eof:
-            held = self._inflate.unconsumed_tail or self._file.read(_CHUNK)
-            if not held:
+            chunk = self._inflate.unconsumed_tail or self._file.read(_CHUNK)
+            if not chunk:
                 raise EOFError("the compressed stream ends before its end marker")
-            out = self._inflate.decompress(held, max(size, 0))
+            out = self._inflate.decompress(chunk, max(size, 0))
         return out
 
 
@@ -159,10 +159,10 @@ class RecordFile:
 
     def _most_bytes(self) -> int:
         """An upper limit of the (inflated) bytes in the file; `MAX_RECORD` if it is not a regular file."""
-        found = os.fstat(self._disk.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(self._disk.fileno())
+        if not stat.S_ISREG(status.st_mode):
             return MAX_RECORD
-        return found.st_size * DEFLATE if self._inflated else found.st_size
+        return status.st_size * DEFLATE if self._inflated else status.st_size
 
     def _too_long(self) -> DataLossError:
         return DataLossError(
@@ -294,36 +294,36 @@ class TFRecordFile(RecordFile):
         self._offsets: list[np.ndarray] = [np.array(value, np.int64)] if value else []
 
     def take(self, n: int) -> list[bytes]:
-        found: list[bytes] = []
+        records: list[bytes] = []
         self._offsets = []
         enough = self.position + _AT_ONCE
-        while len(found) < n and self.position < enough:
+        while len(records) < n and self.position < enough:
             if self._ended:
-                if found or self._error is None:
+                if records or self._error is None:
                     break
                 raise self._error
             begin = self._at
-            datas = self._scan(n - len(found))
+            datas = self._scan(n - len(records))
             if datas:
                 base = self.position - begin
                 self.position = base + self._at
-                found += self._checked(datas, begin, base)
+                records += self._checked(datas, begin, base)
             elif not self._ended and self._needed > _LARGE:
-                found += self._large(self._needed - 16)
+                records += self._large(self._needed - 16)
             elif not self._ended and not self._fill(self._needed):
                 break
-        return found
+        return records
 
     def _scan(self, n: int) -> list[bytes]:
         """Up to `n` whole records of the buffer, not yet verified; `_needed`: the bytes for one more."""
-        buffer, at, known = self._buffer, self._at, self._heads.get
+        buffer, at, cached_head = self._buffer, self._at, self._heads.get
         datas: list[bytes] = []
         keep = datas.append
         end = len(buffer)
         self._needed = 12
         for _ in range(n):
             data = at + 12
-            length = known(buffer[at:data])
+            length = cached_head(buffer[at:data])
             if length is None:
                 if data > end:
                     break
@@ -362,43 +362,43 @@ class TFRecordFile(RecordFile):
         sizes = np.fromiter(map(len, datas), np.int64, len(datas)) + 16
         ends = begin + np.cumsum(sizes)
         raw = np.frombuffer(self._buffer, np.uint8)
-        stored = raw[ends[:, None] + np.arange(-4, 0)].view("<u4").reshape(-1)
+        checksums = raw[ends[:, None] + np.arange(-4, 0)].view("<u4").reshape(-1)
         crc = np.fromiter(map(_crc32c(), datas), np.uint64, len(datas))
         masked = ((crc >> 15 | crc << 17) & _WORD) + _DELTA & _WORD
         offsets = base + ends - sizes
-        good = masked == stored
-        if good.all():
+        matches = masked == checksums
+        if matches.all():
             self._offsets.append(offsets)
             return datas
         if self._skip:
-            self.skipped += int((~good).sum())
+            self.skipped += int((~matches).sum())
         else:
-            bad = int(np.argmin(good))
-            self._fail(int(offsets[bad]), "corrupted record")
-            good[bad:] = False
-        self._offsets.append(offsets[good])
-        return [d for d, fine in zip(datas, good.tolist(), strict=True) if fine]
+            first_bad = int(np.argmin(matches))
+            self._fail(int(offsets[first_bad]), "corrupted record")
+            matches[first_bad:] = False
+        self._offsets.append(offsets[matches])
+        return [d for d, match in zip(datas, matches.tolist(), strict=True) if match]
 
     def _large(self, length: int) -> list[bytes]:
         """Reads the next record, whose header is in the buffer, directly into its own memory, to avoid a copy."""
-        offset, held = self.position, io.BytesIO()
-        held.write(memoryview(self._buffer)[self._at + 12 :])
+        offset, record = self.position, io.BytesIO()
+        record.write(memoryview(self._buffer)[self._at + 12 :])
         self._buffer, self._at, self._needed = b"", 0, 12
         try:
-            while (left := length + 4 - held.tell()) > 0:
-                more = self._file.read(min(left, _CHUNK))
-                if not more:
+            while (left := length + 4 - record.tell()) > 0:
+                chunk = self._file.read(min(left, _CHUNK))
+                if not chunk:
                     self._fail(offset, "truncated record")
                     return []
-                held.write(more)
+                record.write(chunk)
         except BROKEN as e:
             self._fail(offset, f"broken compression ({e})")
             return []
         self.position += length + 16
-        (stored,) = struct.unpack("<I", held.getbuffer()[length:])
-        held.truncate(length)
-        data = held.getvalue()
-        if masked_crc(data) == stored:
+        (checksum,) = struct.unpack("<I", record.getbuffer()[length:])
+        record.truncate(length)
+        data = record.getvalue()
+        if masked_crc(data) == checksum:
             self._offsets.append(np.array([offset]))
             return [data]
         if self._skip:
@@ -410,23 +410,23 @@ class TFRecordFile(RecordFile):
     def _fill(self, needed: int) -> bool:
         """Reads until `needed` bytes of the next record are there, or it is known to be broken; False at the end."""
         parts = [self._buffer[self._at :]]
-        have = len(parts[0])
+        length = len(parts[0])
         try:
-            while have < needed:
-                more = self._file.read(_CHUNK)
-                if not more:
+            while length < needed:
+                chunk = self._file.read(_CHUNK)
+                if not chunk:
                     break
-                parts.append(more)
-                have += len(more)
+                parts.append(chunk)
+                length += len(chunk)
         except BROKEN as e:
             self._fail(self.position, f"broken compression ({e})")
             return True
         self._buffer, self._at = b"".join(parts), 0
-        if have >= needed:
+        if length >= needed:
             return True
-        if have:
+        if length:
             self._fail(self.position, "truncated record")
-        return bool(have)
+        return bool(length)
 
     def _fail(self, offset: int, what: str) -> None:
         """Records an error after which the rest of the file cannot be read."""

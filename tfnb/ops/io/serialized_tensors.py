@@ -38,14 +38,14 @@ def _text(array: np.ndarray) -> bytes:
 def _array(call: HostCall, text: bytes, dtype: DType) -> np.ndarray:
     """The tensor in a string. Raises `InvalidArgumentError` when there is none, or it has another dtype."""
     try:
-        found = decode_array(proto("tensor").TensorProto.FromString(text))
+        array = decode_array(proto("tensor").TensorProto.FromString(text))
     except OpError as e:
         raise InvalidArgumentError(f"{call.op.type}: {e.message}", call.op) from None
     except Exception as e:  # protobuf has its own error classes
         raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} holds no tensor: {e}", call.op) from None
-    if found.dtype != dtype.np:
-        raise InvalidArgumentError(f"{call.op.type}: the string holds {found.dtype}, asked for {dtype.name}", call.op)
-    return found
+    if array.dtype != dtype.np:
+        raise InvalidArgumentError(f"{call.op.type}: the string holds {array.dtype}, asked for {dtype.name}", call.op)
+    return array
 
 
 def _parse(call: HostCall, x: np.ndarray) -> np.ndarray:
@@ -101,8 +101,8 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
                 f"{call.op.type}: sparse tensors of the ranks {sizes.size} and {shape.size}", call.op
             )
         sizes = shape if sizes is None else np.maximum(sizes, shape)
-        front = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))
-        rows.append(np.concatenate([front, indices], 1))
+        prefix = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))
+        rows.append(np.concatenate([prefix, indices], 1))
         values.append(data)
     if sizes is None:
         raise InvalidArgumentError(f"{call.op.type}: no sparse tensor, so its rank is not known", call.op)
@@ -197,14 +197,14 @@ DESERIALIZE_SPARSE = OpDef(
 def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any, Any]:
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         raise DTypeError(f"{what}: needed a SparseTensor, got {type(value).__name__}")
-    found = SparseTensor.from_value(value)
-    return found.indices, found.values, found.dense_shape
+    sparse = SparseTensor.from_value(value)
+    return sparse.indices, sparse.values, sparse.dense_shape
 
 
 def serialize_sparse(
     sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
 ) -> Any:
-    """Serialises a SparseTensor to a vector of 3 strings, for `deserialize_many_sparse`."""
+    """Serialises a SparseTensor to a vector of 3 strings (indices, values, shape), for `deserialize_many_sparse`."""
     return SERIALIZE_SPARSE(*_parts(sp_input, "serialize_sparse"), out_type=out_type, name=name)
 
 
@@ -218,7 +218,11 @@ def serialize_many_sparse(
 def deserialize_many_sparse(
     serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Combines SparseTensors of the same `rank`, given as rows of 3 strings, into one with an additional dimension."""
+    """Combines SparseTensors of one rank, given as rows of 3 strings, into one with an additional first dimension.
+
+    serialized_sparse: strings (N, 3), as `serialize_many_sparse` returns them. dtype: the dtype of the values. rank:
+    the rank of each part, if it is known. Errors at run time: a string is damaged or holds another dtype.
+    """
     indices, values, shape = DESERIALIZE_MANY_SPARSE(serialized_sparse, dtype=as_dtype(dtype), name=name)
     if rank is not None:
         indices.set_shape([None, rank + 1])
@@ -227,12 +231,15 @@ def deserialize_many_sparse(
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
-    """Serialises a tensor to a string: see the op SerializeTensor."""
+    """Serialises a tensor to a scalar string: see the op SerializeTensor."""
     return SERIALIZE_TENSOR(tensor, name=name)
 
 
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
-    """Parses a string to a tensor of dtype `out_type`: see the op ParseTensor."""
+    """Parses a string, as `serialize_tensor` returns it, to a tensor of dtype `out_type`: see the op ParseTensor.
+
+    Errors at run time: the string is damaged, or holds another dtype.
+    """
     return PARSE_TENSOR(serialized, out_type=as_dtype(out_type), name=name)
 
 

@@ -80,9 +80,9 @@ def _set_shape(c: Infer) -> Shape:
     if x.dims is None or d.dims is None:
         return x
     m, n = x.dims[-2:]
-    wanted = Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
-    if not wanted.is_compatible_with(d):
-        raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {wanted}, got {d}")
+    expected = Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
+    if not expected.is_compatible_with(d):
+        raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {expected}, got {d}")
     return x
 
 
@@ -123,12 +123,18 @@ MATRIX_SET_DIAG = OpDef(
 
 
 def matrix_set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = None) -> Any:
-    """The matrices `input` with their diagonals replaced by `diagonal`, of shape (..., min(m, n))."""
+    """Returns the matrices `input` (..., m, n) with their diagonals replaced by `diagonal` (..., min(m, n)).
+
+    diagonal has the dtype of input. Raises `ShapeError` when the shapes do not match.
+    """
     return MATRIX_SET_DIAG(input, diagonal, name=name)
 
 
 def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
-    """Swaps the last two axes, and with `conjugate` conjugates. Raises `ShapeError` for a rank below two."""
+    """Swaps the last two axes of `a`, and takes the complex conjugate too if `conjugate`.
+
+    Raises `ShapeError` for a rank below two.
+    """
     graph = graph_of((a,))
     with graph.as_default(), graph.name_scope(name):
         x = graph.to_tensor(a)

@@ -80,10 +80,10 @@ def _stack(lead: Shape, *tail: int | None) -> Shape:
 
 
 def _qr_shapes(c: Infer) -> tuple[Shape, Shape]:
-    found = matrices(c)
-    if found is None:
+    shapes = matrices(c)
+    if shapes is None:
         return unknown_shape, unknown_shape
-    lead, (m, n) = found
+    lead, (m, n) = shapes
     inner = m if c.attrs.full_matrices else _low(m, n)
     return _stack(lead, m, inner), _stack(lead, inner, n)
 
@@ -138,10 +138,10 @@ QR = OpDef(
 
 
 def _svd_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
-    found = matrices(c)
-    if found is None:
+    shapes = matrices(c)
+    if shapes is None:
         return unknown_shape, unknown_shape, unknown_shape
-    lead, (m, n) = found
+    lead, (m, n) = shapes
     p = _low(m, n)
     if not c.attrs.compute_uv:
         return _stack(lead, p), scalar, scalar
@@ -208,10 +208,10 @@ SVD = OpDef(
 
 
 def _eig_shapes(c: Infer) -> tuple[Shape, Shape]:
-    found = square(c)
-    if found is None:
+    shapes = square(c)
+    if shapes is None:
         return unknown_shape, unknown_shape
-    lead, n = found
+    lead, n = shapes
     return _stack(lead, n), (_stack(lead, n, n) if c.attrs.compute_v else scalar)
 
 
@@ -270,30 +270,39 @@ def _real(x: Tensor) -> Any:
 
 
 def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
-    """The inverse of each matrix of input (..., m, m): see the op MatrixInverse."""
+    """Returns the inverse of each matrix of input (..., m, m): see the op MatrixInverse.
+
+    adjoint: return the inverses of the (conjugate) transposes. Errors at run time: a matrix is singular.
+    """
     return MATRIX_INVERSE(_tensor(input), adjoint=adjoint, name=name)
 
 
 def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
-    """The determinant of each matrix of input (..., m, m): see the op MatrixDeterminant."""
+    """Returns the determinant of each matrix of input (..., m, m), with shape (...): see the op MatrixDeterminant."""
     return MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
 def slogdet(input: TensorLike, name: str | None = None) -> tuple[Any, Any]:
-    """(sign, logarithm of the absolute value) of each determinant: see the op LogMatrixDeterminant."""
+    """Returns (the sign, the logarithm of the absolute value) of the determinant of each matrix (..., m, m).
+
+    Both results have shape (...): see the op LogMatrixDeterminant.
+    """
     sign, log = LOG_MATRIX_DETERMINANT(_tensor(input), name=name)
     return sign, log
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> Any:
-    """The logarithm of the determinant of each positive definite matrix (..., m, m), with shape (...)."""
+    """Returns the logarithm of the determinant of each positive definite matrix (..., m, m), with shape (...).
+
+    The logarithm is real. Errors at run time: a matrix is not positive definite.
+    """
     factor = CHOLESKY(_tensor(matrix))
     logs = LOG(_real(MATRIX_DIAG_PART(factor)))
     return MUL(SUM(logs, np.asarray([-1], np.int32), keep_dims=False), 2.0, name=name)
 
 
 def cholesky(input: TensorLike, name: str | None = None) -> Any:
-    """The Cholesky factor of each matrix of input (..., m, m): see the op Cholesky."""
+    """Returns the Cholesky factor of each matrix of input (..., m, m): see the op Cholesky."""
     return CHOLESKY(_tensor(input), name=name)
 
 
@@ -312,24 +321,33 @@ def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, nam
 def matrix_triangular_solve(
     matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
-    """Solves linear equations with triangular matrices: see the op MatrixTriangularSolve."""
+    """Solves linear equations with triangular matrices: see the op MatrixTriangularSolve.
+
+    matrix: (..., m, m). rhs: (..., m, k), the shape of the result.
+    """
     return MATRIX_TRIANGULAR_SOLVE(_tensor(matrix), rhs, lower=lower, adjoint=adjoint, name=name)
 
 
 def matrix_solve_ls(
     matrix: TensorLike, rhs: TensorLike, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Any:
-    """Solves `matrix` @ x = `rhs` in the sense of least squares: see the op MatrixSolveLs."""
+    """Solves `matrix` @ x = `rhs` in the sense of least squares: see the op MatrixSolveLs.
+
+    matrix: (..., m, n). rhs: (..., m, k). The result has shape (..., n, k).
+    """
     return MATRIX_SOLVE_LS(_tensor(matrix), rhs, np.float64(l2_regularizer), fast=fast, name=name)
 
 
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
-    """The factors (q, r) of each matrix: see the op Qr."""
+    """Returns the factors (q, r) of each matrix of input (..., m, n): see the op Qr."""
     return QR(_tensor(input), full_matrices=full_matrices, name=name)
 
 
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """(s, u, v) for each matrix, or s alone without `compute_uv`: see the op Svd. s is real."""
+    """Returns (s, u, v) for each matrix (..., m, n), or s alone without `compute_uv`: see the op Svd.
+
+    s: the singular values, real, of shape (..., min(m, n)).
+    """
     x = _tensor(tensor)
     s, u, v = SVD(x, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     s = _real(s)
@@ -337,13 +355,16 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
 
 
 def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
-    """(eigenvalues, eigenvectors) of each symmetric (Hermitian) matrix: see the op SelfAdjointEigV2."""
+    """Returns (eigenvalues, eigenvectors) of each symmetric (Hermitian) matrix: see the op SelfAdjointEigV2.
+
+    tensor: (..., m, m). The eigenvalues have shape (..., m), the eigenvectors (..., m, m).
+    """
     e, v = SELF_ADJOINT_EIG(_tensor(tensor), compute_v=True, name=name)
     return e, v
 
 
 def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Any:
-    """The eigenvalues of each symmetric (Hermitian) matrix, in ascending order."""
+    """Returns the eigenvalues (..., m) of each symmetric (Hermitian) matrix (..., m, m), in ascending order."""
     return SELF_ADJOINT_EIG(_tensor(tensor), compute_v=False, name=name)[0]
 
 

@@ -39,10 +39,10 @@ __all__ = ["API", "ONE_HOT", "OPS"]
 
 
 def _all_equal(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> Expr:
-    found = s.eq(left[0], right[0])
+    equal = s.eq(left[0], right[0])
     for a, b in zip(left[1:], right[1:], strict=True):
-        found = s.and_(found, s.eq(a, b))
-    return found
+        equal = s.and_(equal, s.eq(a, b))
+    return equal
 
 
 def _diag_shape(c: Infer) -> Shape:
@@ -217,8 +217,8 @@ def _host_one_hot(
 
 def _lower_one_hot(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     a = _one_hot_axis(site.attrs.axis, len(idx))
-    wanted = site.load(0, (*idx[:a], *idx[a + 1 :]))
-    return s.where(s.eq(wanted, s.cast(idx[a], wanted.dtype)), site.load(2, ()), site.load(3, ()))
+    label = site.load(0, (*idx[:a], *idx[a + 1 :]))
+    return s.where(s.eq(label, s.cast(idx[a], label.dtype)), site.load(2, ()), site.load(3, ()))
 
 
 ONE_HOT = OpDef(
@@ -256,12 +256,12 @@ def one_hot(
     this dtype.
     """
     graph = graph_of((indices, depth, on_value, off_value))
-    wanted = None if dtype is None else as_dtype(dtype)
-    if wanted is None:
-        given = [v for v in (on_value, off_value) if v is not None]
-        wanted = graph.to_tensor(given[0]).dtype if given else float32
-    on = graph.to_tensor(wanted.np.type(1) if on_value is None else on_value, wanted)
-    off = graph.to_tensor(wanted.np.type(0) if off_value is None else off_value, wanted)
+    target_dtype = None if dtype is None else as_dtype(dtype)
+    if target_dtype is None:
+        values = [v for v in (on_value, off_value) if v is not None]
+        target_dtype = graph.to_tensor(values[0]).dtype if values else float32
+    on = graph.to_tensor(target_dtype.np.type(1) if on_value is None else on_value, target_dtype)
+    off = graph.to_tensor(target_dtype.np.type(0) if off_value is None else off_value, target_dtype)
     return ONE_HOT(indices, depth, on, off, axis=-1 if axis is None else axis, name=name)
 
 

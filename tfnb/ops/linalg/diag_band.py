@@ -51,7 +51,7 @@ class _Band:
         return min(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
 
     def offset(self, d: Expr) -> Expr:
-        """The position in its row at which diagonal d begins."""
+        """Returns the position in its row at which diagonal d begins."""
         length = s.minimum(s.minimum(d, 0) + self.rows, s.sub(self.columns, s.maximum(d, 0)))
         shift = s.sub(self.width, length)
         zero = s.const(0, int32)
@@ -61,12 +61,12 @@ class _Band:
         return s.where(s.gt(d, 0), above, s.where(s.lt(d, 0), below, middle))
 
     def place(self, i: Expr, j: Expr, single: bool) -> tuple[Expr, tuple[Expr, ...]]:
-        """(whether element (i, j) lies in the band, its index in the packed band)."""
+        """Returns (whether element (i, j) lies in the band, its index in the packed band)."""
         d = j - i
         inside = s.and_(s.ge(d, self.low), s.le(d, self.high))
-        near = s.minimum(s.maximum(d, self.low), self.high)
-        at = s.minimum(s.maximum(j - s.maximum(d, 0) + self.offset(near), 0), self.width - 1)
-        return inside, (at,) if single else (s.sub(self.high, near), at)
+        nearest = s.minimum(s.maximum(d, self.low), self.high)
+        at = s.minimum(s.maximum(j - s.maximum(d, 0) + self.offset(nearest), 0), self.width - 1)
+        return inside, (at,) if single else (s.sub(self.high, nearest), at)
 
     def packed(self, m: Expr, n: Expr) -> tuple[Expr, Expr, Expr]:
         """For a position in the packed band: (whether it belongs to a diagonal, its row, its column)."""
@@ -146,10 +146,10 @@ def _diag_dims(c: Infer) -> Shape:
 def _batch(name: str, diagonal: Shape, low: int, high: int) -> tuple[int | None, ...]:
     """The leading dimensions of the packed diagonals."""
     dims = diagonal.as_list()
-    packed: tuple[int | None, ...] = (None,) if low == high else (high - low + 1, None)
-    if len(dims) < len(packed) or not Shape(tuple(dims[-len(packed) :])).is_compatible_with(Shape(packed)):
+    band_dims: tuple[int | None, ...] = (None,) if low == high else (high - low + 1, None)
+    if len(dims) < len(band_dims) or not Shape(tuple(dims[-len(band_dims) :])).is_compatible_with(Shape(band_dims)):
         raise ShapeError(f"{name}: {high - low + 1} diagonals are needed, got shape {diagonal}")
-    return tuple(dims[: -len(packed)])
+    return tuple(dims[: -len(band_dims)])
 
 
 def _host_diag(
@@ -186,8 +186,8 @@ def _zero(x: Tensor) -> Any:
 
 
 def _grad_diag(op: Operation, dy: Tensor) -> Any:
-    back = MATRIX_DIAG_PART_V3(dy, op.inputs[1], _zero(dy), align=op.attrs.align)
-    return back, None, None, None, None
+    d_diagonal = MATRIX_DIAG_PART_V3(dy, op.inputs[1], _zero(dy), align=op.attrs.align)
+    return d_diagonal, None, None, None, None
 
 
 MATRIX_DIAG_V3: OpDef = OpDef(
@@ -225,23 +225,23 @@ def _host_part(call: HostCall, x: np.ndarray, k: np.ndarray, padding: np.ndarray
     band = _band("MatrixDiagPartV3", call.attrs, k, *x.shape[-2:])
     m, n = _grid(band.high - band.low + 1, band.width)
     inside, i, j = (_numeric(e, m, n) for e in band.packed(_I, _J))
-    found = np.where(inside, x[..., i, j], padding).astype(x.dtype)
-    return found[..., 0, :] if band.low == band.high else found
+    diagonals = np.where(inside, x[..., i, j], padding).astype(x.dtype)
+    return diagonals[..., 0, :] if band.low == band.high else diagonals
 
 
 def _lower_part(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     band = _band("MatrixDiagPartV3", site.attrs, site.value(1), *_matrix(site.inputs[0].shape))
     if 0 in site.inputs[0].shape:
         return site.load(2, ())
-    single = band.low == band.high
-    lead, m = (idx[:-1], s.const(0, int32)) if single else (idx[:-2], idx[-2])
+    is_single = band.low == band.high
+    lead, m = (idx[:-1], s.const(0, int32)) if is_single else (idx[:-2], idx[-2])
     inside, i, j = band.packed(m, idx[-1])
     return s.where(inside, site.load(0, (*lead, i, j)), site.load(2, ()))
 
 
 def _grad_part(op: Operation, dy: Tensor) -> Any:
-    back = MATRIX_SET_DIAG_V3(ZEROS_LIKE(op.inputs[0]), dy, op.inputs[1], align=op.attrs.align)
-    return back, None, None
+    d_input = MATRIX_SET_DIAG_V3(ZEROS_LIKE(op.inputs[0]), dy, op.inputs[1], align=op.attrs.align)
+    return d_input, None, None
 
 
 MATRIX_DIAG_PART_V3: OpDef = OpDef(
@@ -264,9 +264,9 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
 
 
 def _check_packed(attrs: AlignAttrs, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
-    wanted = _packed("MatrixSetDiagV3", attrs, x, k)
-    if not wanted.is_compatible_with(diagonal):
-        raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}")
+    expected = _packed("MatrixSetDiagV3", attrs, x, k)
+    if not expected.is_compatible_with(diagonal):
+        raise ShapeError(f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {expected}, got {diagonal}")
 
 
 def _set_shape(c: Infer) -> Shape:
@@ -290,8 +290,8 @@ def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 def _grad_set(op: Operation, dy: Tensor) -> Any:
     k, align = op.inputs[2], op.attrs.align
-    kept = MATRIX_SET_DIAG_V3(dy, ZEROS_LIKE(op.inputs[1]), k, align=align)
-    return kept, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None
+    d_input = MATRIX_SET_DIAG_V3(dy, ZEROS_LIKE(op.inputs[1]), k, align=align)
+    return d_input, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None
 
 
 MATRIX_SET_DIAG_V3: OpDef = OpDef(

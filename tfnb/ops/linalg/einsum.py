@@ -26,7 +26,7 @@ _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
 
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
-    """The sum of products that `equation` describes, such as "ij,jk->ik".
+    """Returns the sum of products that `equation` describes, such as "ij,jk->ik".
 
     inputs: tensors of the same dtype and of known rank, one per term; each letter denotes an axis, and has the same
     size wherever it occurs. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the
@@ -40,9 +40,9 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
     with graph.name_scope(name or "einsum"):
         left, labels = _without(tensors[0], terms[0], out + "".join(terms[1:]))
         for k in range(1, len(tensors)):
-            needed = out + "".join(terms[k + 1 :])
-            right, other = _without(tensors[k], terms[k], needed + labels)
-            left, labels = _pair(left, labels, right, other, needed)
+            remaining = out + "".join(terms[k + 1 :])
+            right, other = _without(tensors[k], terms[k], remaining + labels)
+            left, labels = _pair(left, labels, right, other, remaining)
         return _permuted(left, labels, out)
 
 
@@ -73,10 +73,10 @@ def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
 
 def _without(x: Tensor, labels: str, needed: str) -> tuple[Any, str]:
     """x summed over the axes whose labels are not needed, and the remaining labels."""
-    gone = [i for i, c in enumerate(labels) if c not in needed]
-    if not gone:
+    summed = [i for i, c in enumerate(labels) if c not in needed]
+    if not summed:
         return x, labels
-    return SUM(x, np.asarray(gone, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
+    return SUM(x, np.asarray(summed, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
 
 
 def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
@@ -87,9 +87,9 @@ def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
 
 def _pair(a: Tensor, la: str, b: Tensor, lb: str, needed: str) -> tuple[Any, str]:
     """The product of two operands, summed over the axes that no other operand or the result needs."""
-    shared = [c for c in la if c in lb]
-    batch = "".join(c for c in shared if c in needed)
-    summed = "".join(c for c in shared if c not in needed)
+    common = [c for c in la if c in lb]
+    batch = "".join(c for c in common if c in needed)
+    summed = "".join(c for c in common if c not in needed)
     rows = "".join(c for c in la if c not in lb)
     columns = "".join(c for c in lb if c not in la)
     sizes = dict(zip(lb, _sizes(b), strict=True)) | dict(zip(la, _sizes(a), strict=True))

@@ -71,7 +71,10 @@ class LeastSquaresAttrs:
 
 
 def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]] | None:
-    """(leading shape, (rows, columns)) of input i, or None if the rank is unknown. Raises `ShapeError` below rank 2."""
+    """Returns (leading shape, (rows, columns)) of input i, or None if the rank is unknown.
+
+    Raises `ShapeError` for a rank below 2.
+    """
     x = c.shapes[i]
     if x.dims is None:
         return None
@@ -81,30 +84,30 @@ def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]
 
 
 def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
-    """(leading shape, size) of the square matrices in input i, or None if the rank is unknown."""
-    found = matrices(c, i)
-    if found is None:
+    """Returns (leading shape, size) of the square matrices in input i, or None if the rank is unknown."""
+    shapes = matrices(c, i)
+    if shapes is None:
         return None
-    lead, (m, n) = found
+    lead, (m, n) = shapes
     if None not in (m, n) and m != n:
         raise ShapeError(f"{c.op_name}: input {i} must be square matrices, got shape {c.shapes[i]}")
     return lead, n if m is None else m
 
 
 def adjoint(x: TensorLike) -> Any:
-    """The (conjugate) transpose of each matrix."""
+    """Returns the (conjugate) transpose of each matrix."""
     return conj(matrix_transpose(x))
 
 
 def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
-    """The product of matrices, or of their (conjugate) transposes where requested."""
+    """Returns the product of matrices, or of their (conjugate) transposes where requested."""
     if a.shape.ndims is None or b.shape.ndims is None:
         return BATCH_MAT_MUL(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
     return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
 def scaled_up(x: Tensor, like: Tensor) -> Any:
-    """A stack of numbers, reshaped to 1 x 1 matrices so that it multiplies matrices of the rank of `like`."""
+    """Returns a stack of numbers, reshaped to 1 x 1 matrices so that it multiplies matrices of the rank of `like`."""
     shape = shape_of(x)
     if isinstance(shape, np.ndarray):
         return RESHAPE(x, np.asarray([*shape, 1, 1], np.int32))
@@ -128,13 +131,13 @@ def _guarded(call: HostCall, why: str, fn: Callable[[], Any]) -> Any:
 
 
 def _same_square(c: Infer) -> Shape:
-    found = square(c)
-    return unknown_shape if found is None else Shape((*found[0].dims, found[1], found[1]))  # type: ignore[misc]
+    shapes = square(c)
+    return unknown_shape if shapes is None else Shape((*shapes[0].dims, shapes[1], shapes[1]))  # type: ignore[misc]
 
 
 def _leading(c: Infer) -> Shape:
-    found = square(c)
-    return unknown_shape if found is None else found[0]
+    shapes = square(c)
+    return unknown_shape if shapes is None else shapes[0]
 
 
 # ---- inverse and determinant ---------------------------------------------------------------------
@@ -142,8 +145,8 @@ def _leading(c: Infer) -> Shape:
 
 def _inverse_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    found = _guarded(call, "input is not invertible", lambda: np.linalg.inv(x))
-    return np.ascontiguousarray(_adjoint(found, call.attrs.adjoint))
+    inverse = _guarded(call, "input is not invertible", lambda: np.linalg.inv(x))
+    return np.ascontiguousarray(_adjoint(inverse, call.attrs.adjoint))
 
 
 def _grad_inverse(op: Operation, dy: Tensor) -> Any:
@@ -224,7 +227,10 @@ def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 
 def _cholesky_gradient(l: Tensor, dy: Tensor) -> Any:  # noqa: E741
-    """Iain Murray's formula: half the diagonal plus the lower part of l^T dy, between two inverses of l."""
+    """Computes the gradient by Iain Murray's formula.
+
+    It is half the diagonal plus the lower part of l^T dy, between two inverses of l.
+    """
     middle = product(l, dy, adjoint_a=True)
     middle = MATRIX_SET_DIAG(middle, 0.5 * MATRIX_DIAG_PART(middle))
     middle = MATRIX_BAND_PART(middle, np.int64(-1), np.int64(0))
@@ -375,13 +381,13 @@ def _least_squares_host(call: HostCall, a: np.ndarray, b: np.ndarray, weight: np
         raise InvalidArgumentError(f"{a.shape} and right-hand sides {b.shape} do not fit", call.op)
     if not call.attrs.fast:
         return (np.linalg.pinv(a) @ b).astype(a.dtype)
-    turned, ridge = _adjoint(a), a.dtype.type(weight)
+    adjoint_a, ridge = _adjoint(a), a.dtype.type(weight)
     if m >= n:
-        normal = turned @ a + ridge * np.eye(n, dtype=a.dtype)
-        fn = lambda: np.linalg.solve(normal, turned @ b)  # noqa: E731
+        normal = adjoint_a @ a + ridge * np.eye(n, dtype=a.dtype)
+        fn = lambda: np.linalg.solve(normal, adjoint_a @ b)  # noqa: E731
     else:
-        normal = a @ turned + ridge * np.eye(m, dtype=a.dtype)
-        fn = lambda: turned @ np.linalg.solve(normal, b)  # noqa: E731
+        normal = a @ adjoint_a + ridge * np.eye(m, dtype=a.dtype)
+        fn = lambda: adjoint_a @ np.linalg.solve(normal, b)  # noqa: E731
     return _guarded(call, "the equations' rank is deficient", fn)
 
 

@@ -135,7 +135,7 @@ def _batch_shape(c: Infer) -> Shape:
 
 
 def host_batch_product(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The host kernel of BatchMatMul: adjoint matrices are conjugated, then transposed."""
+    """Multiplies stacks of matrices on the host; adjoint matrices are conjugated, then transposed."""
     tx, ty = call.attrs.adj_x, call.attrs.adj_y
     return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
 
@@ -170,7 +170,7 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of matrices, or of stacks of matrices of rank > 2.
+    """Returns the product of matrices, or of stacks of matrices of rank > 2.
 
     a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); the same number type. The result is
     (..., m, n). The sparse flags are hints without effect. Errors: the shapes or dtypes do not match, or a matrix is
@@ -190,7 +190,11 @@ def matmul(
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Any:
-    """The products of corresponding matrices of two stacks: see the op BatchMatMul."""
+    """Returns the products of corresponding matrices of two stacks: see the op BatchMatMul.
+
+    x: (..., m, k). y: (..., k, n), of the same dtype. adj_x, adj_y: use the (conjugate) transposes. The result has
+    shape (..., m, n).
+    """
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
@@ -210,7 +214,7 @@ def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
         product = MAT_MUL(left, right)
         if None not in free_a and None not in free_b:
             return RESHAPE(product, np.asarray([*free_a, *free_b], np.int32))
-        dims = [d for x, gone in ((a, first), (b, second)) for d in _free_sizes(x, gone)]
+        dims = [d for x, contracted in ((a, first), (b, second)) for d in _free_sizes(x, contracted)]
         return RESHAPE(product, dims)
 
 

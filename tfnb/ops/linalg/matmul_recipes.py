@@ -78,7 +78,7 @@ class _Problem:
 
 
 def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
-    """The launches of "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
+    """Returns the launches of "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
 
     a is (..., M, K) or its transpose, b is (..., K, N) or its transpose, and the result is (..., M, N); all have the
     same dtype and leading dimensions. An empty result needs no call; K = 0 gives zeros, to which bias and activation
@@ -98,10 +98,11 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
 
 
 def matmul_product(site: KernelSite) -> Product | None:
-    """The product in the form that generated code can compute, for float32 on a CPU, or None.
+    """Returns the product in the form that generated code can compute, or None if it has no such form.
 
-    The form by tiles computes A^T B, the gradient of a weight, if its depth (the examples of a batch) fits one packed
-    block and it has at least one vector of rows. The form by one work-item computes what the recipe gives to one group.
+    Only products of float32 matrices on a CPU have one. The form by tiles computes A^T B, the gradient of a weight, if
+    its depth (the examples of a batch) fits one packed block and it has at least one vector of rows. The form by one
+    work-item computes what the recipe gives to one group.
     """
     if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
         return None
@@ -166,16 +167,16 @@ def _defines(element: str) -> tuple[tuple[str, str], ...]:
 
 def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
     a, b, bias = _pointers(site, p)
-    act = ACTIVATIONS[site.epilogue.activation]
+    activation = ACTIVATIONS[site.epilogue.activation]
     rows, columns, splits = _cut(p, site.units)
     sizes = (I32(p.m), I32(p.n), I32(p.k))
     defines = _defines(element)
     if splits == 1:
-        whole = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(act), I32(1))
-        return (KernelCall(FILE, "matmul", whole, (rows, columns, p.batch), defines=defines),)
+        arguments = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(activation), I32(1))
+        return (KernelCall(FILE, "matmul", arguments, (rows, columns, p.batch), defines=defines),)
     partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
     parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
-    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(act), I32(splits))
+    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(activation), I32(splits))
     return (
         KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines),
         KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines),
@@ -186,7 +187,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """The numbers of parts of the rows, the columns and the depth with the least estimated time."""
     panels = -(-p.n * p.size // TILE_BYTES)
-    most = max(1, 4 * units // p.batch)
+    group_limit = max(1, 4 * units // p.batch)
     depths = [1]
     if -(-p.m // TILE_ROWS) * panels < 4 * units:
         depths += [s for s in (2, 4, 8, 16, 32, 64) if s <= units and p.k >= DEPTH * s]
@@ -197,11 +198,11 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     for splits in depths:
         start = SUM if p.scattered else WAKE
         add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
-        for rows in range(1, min(p.m, most // splits) + 1):
-            for columns in range(1, min(panels, most // (rows * splits)) + 1):
-                one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
+        for rows in range(1, min(p.m, group_limit // splits) + 1):
+            for columns in range(1, min(panels, group_limit // (rows * splits)) + 1):
+                cycles = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
                 groups = rows * columns * splits * p.batch
-                total = _makespan(groups, one, units) + uneven * one + add
+                total = _makespan(groups, cycles, units) + uneven * cycles + add
                 best = min(best, (total, (rows, columns, splits)))
     return best[1]
 
@@ -216,14 +217,14 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
         return steps * LONE_ROW + GROUP
     heights = -(-rows // TILE_ROWS)
     tiles = steps * max(4.0 * heights, rows) + panels * heights * max(1, -(-depth // DEPTH)) * STORE
-    near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
-    most = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
-    if near and rows <= most and not p.flags & 2:
-        read = DIRECT
+    is_near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
+    direct_rows = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
+    if is_near and rows <= direct_rows and not p.flags & 2:
+        read_cycles = DIRECT
     else:
-        read = PACK_NEAR if near else PACK_FAR
+        read_cycles = PACK_NEAR if is_near else PACK_FAR
     blocks = -(-panels * TILE_BYTES // (COLUMNS * p.size))
-    return tiles + steps * read + depth * heights * PACK_ROWS * blocks + GROUP
+    return tiles + steps * read_cycles + depth * heights * PACK_ROWS * blocks + GROUP
 
 
 def _makespan(groups: int, one: float, units: int) -> float:

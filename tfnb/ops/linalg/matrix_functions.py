@@ -39,8 +39,8 @@ __all__ = ["API", "OPS"]
 
 
 def _same(c: Infer) -> Shape:
-    found = square(c)
-    return unknown_shape if found is None else Shape((*(found[0].dims or ()), found[1], found[1]))
+    shapes = square(c)
+    return unknown_shape if shapes is None else Shape((*(shapes[0].dims or ()), shapes[1], shapes[1]))
 
 
 def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
@@ -52,15 +52,15 @@ def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
         if not np.isfinite(x).all():
             return np.full_like(x, np.nan)
         compute = getattr(import_module("scipy.linalg"), what)
-        wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+        wide_x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
         out = np.empty_like(x)
         with np.errstate(all="ignore"):
             for place in np.ndindex(*x.shape[:-2]):
-                found = compute(wide[place]) if x.shape[-1] else wide[place]
-                if found.dtype.kind == "c" and x.dtype.kind != "c":
-                    is_real = np.abs(found.imag).max() <= 1e-9 * max(1.0, np.abs(found).max())
-                    found = found.real if is_real else np.full(found.shape, np.nan)
-                out[place] = found
+                result = compute(wide_x[place]) if x.shape[-1] else wide_x[place]
+                if result.dtype.kind == "c" and x.dtype.kind != "c":
+                    is_real = np.abs(result.imag).max() <= 1e-9 * max(1.0, np.abs(result).max())
+                    result = result.real if is_real else np.full(result.shape, np.nan)
+                out[place] = result
         return out
 
     return run
@@ -70,10 +70,10 @@ def _grad(op: Operation, dy: Tensor) -> Any:
     a = adjoint(op.inputs[0])
     size = a.shape.dims[-1] if a.shape.dims is not None else None
     upper, lower = concat([a, dy], -1), concat([ZEROS_LIKE(a), a], -1)
-    whole = op.opdef(concat([upper, lower], -2))
+    block_function = op.opdef(concat([upper, lower], -2))
     if size is None:
         size = _last_size(a)
-    return whole[..., :size, size:]
+    return block_function[..., :size, size:]
 
 
 def _last_size(x: Tensor) -> Any:
@@ -128,8 +128,8 @@ def _grad_lu(op: Operation, dy: Tensor, _: Tensor) -> Any:
     inner = MATRIX_BAND_PART(product(low, _strictly_lower(dy), adjoint_a=True), -1, 0)
     inner = _strictly_lower(inner) + MATRIX_BAND_PART(product(MATRIX_BAND_PART(dy, 0, -1), up, adjoint_b=True), 0, -1)
     left = MATRIX_TRIANGULAR_SOLVE(low, inner, lower=True, adjoint=True)
-    whole = adjoint(MATRIX_TRIANGULAR_SOLVE(up, adjoint(left), lower=False, adjoint=False))
-    return _rows_back(whole, order)
+    permuted = adjoint(MATRIX_TRIANGULAR_SOLVE(up, adjoint(left), lower=False, adjoint=False))
+    return _rows_back(permuted, order)
 
 
 def _strictly_lower(x: Tensor) -> Any:
@@ -137,7 +137,7 @@ def _strictly_lower(x: Tensor) -> Any:
 
 
 def _factors(packed: Tensor) -> tuple[Any, Any]:
-    """(L with ones on its diagonal, U), from the packed output of `Lu`."""
+    """Returns (L with ones on its diagonal, U), from the packed output of `Lu`."""
     low = MATRIX_BAND_PART(packed, -1, 0)
     diagonal = ONES_LIKE(low[..., 0])
     return MATRIX_SET_DIAG(low, diagonal), MATRIX_BAND_PART(packed, 0, -1)
@@ -146,16 +146,16 @@ def _factors(packed: Tensor) -> tuple[Any, Any]:
 def _by_matrix(x: Tensor, order: Tensor) -> Any:
     """Permutes the rows of each matrix of x by the corresponding row of `order`, as a product with a permutation."""
     n = order.shape.dims[-1] if order.shape.dims is not None else None
-    chosen = one_hot(order, _last_size(order) if n is None else n)
-    return product(cast_to(chosen, x.dtype), x)
+    permutation = one_hot(order, _last_size(order) if n is None else n)
+    return product(cast_to(permutation, x.dtype), x)
 
 
 def _rows_back(x: Tensor, order: Tensor) -> Any:
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     if order.shape.ndims == 1:
         return GATHER(x, INVERT_PERMUTATION(order))
-    chosen = one_hot(order, _last_size(order) if n is None else n)
-    return product(cast_to(chosen, x.dtype), x, adjoint_a=True)
+    permutation = one_hot(order, _last_size(order) if n is None else n)
+    return product(cast_to(permutation, x.dtype), x, adjoint_a=True)
 
 
 LU = OpDef(
@@ -186,22 +186,26 @@ def _real(x: Tensor) -> Any:
 
 
 def expm(input: TensorLike, name: str | None = None) -> Any:
-    """The exponential of each square matrix: see the op MatrixExponential."""
+    """Returns the exponential of each square matrix (..., n, n), with the same shape: see the op MatrixExponential."""
     return MATRIX_EXPONENTIAL(_tensor(input), name=name)
 
 
 def logm(input: TensorLike, name: str | None = None) -> Any:
-    """The principal logarithm of each square complex matrix: see the op MatrixLogarithm."""
+    """Returns the principal logarithm of each square complex matrix (..., n, n): see the op MatrixLogarithm."""
     return MATRIX_LOGARITHM(_tensor(input), name=name)
 
 
 def sqrtm(input: TensorLike, name: str | None = None) -> Any:
-    """The principal square root of each square matrix: see the op MatrixSquareRoot."""
+    """Returns the principal square root of each square matrix (..., n, n): see the op MatrixSquareRoot."""
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
 def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Any, Any]:
-    """(packed factors, permutation of the rows) of each square matrix: see the op Lu."""
+    """Returns (the packed factors, the permutation of the rows) of each square matrix: see the op Lu.
+
+    input: (..., n, n), the shape of the packed factors. The permutation has shape (..., n) and dtype `output_idx_type`.
+    Errors at run time: a matrix is singular.
+    """
     packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
     return packed, order
 
@@ -209,7 +213,10 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None =
 def lu_solve(
     lower_upper: TensorLike, perm: TensorLike, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A."""
+    """Returns the solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A.
+
+    lower_upper: (..., n, n). perm: (..., n). rhs: (..., n, k). `validate_args` has no effect.
+    """
     low, up = _factors(_tensor(lower_upper))
     order = _tensor(perm)
     rhs = _tensor(rhs)
@@ -221,7 +228,7 @@ def lu_solve(
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The matrix from the factors and the permutation that `lu` returned for it."""
+    """Returns the matrices (..., n, n) for which `lu` returned the factors and the permutation."""
     low, up = _factors(_tensor(lower_upper))
     return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
 
@@ -229,7 +236,7 @@ def lu_reconstruct(
 def lu_matrix_inverse(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """The inverse of a matrix from the factors and the permutation that `lu` returned for it."""
+    """Returns the inverses (..., n, n) of the matrices for which `lu` returned the factors and the permutation."""
     packed = _tensor(lower_upper)
     ones = MATRIX_SET_DIAG(ZEROS_LIKE(packed), ONES_LIKE(packed[..., 0]))
     return lu_solve(packed, perm, ones, validate_args, name)
@@ -244,16 +251,21 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of each matrix of a (..., m, n) and the corresponding vector of b (..., n), of shape (..., m)."""
+    """Returns the product (..., m) of each matrix of a (..., m, n) and the corresponding vector of b (..., n).
+
+    a: transposed with `transpose_a`, and also conjugated with `adjoint_a`. b has the dtype of a. The sparse flags are
+    hints without effect.
+    """
     a = _tensor(a)
     column = a.graph.to_tensor(b, a.dtype)[..., None]
     return IDENTITY(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)[..., 0], name=name)
 
 
 def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
-    """The pseudo-inverse (..., n, m) of each matrix (..., m, n).
+    """Returns the pseudo-inverse (..., n, m) of each matrix (..., m, n).
 
-    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest one count as 0.
+    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest one count as 0. Raises
+    `InvalidArgumentError` when rcond is missing and m or n is unknown.
     """
     a = _tensor(a)
     s, u, v = SVD(a, compute_uv=True, full_matrices=False)
@@ -263,13 +275,17 @@ def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, n
         if dims is None or None in dims[-2:]:
             raise InvalidArgumentError("pinv: give rcond for matrices of unknown size")
         rcond = 10.0 * max(dims[-2:]) * float(np.finfo(s.dtype.np).eps)
-    kept = GREATER(s, rcond * reduce_max(s, axis=-1, keepdims=True))
-    inverse = SELECT(kept, RECIPROCAL(SELECT(kept, s, ONES_LIKE(s))), ZEROS_LIKE(s))
+    significant = GREATER(s, rcond * reduce_max(s, axis=-1, keepdims=True))
+    inverse = SELECT(significant, RECIPROCAL(SELECT(significant, s, ONES_LIKE(s))), ZEROS_LIKE(s))
     return IDENTITY(product(v * cast_to(inverse, v.dtype)[..., None, :], u, adjoint_b=True), name=name)
 
 
 def matrix_rank(a: Any, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
-    """The number (int32) of singular values above `tol`, by default eps max(m, n) times the largest singular value."""
+    """Returns the number (int32) of singular values above `tol` of each matrix (..., m, n), with shape (...).
+
+    tol: by default eps max(m, n) times the largest singular value of the matrix. Raises `InvalidArgumentError` when tol
+    is missing and m or n is unknown.
+    """
     a = _tensor(a)
     s = _real(SVD(a, compute_uv=False, full_matrices=False)[0])
     if tol is None:
@@ -288,7 +304,7 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The norm of vectors along `axis`, of matrices along a pair of axes, or by default of all elements together.
+    """Returns the norm of vectors along `axis`, of matrices along a pair of axes, or by default of all elements.
 
     ord: "euclidean"; for vectors also 1, 2, infinity or another positive number; for matrices also "fro", 1 (largest
     sum of a column), 2 (the largest singular value) or infinity (the largest sum of a row). Errors: another order.
@@ -326,15 +342,18 @@ def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool)
         for a in sorted(pair) if keep else ():
             largest = expand_dims(largest, a)
         return largest
-    summed, other = (row, column) if ord == 1 else (column, row)
-    largest = reduce_max(reduce_sum(abs(x), summed, keepdims=True), other, keepdims=True)
+    summed, maximised = (row, column) if ord == 1 else (column, row)
+    largest = reduce_max(reduce_sum(abs(x), summed, keepdims=True), maximised, keepdims=True)
     return largest if keep else squeeze(largest, [row, column])
 
 
 def normalize(
     tensor: TensorLike, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """(tensor / its norm, the norm), with the norm taken along `axis`: see `norm`."""
+    """Returns (tensor / its norm, the norm), with the norm taken along `axis`: see `norm`.
+
+    The first result has the shape of the tensor; the norm keeps the reduced axes with size 1.
+    """
     tensor = _tensor(tensor)
     length = norm(tensor, ord=ord, axis=axis, keepdims=True)
     return IDENTITY(tensor / length, name=name), length

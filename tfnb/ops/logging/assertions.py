@@ -33,8 +33,8 @@ def _require(
     condition: Tensor, texts: Sequence[Any], data: Sequence[Any] | None, summarize: int | None, graph: Any
 ) -> Any:
     """An Assert that all elements of a bool tensor are true; raises at once if constants show that one is not."""
-    known = constant_value(condition)
-    holds = None if known is None else bool(np.all(known))
+    static = constant_value(condition)
+    holds = None if static is None else bool(np.all(static))
     if holds is False:
         shown = [constant_value(t) if hasattr(t, "op") else t for t in texts]
         raise InvalidArgumentError(" ".join(str(t) for t in shown if t is not None))
@@ -103,16 +103,16 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
     ) -> Any:
         with scope(name, function, x, rank):
             a = graph_of((x, rank)).to_tensor(x)
-            wanted = a.graph.to_tensor(rank, None if hasattr(rank, "dtype") else int32)
-            known = constant_value(wanted)
-            if known is not None and a.shape.ndims is not None:
-                if not holds(a.shape.ndims, int(known)):
+            expected = a.graph.to_tensor(rank, None if hasattr(rank, "dtype") else int32)
+            static = constant_value(expected)
+            if static is not None and a.shape.ndims is not None:
+                if not holds(a.shape.ndims, int(static)):
                     raise ShapeError(
-                        f"{message or ''} the rank of {a.name} must be {sign} {known}, its shape is {a.shape}".strip()
+                        f"{message or ''} the rank of {a.name} must be {sign} {static}, its shape is {a.shape}".strip()
                     )
                 return NO_OP(graph=a.graph)
             first = f"{message or ''} the rank of {a.name} must be {sign}".strip()
-            return _require(op(RANK(a), wanted), [first, wanted, "it is", RANK(a)], data, summarize, a.graph)
+            return _require(op(RANK(a), expected), [first, expected, "it is", RANK(a)], data, summarize, a.graph)
 
     check.__name__ = check.__qualname__ = function
     check.__doc__ = f"""An operation that fails unless the rank of x is {sign} `rank`.
@@ -124,9 +124,9 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
 def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
     """Raises `DTypeError` at once unless the tensor has that dtype; otherwise returns an operation without effect."""
     t = graph_of((tensor,)).to_tensor(tensor)
-    wanted = as_dtype(tf_type)
-    if t.dtype is not wanted:
-        raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be {wanted.name}".strip(), t.op)
+    expected = as_dtype(tf_type)
+    if t.dtype is not expected:
+        raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be {expected.name}".strip(), t.op)
     return NO_OP(name=name, graph=t.graph)
 
 
@@ -139,7 +139,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
 
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """True if the tensor has a number type."""
+    """Returns whether `tensor` is a tensor of a number type (integer, float or complex)."""
     dtype = getattr(tensor, "dtype", None)
     return (
         hasattr(tensor, "graph") and dtype is not None and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
@@ -154,12 +154,18 @@ def _ordered(x: TensorLike, op: OpDef, name: str) -> Any:
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
-    """A scalar bool: true if each element of x, in row-major order, is at least as large as the one before it."""
+    """Returns whether each element of x is at least as large as the previous one, as a scalar bool tensor.
+
+    x: a real number type, any shape; the elements are taken in row-major order.
+    """
     return _ordered(x, GREATER_EQUAL, name or "is_non_decreasing")
 
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
-    """A scalar bool: true if each element of x, in row-major order, is larger than the one before it."""
+    """Returns whether each element of x is larger than the previous one, as a scalar bool tensor.
+
+    x: a real number type, any shape; the elements are taken in row-major order.
+    """
     return _ordered(x, GREATER, name or "is_strictly_increasing")
 
 

@@ -68,8 +68,8 @@ def _element(x: Any) -> str:
 def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
     """The text of the first `left` elements, with brackets around inner rows, and how many more may be shown."""
     if x.ndim == 1:
-        shown = " ".join(_element(v) for v in x[:left])
-        return shown + ("..." if x.size > left and not outer else ""), left - min(left, x.size)
+        line = " ".join(_element(v) for v in x[:left])
+        return line + ("..." if x.size > left and not outer else ""), left - min(left, x.size)
     parts = []
     for row in x:
         if left <= 0:
@@ -80,7 +80,7 @@ def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
 
 
 def summary(x: np.ndarray, summarize: int) -> str:
-    """The first elements of an array in brackets, in TensorFlow's format: `[[1 2][3...]...]`."""
+    """Returns the first elements of an array in brackets, in TensorFlow's format: `[[1 2][3...]...]`."""
     limit = x.size if summarize < 0 else min(summarize, x.size)
     text = _nested(x.reshape(-1) if x.ndim == 0 else x, limit)[0] if limit else ""
     if x.size <= limit:
@@ -105,8 +105,8 @@ def _infer_condition(c: Infer) -> tuple[()]:
 
 def _assert(call: HostCall, condition: np.ndarray, *data: np.ndarray) -> tuple[()]:
     if not bool(condition):
-        shown = " ".join(summary(x, call.attrs.summarize) for x in data)
-        raise InvalidArgumentError(f"assertion failed: {shown}", call.op)
+        text = " ".join(summary(x, call.attrs.summarize) for x in data)
+        raise InvalidArgumentError(f"assertion failed: {text}", call.op)
     return ()
 
 
@@ -116,8 +116,8 @@ def _check(call: HostCall, x: np.ndarray) -> np.ndarray:
     if finite.all():
         return x
     nan, inf = bool(np.isnan(x).any()), bool(np.isinf(x).any())
-    what = " and ".join([w for w, found in (("Inf", inf), ("NaN", nan)) if found])
-    raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {what} values", call.op)
+    kinds = " and ".join([w for w, found in (("Inf", inf), ("NaN", nan)) if found])
+    raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {kinds} values", call.op)
 
 
 def _grad_check(op: Operation, dy: Tensor) -> Any:
@@ -200,7 +200,7 @@ def print_(
 def assert_that(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Any:
-    """An operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
+    """Returns an operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
 
     condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor, by default 3. Make other
     ops depend on it by `tf.control_dependencies`.
@@ -217,7 +217,7 @@ def assert_that(
 
 
 def verify_tensor_all_finite(t: TensorLike, msg: str, name: str | None = None) -> Any:
-    """Returns `t`, or fails with the message `msg` when it contains a NaN or an infinity."""
+    """Returns the float tensor `t`; a step fails with the message `msg` when `t` contains a NaN or an infinity."""
     return CHECK_NUMERICS(t, message=msg, name=name)
 
 

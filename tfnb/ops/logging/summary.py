@@ -92,8 +92,8 @@ def _tagged(*ranks: int) -> Any:
         if not c.shapes[0].is_compatible_with(scalar):
             raise ShapeError(f"{c.op_name}: the tag must be a scalar, got shape {c.shapes[0]}")
         if ranks and c.shapes[1].ndims not in (None, *ranks):
-            wanted = " or ".join(map(str, ranks))
-            raise ShapeError(f"{c.op_name}: needed a tensor of rank {wanted}, got {c.shapes[1]}")
+            allowed = " or ".join(map(str, ranks))
+            raise ShapeError(f"{c.op_name}: needed a tensor of rank {allowed}, got {c.shapes[1]}")
         return scalar
 
     return infer

@@ -85,12 +85,12 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
     name = _tag(call, tag)
     flat = values.reshape(-1).astype(np.float64)
     if not np.isfinite(flat).all():
-        what = "NaN" if np.isnan(flat).any() else "Infinity"
-        raise InvalidArgumentError(f"{what} in summary histogram for: {name}", call.op)
+        kind = "NaN" if np.isnan(flat).any() else "Infinity"
+        raise InvalidArgumentError(f"{kind} in summary histogram for: {name}", call.op)
     limits = _limits()
     places = np.minimum(np.searchsorted(limits, flat, side="right"), limits.size - 1)
     counts = np.bincount(places, minlength=limits.size)
-    kept = _runs(counts) if flat.size else np.array([limits.size - 1])
+    buckets = _runs(counts) if flat.size else np.array([limits.size - 1])
     largest = sys.float_info.max
     summary = proto("summary").Summary()
     summary.value.add(tag=name).histo.CopyFrom(
@@ -100,8 +100,8 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
             num=flat.size,
             sum=_total(flat),
             sum_squares=_total(np.square(flat)),
-            bucket_limit=limits[kept].tolist(),
-            bucket=counts[kept].astype(np.float64).tolist(),
+            bucket_limit=limits[buckets].tolist(),
+            bucket=counts[buckets].astype(np.float64).tolist(),
         )
     )
     return _finished(summary)
@@ -117,19 +117,19 @@ def _media_tags(name: str, kind: str, count: int, limit: int) -> Iterator[tuple[
 
 def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
     """Floats scaled to 0..255: from 0 if none is negative, else around 127; non-finite pixels get `bad_color`."""
-    good = np.isfinite(image).all(axis=2)
-    values = image[good].astype(np.float32)
-    found = np.broadcast_to(bad_color[: image.shape[2]], image.shape).copy()
+    finite = np.isfinite(image).all(axis=2)
+    values = image[finite].astype(np.float32)
+    pixels = np.broadcast_to(bad_color[: image.shape[2]], image.shape).copy()
     if values.size:
         low, high = float(values.min()), float(values.max())
         if low < 0:
-            reach = max(abs(low), abs(high))
-            scale, offset = (0.0 if reach < _DARK else 127.0 / reach), 128.0
+            largest = max(abs(low), abs(high))
+            scale, offset = (0.0 if largest < _DARK else 127.0 / largest), 128.0
         else:
             scale, offset = (0.0 if high < _DARK else 255.0 / high), 0.0
         scaled = values * np.float32(scale) + np.float32(offset)
-        found[good] = np.clip(scaled, 0, 255).astype(np.uint8)
-    return found
+        pixels[finite] = np.clip(scaled, 0, 255).astype(np.uint8)
+    return pixels
 
 
 def _png(image: np.ndarray) -> bytes:
@@ -151,16 +151,16 @@ def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.nda
         )
     if not tensor.size:
         raise InvalidArgumentError(f"{name}: the images {tensor.shape} are empty", call.op)
-    bad = np.asarray(call.attrs.bad_color, np.uint8).reshape(-1)
-    if bad.size < tensor.shape[3]:
-        raise InvalidArgumentError(f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad.size}", call.op)
+    bad_pixel = np.asarray(call.attrs.bad_color, np.uint8).reshape(-1)
+    if bad_pixel.size < tensor.shape[3]:
+        raise InvalidArgumentError(f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad_pixel.size}", call.op)
     summary = proto("summary").Summary()
     for i, full in _media_tags(name, "image", len(tensor), call.attrs.max_images):
-        image = tensor[i] if tensor.dtype == np.uint8 else _to_bytes(tensor[i], bad)
+        image = tensor[i] if tensor.dtype == np.uint8 else _to_bytes(tensor[i], bad_pixel)
         height, width, channels = image.shape
-        made = summary.value.add(tag=full).image
-        made.height, made.width, made.colorspace = height, width, channels
-        made.encoded_image_string = _png(image)
+        picture = summary.value.add(tag=full).image
+        picture.height, picture.width, picture.colorspace = height, width, channels
+        picture.encoded_image_string = _png(image)
     return _finished(summary)
 
 
@@ -214,12 +214,12 @@ def _tensor_proto(array: np.ndarray) -> Any:
     shape = proto("tensor_shape").TensorShapeProto()
     for d in array.shape:
         shape.dim.add(size=d)
-    made = proto("tensor").TensorProto(dtype=dtype.enum, tensor_shape=shape)
+    message = proto("tensor").TensorProto(dtype=dtype.enum, tensor_shape=shape)
     if dtype.is_string:
-        made.string_val.extend(array.reshape(-1).tolist())
+        message.string_val.extend(array.reshape(-1).tolist())
     else:
-        made.tensor_content = np.ascontiguousarray(array).tobytes()
-    return made
+        message.tensor_content = np.ascontiguousarray(array).tobytes()
+    return message
 
 
 def tensor_summary(call: HostCall, tensor: np.ndarray) -> np.ndarray:
@@ -251,15 +251,15 @@ def _parsed(message: Any, data: bytes) -> bool:
 
 def merge_summary(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
     """The host kernel of MergeSummary; see the op."""
-    summary, seen = proto("summary").Summary(), set()
+    summary, tags = proto("summary").Summary(), set()
     for array in inputs:
         for data in array.reshape(-1):
             part = proto("summary").Summary()
             if not _parsed(part, data):
                 raise InvalidArgumentError("could not parse one of the summary inputs", call.op)
             for value in part.value:
-                if value.tag and value.tag in seen:
+                if value.tag and value.tag in tags:
                     raise InvalidArgumentError(f"duplicate tag {value.tag} found in summary inputs", call.op)
-                seen.add(value.tag)
+                tags.add(value.tag)
             summary.MergeFrom(part)
     return _finished(summary)

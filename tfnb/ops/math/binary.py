@@ -120,8 +120,8 @@ def _grad_quotient(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any
 
 def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
     positive = x > 0
-    safe = SELECT(positive, x, ONES_LIKE(x))  # avoids log(x) = NaN where x is not positive
-    log_x = SELECT(positive, LOG(safe), ZEROS_LIKE(x))
+    base = SELECT(positive, x, ONES_LIKE(x))  # avoids log(x) = NaN where x is not positive
+    log_x = SELECT(positive, LOG(base), ZEROS_LIKE(x))
     return dy * y * POW(x, y - 1), dy * op.y * log_x
 
 
@@ -141,8 +141,8 @@ def _grad_difference(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[A
 
 
 def _grad_atan2(op: Operation, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Any, Any]:
-    scaled = dy / (SQUARE(x) + SQUARE(y))
-    return scaled * x, -scaled * y
+    share = dy / (SQUARE(x) + SQUARE(y))
+    return share * x, -share * y
 
 
 def _div_no_nan(x: Expr, y: Expr) -> Expr:
@@ -273,32 +273,39 @@ def _true_type(dtype: DType) -> DType:
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """The true quotient x / y elementwise, as Python's `/`.
+    """Returns the true quotient x / y elementwise, as Python's `/`.
 
-    Integers are converted first: 8 and 16 bits to float32, wider ones to float64. x, y: shapes that broadcast.
+    x, y: one number type, shapes that broadcast. Integers are converted first: 8 and 16 bits to float32, wider ones to
+    float64. Raises `InvalidArgumentError` when the dtypes differ.
     """
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
         raise InvalidArgumentError(f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast")
-    wanted = _true_type(x.dtype)
-    return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
+    target_dtype = _true_type(x.dtype)
+    return REAL_DIV(cast_to(x, target_dtype), cast_to(y, target_dtype), name=name)
 
 
 def div(x: Any, y: TensorLike, name: str | None = None) -> Any:
-    """x / y elementwise as Python 2's `/`: the quotient rounded down for integers, the true quotient for floats."""
+    """Divides as Python 2's `/`: integers give the quotient rounded down, floats the true quotient.
+
+    x, y: one number type, shapes that broadcast. The result has their dtype.
+    """
     x, y = operands(x, y)
     return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
 
 
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
-    """x / y elementwise, rounded down to a whole number; the result has the dtype of the operands."""
+    """Returns x / y elementwise, rounded down to a whole number.
+
+    x, y: one number type, shapes that broadcast. The result has their dtype.
+    """
     return FLOOR_DIV(x, y, name=name)
 
 
 def add_n(inputs: TensorLike, name: str | None = None) -> Any:
-    """The elementwise sum of a list of tensors of one shape and dtype.
+    """Returns the elementwise sum of a list of tensors of one shape and dtype.
 
-    Raises an error when the list is empty or when shapes or dtypes differ.
+    Raises `InvalidArgumentError` when the list is empty, and an error when shapes or dtypes differ.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if not items:
@@ -311,7 +318,10 @@ def add_n(inputs: TensorLike, name: str | None = None) -> Any:
 def accumulate_n(
     inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
-    """The elementwise sum of a list of tensors. If `shape` or `tensor_dtype` is given, the tensors must match it."""
+    """Returns the elementwise sum of a list of tensors of one shape and dtype.
+
+    Raises an error when `shape` or `tensor_dtype` is given and the tensors do not match it.
+    """
     total = add_n(inputs, name)
     if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
         raise DTypeError(f"accumulate_n: the tensors are {total.dtype.name}, tensor_dtype is {tensor_dtype}", total.op)

@@ -103,39 +103,49 @@ POPULATION_COUNT = OpDef(
 
 
 def _cast_shape(c: Infer) -> Shape:
-    x, have, want = c.shapes[0], c.dtypes[0].size, c.types["type"].size
-    if x.dims is None or have == want:
+    x, source_size, target_size = c.shapes[0], c.dtypes[0].size, c.types["type"].size
+    if x.dims is None or source_size == target_size:
         return x
-    if have > want:
-        return Shape((*x.dims, have // want))
-    if not x.dims or x.dims[-1] not in (None, want // have):
-        raise ShapeError(f"Bitcast: to take {want // have} numbers as one, the last dimension must be that; got {x}")
+    if source_size > target_size:
+        return Shape((*x.dims, source_size // target_size))
+    if not x.dims or x.dims[-1] not in (None, target_size // source_size):
+        raise ShapeError(
+            f"Bitcast: to take {target_size // source_size} numbers as one, the last dimension must be that; got {x}"
+        )
     return Shape(x.dims[:-1])
 
 
 def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
-    wanted: DType = call.types["type"]
-    have, want = x.dtype.itemsize, wanted.size
-    if have < want and x.shape[-1:] != (want // have,):
-        raise ShapeError(f"Bitcast: the last dimension of shape {x.shape} must be {want // have}", call.op)
-    shape = x.shape if have == want else (*x.shape, have // want) if have > want else x.shape[:-1]
-    return np.frombuffer(np.ascontiguousarray(x).tobytes(), wanted.np).reshape(shape)
+    target_dtype: DType = call.types["type"]
+    source_size, target_size = x.dtype.itemsize, target_dtype.size
+    if source_size < target_size and x.shape[-1:] != (target_size // source_size,):
+        raise ShapeError(
+            f"Bitcast: the last dimension of shape {x.shape} must be {target_size // source_size}", call.op
+        )
+    shape = (
+        x.shape
+        if source_size == target_size
+        else (*x.shape, source_size // target_size)
+        if source_size > target_size
+        else x.shape[:-1]
+    )
+    return np.frombuffer(np.ascontiguousarray(x).tobytes(), target_dtype.np).reshape(shape)
 
 
 def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     """One element of the output. The bits are split or joined as unsigned integers of the two element sizes."""
-    source, wanted = site.inputs[0].dtype, site.outputs[0].dtype
-    have, want = _UNSIGNED[source.size], _UNSIGNED[wanted.size]
-    if have.size == want.size:
-        return s.bitcast(site.load(0, idx), wanted)
-    if have.size > want.size:
-        by = s.cast(idx[-1] * (8 * want.size), have)
-        return s.bitcast(s.cast(s.shr(s.bitcast(site.load(0, idx[:-1]), have), by), want), wanted)
+    source, target = site.inputs[0].dtype, site.outputs[0].dtype
+    source_word, target_word = _UNSIGNED[source.size], _UNSIGNED[target.size]
+    if source_word.size == target_word.size:
+        return s.bitcast(site.load(0, idx), target)
+    if source_word.size > target_word.size:
+        shift = s.cast(idx[-1] * (8 * target_word.size), source_word)
+        return s.bitcast(s.cast(s.shr(s.bitcast(site.load(0, idx[:-1]), source_word), shift), target_word), target)
     total: Expr | None = None
-    for k in range(want.size // have.size):
-        part = s.shl(s.cast(s.bitcast(site.load(0, (*idx, k)), have), want), 8 * have.size * k)
+    for k in range(target_word.size // source_word.size):
+        part = s.shl(s.cast(s.bitcast(site.load(0, (*idx, k)), source_word), target_word), 8 * source_word.size * k)
         total = part if total is None else s.bitor(total, part)
-    return s.bitcast(total, wanted)  # type: ignore[arg-type]
+    return s.bitcast(total, target)  # type: ignore[arg-type]
 
 
 BITCAST = OpDef(

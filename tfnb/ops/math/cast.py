@@ -60,27 +60,27 @@ def _excess(attrs: CastAttrs, have: DType, wanted: DType) -> int:
 
 
 def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
-    wanted = call.outputs[0].dtype
-    if wanted.is_bool:
+    target_dtype = call.outputs[0].dtype
+    if target_dtype.is_bool:
         return x != 0
-    excess = _excess(call.attrs, as_dtype(x.dtype), wanted)
+    excess = _excess(call.attrs, as_dtype(x.dtype), target_dtype)
     with np.errstate(all="ignore"):
-        if x.dtype.kind == "c" and not wanted.is_complex:
+        if x.dtype.kind == "c" and not target_dtype.is_complex:
             x = x.real
         if excess:
             parts = np.ascontiguousarray(x).view(x.real.dtype)  # a complex number has two parts
             word = np.dtype(f"u{parts.itemsize}")
             cut = (parts.view(word) >> excess << excess).view(parts.dtype)
             x = np.where(np.isnan(parts), parts, cut).view(x.dtype).reshape(x.shape)
-        return x.astype(wanted.np)
+        return x.astype(target_dtype.np)
 
 
 def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    x, wanted = site.load(0, idx), site.outputs[0].dtype
-    if excess := _excess(site.attrs, x.dtype, wanted):
-        cut = s.shl(s.shr(s.bitcast(x, _WORD[x.dtype]), excess), excess)
-        x = s.where(s.isnan(x), x, s.bitcast(cut, x.dtype))
-    return s.cast(x, wanted)
+    x, target_dtype = site.load(0, idx), site.outputs[0].dtype
+    if excess := _excess(site.attrs, x.dtype, target_dtype):
+        truncated = s.shl(s.shr(s.bitcast(x, _WORD[x.dtype]), excess), excess)
+        x = s.where(s.isnan(x), x, s.bitcast(truncated, x.dtype))
+    return s.cast(x, target_dtype)
 
 
 def _cast_partial(c: Infer) -> Shape | None:
@@ -113,17 +113,17 @@ CAST = OpDef(
 
 
 def cast_to(x: Tensor, dtype: DType) -> Any:
-    """The tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
+    """Returns the tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
     return x if x.dtype is dtype else CAST(x, DstT=dtype)
 
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """Converts `x` (a tensor or a value) to `dtype`; a tensor that already has this dtype is returned unchanged."""
     t = graph_of((x,)).to_tensor(x)
-    wanted = as_dtype(dtype)
-    if t.dtype is wanted and not t.spec.ref:
+    target_dtype = as_dtype(dtype)
+    if t.dtype is target_dtype and not t.spec.ref:
         return t
-    return CAST(t, DstT=wanted, name=name)
+    return CAST(t, DstT=target_dtype, name=name)
 
 
 def _named(dtype: DType, old: str) -> Any:
@@ -139,7 +139,7 @@ OPS: tuple[OpDef, ...] = (CAST,)
 
 
 def alike_indices(indices: Sequence[Any]) -> list[Any]:
-    """The indices as tensors of one dtype: int64 where some of them are int32 and others int64."""
+    """Returns the indices as tensors of one dtype: int64 where some of them are int32 and others int64."""
     if len({t.dtype for t in indices}) == 1:
         return list(indices)
     return [cast_to(t, int64) for t in indices]

@@ -48,7 +48,11 @@ def _alike(clipped: Any, values: Tensor, what: str) -> Any:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
-    """Elementwise max(clip_value_min, min(t, clip_value_max)); the bounds are scalars or have the shape of t."""
+    """Returns max(clip_value_min, min(t, clip_value_max)) elementwise, with the dtype and shape of t.
+
+    t: a tensor or `IndexedSlices`. The bounds are scalars or have the shape of t; a bound that would broadcast t to
+    another shape raises `ShapeError`.
+    """
     graph = graph_of((t, clip_value_min, clip_value_max))
     with graph.name_scope(name or "clip_by_value"):
         if isinstance(t, IndexedSlices):
@@ -66,8 +70,8 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_norm"):
         values = t.values if isinstance(t, IndexedSlices) else graph.to_tensor(t)
-        along = all_axes(values) if axes is None else axes
-        inverse = RSQRT(SUM(SQUARE(values), along, keep_dims=True))
+        reduced_axes = all_axes(values) if axes is None else axes
+        inverse = RSQRT(SUM(SQUARE(values), reduced_axes, keep_dims=True))
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
         clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
         _alike(clipped, values, "clip_by_norm")
@@ -75,7 +79,10 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
-    """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm."""
+    """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm.
+
+    t: a float type, any shape. clip_norm: a scalar. The result has the dtype and shape of t.
+    """
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_average_norm"):
         x = graph.to_tensor(t)
@@ -90,9 +97,10 @@ def _dense(t: Tensor) -> Any:
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
-    """The 2-norm over all elements of all tensors: sqrt(sum over t of l2norm(t)^2). Entries that are None are skipped.
+    """Returns the 2-norm over all elements of all tensors: sqrt(sum over t of l2norm(t)^2), a scalar.
 
-    Raises an error for a single tensor instead of a list, and for a list without tensors.
+    t_list: a list of tensors or indexed slices; entries that are None are skipped. Raises an error for a single tensor
+    instead of a list, and for a list without tensors.
     """
     if not isinstance(t_list, (list, tuple)):
         raise DTypeError("global_norm takes a list of tensors")
@@ -138,11 +146,14 @@ def _scaled(t: Tensor, scale: Tensor) -> Any:
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """Converts to `dtype`; values outside its range become its smallest or largest number."""
-    t, wanted = graph_of((value,)).to_tensor(value), as_dtype(dtype)
-    low, high = _range_inside(t.dtype, wanted)
+    """Converts a tensor to `dtype`; values outside its range become its smallest or largest number.
+
+    value: a real number type, any shape, which the result has too.
+    """
+    t, target_dtype = graph_of((value,)).to_tensor(value), as_dtype(dtype)
+    low, high = _range_inside(t.dtype, target_dtype)
     with t.graph.name_scope(name or "saturate_cast"):
-        return cast_to(MINIMUM(MAXIMUM(t, low), high), wanted)
+        return cast_to(MINIMUM(MAXIMUM(t, low), high), target_dtype)
 
 
 def _range_inside(source: DType, wanted: DType) -> tuple[Any, Any]:
@@ -157,9 +168,9 @@ def _range_inside(source: DType, wanted: DType) -> tuple[Any, Any]:
 def _grad_clip(op: Operation, dy: Tensor) -> Any:
     t, low, high = op.inputs
     below, above, none = LESS(t, low), GREATER(t, high), ZEROS_LIKE(dy)
-    inside = SELECT(LOGICAL_OR(below, above), none, dy)
+    dx = SELECT(LOGICAL_OR(below, above), none, dy)
     d_low = unbroadcast(t, low, None, SELECT(below, dy, none))[1]
-    return inside, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
+    return dx, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
 
 
 def _clip(attrs: NoAttrs, t: Expr, low: Expr, high: Expr) -> Expr:
@@ -169,11 +180,11 @@ def _clip(attrs: NoAttrs, t: Expr, low: Expr, high: Expr) -> Expr:
 
 
 def _clip_shape(c: Infer) -> Shape:
-    found = c.shapes[0]
+    shape = c.shapes[0]
     for limit in c.shapes[1:]:
-        if not (limit.is_compatible_with(found) or limit.is_compatible_with(scalar)):
-            raise ShapeError(f"{c.op_name}: a limit must be a scalar or have the shape {found}, got {limit}")
-    return found
+        if not (limit.is_compatible_with(shape) or limit.is_compatible_with(scalar)):
+            raise ShapeError(f"{c.op_name}: a limit must be a scalar or have the shape {shape}, got {limit}")
+    return shape
 
 
 CLIP_BY_VALUE = OpDef(

@@ -102,7 +102,10 @@ LOGICAL_NOT = OpDef(
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Any:
-    """Exclusive or of two bool tensors, elementwise with broadcasting."""
+    """Returns the exclusive or of two bool tensors, elementwise, whose shapes broadcast together.
+
+    Raises `InvalidArgumentError` for tensors of another dtype.
+    """
     z = NOT_EQUAL(x, y, name=name)
     if not z.op.inputs[0].dtype.is_bool:
         raise InvalidArgumentError(f"logical_xor takes bool, got {z.op.inputs[0].dtype.name}")

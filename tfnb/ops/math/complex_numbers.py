@@ -38,10 +38,10 @@ def holomorphic(grad: Grad) -> Grad:
     def wrapped(op: Operation, *dys: Tensor | None) -> Any:
         if not any(dy is not None and dy.dtype in _HALF for dy in dys):
             return grad(op, *dys)
-        found = grad(op, *(None if dy is None else conj(dy) for dy in dys))
-        if isinstance(found, tuple):
-            return tuple(g if g is None or g.dtype not in _HALF else CONJ(g) for g in found)
-        return CONJ(found)
+        grads = grad(op, *(None if dy is None else conj(dy) for dy in dys))
+        if isinstance(grads, tuple):
+            return tuple(g if g is None or g.dtype not in _HALF else CONJ(g) for g in grads)
+        return CONJ(grads)
 
     return wrapped
 
@@ -109,8 +109,8 @@ def _of_complex(
 
 def _grad_angle(op: Operation, dy: Tensor) -> Any:
     re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
-    scaled = dy / (re * re + im * im)
-    return _whole(-(scaled * im), scaled * re)
+    share = dy / (re * re + im * im)
+    return _whole(-(share * im), share * re)
 
 
 def _grad_abs(op: Operation, dy: Tensor) -> Any:
@@ -140,7 +140,10 @@ CONJ: OpDef = OpDef(
 
 
 def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
-    """real + i imag as a complex tensor. Raises `DTypeError` unless both are float32 or both are float64."""
+    """Returns real + i imag, elementwise: complex64 of two float32 tensors, complex128 of two float64 tensors.
+
+    The shapes broadcast together. Raises `DTypeError` unless both are float32 or both are float64.
+    """
     real = _tensor(real)
     imag = real.graph.to_tensor(imag, real.dtype)
     if real.dtype not in _WHOLE or imag.dtype is not real.dtype:
@@ -153,25 +156,25 @@ def _tensor(x: TensorLike) -> Any:
 
 
 def real(input: TensorLike, name: str | None = None) -> Any:
-    """The real part of each element. A real tensor is returned unchanged."""
+    """Returns the real part of each element. A real tensor is returned unchanged."""
     z = _tensor(input)
     return _part(REAL, z, name) if z.dtype in _HALF else z
 
 
 def imag(input: TensorLike, name: str | None = None) -> Any:
-    """The imaginary part of each element: zeros for a real tensor."""
+    """Returns the imaginary part of each element, which is zero for a real tensor."""
     z = _tensor(input)
     return _part(IMAG, z, name) if z.dtype in _HALF else ZEROS_LIKE(z, name=name)
 
 
 def conj(x: TensorLike, name: str | None = None) -> Any:
-    """The complex conjugate of each element. A real tensor is returned unchanged."""
+    """Returns the complex conjugate of each element. A real tensor is returned unchanged."""
     z = _tensor(x)
     return CONJ(z, name=name) if z.dtype in _HALF else z
 
 
 def angle(input: TensorLike, name: str | None = None) -> Any:
-    """The argument of each element in radians. For a real tensor it is 0 where an element is >= 0, pi elsewhere."""
+    """Returns the argument of each element in radians; for a real tensor it is 0 where x >= 0, and pi elsewhere."""
     z = _tensor(input)
     if z.dtype not in _HALF:
         z = _whole(z, ZEROS_LIKE(z))
@@ -179,12 +182,12 @@ def angle(input: TensorLike, name: str | None = None) -> Any:
 
 
 def complex_abs(x: TensorLike, name: str | None = None) -> Any:
-    """The absolute value of each complex number, as a real tensor of the same shape."""
+    """Returns the absolute value of each complex number, as a real tensor of the same shape."""
     return _part(COMPLEX_ABS, _tensor(x), name)
 
 
 def is_complex(dtype: DType) -> bool:
-    """True if `dtype` is complex64 or complex128."""
+    """Returns whether `dtype` is complex64 or complex128."""
     return dtype in _HALF
 
 

@@ -67,7 +67,7 @@ def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> n
 def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     suffix = "" if rank == 1 else f"{rank}D"
     axes = tuple(range(-rank, 0))
-    over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
+    span = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
 
     def define(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
         return OpDef(
@@ -75,7 +75,7 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
             inputs="input: Tcomplex",
             outputs="output: Tcomplex",
             types={"Tcomplex": COMPLEX},
-            doc=f"""{formula} over the {over}; runs on the host.
+            doc=f"""{formula} over the {span}; runs on the host.
 
             input: complex64 or complex128, rank >= {rank}. output: dtype and shape of input.""",
             infer=lambda c: _at_least(c, rank),
@@ -97,10 +97,10 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
 
 def _lengths(c: Infer, rank: int) -> tuple[list[int | None], Shape]:
     x = _at_least(c, rank)
-    known = c.value(1)
-    if known is not None and known.shape != (rank,):
-        raise ShapeError(f"{c.op_name}: fft_length must have shape ({rank},), got {known.shape}")
-    return ([None] * rank if known is None else [int(n) for n in known]), x
+    static = c.value(1)
+    if static is not None and static.shape != (rank,):
+        raise ShapeError(f"{c.op_name}: fft_length must have shape ({rank},), got {static.shape}")
+    return ([None] * rank if static is None else [int(n) for n in static]), x
 
 
 def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
@@ -116,8 +116,8 @@ def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
 
 def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     """x, cut or padded with zeros so that its last dimensions have the given sizes."""
-    kept: Any = (..., *(slice(0, n) for n in sizes))
-    x = x[kept]
+    corner: Any = (..., *(slice(0, n) for n in sizes))
+    x = x[corner]
     if x.shape[-len(sizes) :] == sizes:
         return x
     short = [(0, 0)] * (x.ndim - len(sizes))
@@ -141,27 +141,27 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
 
     def forward(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
         n = _checked(call, length)
-        wanted = (*x.shape[:-rank], *n[:-1], n[-1] // 2 + 1)
-        if 0 in wanted or 0 in n:
-            return np.zeros(wanted, call.types["Tcomplex"].np)
+        out_shape = (*x.shape[:-rank], *n[:-1], n[-1] // 2 + 1)
+        if 0 in out_shape or 0 in n:
+            return np.zeros(out_shape, call.types["Tcomplex"].np)
         return _scipy("rfftn", _fitted(x, n), axes).astype(call.types["Tcomplex"].np, copy=False)
 
     def inverse(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
         n = _checked(call, length)
-        wanted = (*x.shape[:-rank], *n)
-        if 0 in wanted:
-            return np.zeros(wanted, call.types["Treal"].np)
+        out_shape = (*x.shape[:-rank], *n)
+        if 0 in out_shape:
+            return np.zeros(out_shape, call.types["Treal"].np)
         half = (*n[:-1], n[-1] // 2 + 1)
         return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(call.types["Treal"].np, copy=False)
 
-    over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
+    span = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
     rfft = OpDef(
         f"RFFT{suffix}",
         inputs="input: Treal, fft_length: int32",
         outputs="output: Tcomplex",
         types=_REAL_TYPES,
         defaults=_REAL_DEFAULTS,
-        doc=f"""The Fourier transform of real numbers over the {over}, without its redundant half; runs on the host.
+        doc=f"""The Fourier transform of real numbers over the {span}, without its redundant half; runs on the host.
 
         input: float32 or float64, rank >= {rank}; it is cut or padded with zeros to `fft_length`, an int32 tensor of
         shape ({rank},). output: the complex type of the same precision; its last dimension is fft_length // 2 + 1.""",
@@ -176,7 +176,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         outputs="output: Treal",
         types=_REAL_TYPES,
         defaults=_REAL_DEFAULTS,
-        doc=f"""The real numbers whose Fourier transform over the {over} has the given half; runs on the host.
+        doc=f"""The real numbers whose Fourier transform over the {span} has the given half; runs on the host.
 
         input: complex64 or complex128, rank >= {rank}. `fft_length`: int32 of shape ({rank},), the sizes of the
         result. output: float32 or float64.""",
@@ -189,15 +189,18 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
 
 
 def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
-    """The gradient is the adjoint of the transform: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
+    """Computes the gradient by the adjoint of the transform: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
     x, sizes = op.inputs[0], [op.inputs[1][k] for k in range(rank)]
-    full = _resized(dy, sizes)
-    back = REAL(_INVERSE[rank](full) * cast_to(math.prod(sizes[1:], start=sizes[0]), full.dtype), Tout=x.dtype)
-    return _resized(back, _last_sizes(x, rank)), None
+    padded = _resized(dy, sizes)
+    dx = REAL(_INVERSE[rank](padded) * cast_to(math.prod(sizes[1:], start=sizes[0]), padded.dtype), Tout=x.dtype)
+    return _resized(dx, _last_sizes(x, rank)), None
 
 
 def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
-    """Terms that stand for two conjugates count twice: all but the first and, for even N, the middle one."""
+    """Computes the gradient, in which terms that stand for two conjugates count twice.
+
+    These are all terms but the first and, for even N, the middle one.
+    """
     x, length = op.inputs
     sizes = [length[k] for k in range(rank)]
     n = sizes[-1]
@@ -222,18 +225,18 @@ def _resized(x: Tensor, sizes: list[Any]) -> Any:
 
 
 def _resized_along(x: Any, size: Any, axis: int) -> Any:
-    have = x.shape.dims[axis]
-    if have is not None and not isinstance(size, Tensor) and have == int(size):
+    length = x.shape.dims[axis]
+    if length is not None and not isinstance(size, Tensor) and length == int(size):
         return x
-    behind = [slice(None)] * (-1 - axis)
-    kept = (..., slice(None, size), *behind)
-    cut = x[kept]
-    rest = size - shape_of(cut)[axis]
+    trailing = [slice(None)] * (-1 - axis)
+    window = (..., slice(None, size), *trailing)
+    truncated = x[window]
+    rest = size - shape_of(truncated)[axis]
     rank = x.shape.ndims
     none = np.zeros(2, np.int32)
     last = PACK([np.int32(0), rest]) if isinstance(rest, Tensor) else np.array([0, int(rest)], np.int32)
     rows = [none] * (rank + axis) + [last] + [none] * (-1 - axis)
-    return PAD(cut, PACK(rows) if isinstance(rest, Tensor) else np.stack(rows))
+    return PAD(truncated, PACK(rows) if isinstance(rest, Tensor) else np.stack(rows))
 
 
 FFT, IFFT = _complex_to_complex(1)
@@ -259,14 +262,14 @@ _PARTNER = {float32: complex64, float64: complex128, complex64: float32, complex
 
 
 def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
-    missing = "Treal" if inverse else "Tcomplex"
+    unset_type = "Treal" if inverse else "Tcomplex"
 
     def transform(input_tensor: Tensor, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
         x = graph_of([input_tensor]).to_tensor(input_tensor)
         if fft_length is None:
             fft_length = _default_length(x, rank, inverse)
-        other = _PARTNER[x.dtype]
-        return opdef(x, x.graph.to_tensor(fft_length, int32), name=name, **{missing: other})
+        partner = _PARTNER[x.dtype]
+        return opdef(x, x.graph.to_tensor(fft_length, int32), name=name, **{unset_type: partner})
 
     transform.__doc__ = opdef.doc
     return transform

@@ -90,23 +90,23 @@ def _limit(dtype: DType, highest: bool) -> Any:
 def _host_extreme(fn: Callable[..., Any], highest_first: bool) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         start = _limit(call.outputs[0].dtype, highest_first)
-        wide = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
-        found = fn(
-            wide,
+        wide_x = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+        extremes = fn(
+            wide_x,
             axis=host_axes(x, axes),
             keepdims=call.attrs.keep_dims,
-            initial=wide.dtype.type(start),
+            initial=wide_x.dtype.type(start),
         )
-        return np.asarray(found).astype(x.dtype)
+        return np.asarray(extremes).astype(x.dtype)
 
     return kernel
 
 
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     x, axes = op.inputs
-    chosen = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # equal extremes share the gradient
-    count = SUM(chosen, axes, keep_dims=True)
-    return chosen / count * spread(op, dy), None
+    is_extreme = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # equal extremes share the gradient
+    count = SUM(is_extreme, axes, keep_dims=True)
+    return is_extreme / count * spread(op, dy), None
 
 
 MAX = _reduction(
@@ -130,14 +130,17 @@ MIN = _reduction(
 
 
 def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     with np.errstate(all="ignore"):
-        total = np.prod(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
+        total = np.prod(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide_dtype)
         return np.asarray(total).astype(x.dtype)
 
 
 def _grad_prod(op: Operation, dy: Tensor) -> Any:
-    """The product of the *other* elements, computed axis by axis so that it is right where elements are zero."""
+    """Multiplies the gradient by the product of the other elements.
+
+    The product is computed axis by axis, so that it is right where elements are zero.
+    """
     x, g = op.x, spread(op, dy)
     axes = static_axes(op)
     if axes is None:
@@ -148,8 +151,10 @@ def _grad_prod(op: Operation, dy: Tensor) -> Any:
     for a in axes[:-1]:
         partial.append(PROD(partial[-1], np.asarray([a], np.int32), keep_dims=True))
     for z, a in reversed(list(zip(partial, axes, strict=True))):
-        others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(z, np.int32(a), exclusive=True, reverse=True)
-        g = others * g
+        product_of_others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(
+            z, np.int32(a), exclusive=True, reverse=True
+        )
+        g = product_of_others * g
     return g, None
 
 
@@ -159,10 +164,10 @@ def _others(x: Tensor, axes: TensorLike) -> Any:
     The product of all nonzero elements is divided by the element, and zeros are counted instead of multiplied.
     """
     zero = EQUAL(x, ZEROS_LIKE(x))
-    safe = SELECT(zero, ONES_LIKE(x), x)
+    nonzero = SELECT(zero, ONES_LIKE(x), x)
     is_zero = cast_to(zero, x.dtype)
     no_other_zero = cast_to(EQUAL(SUM(is_zero, axes, keep_dims=True), is_zero), x.dtype)
-    return PROD(safe, axes, keep_dims=True) / safe * no_other_zero
+    return PROD(nonzero, axes, keep_dims=True) / nonzero * no_other_zero
 
 
 PROD = _reduction(
@@ -177,18 +182,18 @@ PROD = _reduction(
 
 
 def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    gone = host_axes(x, axes)
-    count = int(np.prod([x.shape[a] for a in gone], dtype=np.int64))
-    wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    reduced = host_axes(x, axes)
+    count = int(np.prod([x.shape[a] for a in reduced], dtype=np.int64))
+    wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     with np.errstate(all="ignore"):
-        total = np.asarray(np.sum(x, axis=gone, keepdims=call.attrs.keep_dims, dtype=wide))
+        total = np.asarray(np.sum(x, axis=reduced, keepdims=call.attrs.keep_dims, dtype=wide_dtype))
     if x.dtype.kind in "iu":
         quotient = np.abs(total.astype(object)) // max(count, 1) * np.sign(total.astype(object))
         return np.asarray(quotient).astype(x.dtype)
     if x.dtype.kind == "c" and not count:
         return total  # 0 for integers, as in TensorFlow; NaN for floats
     with np.errstate(all="ignore"):
-        return np.asarray(total / np.asarray(count, wide)).astype(x.dtype)
+        return np.asarray(total / np.asarray(count, wide_dtype)).astype(x.dtype)
 
 
 def _mean_spec(site: LowerSite) -> ReduceSpec:
@@ -208,10 +213,10 @@ def _grad_mean(op: Operation, dy: Tensor) -> Any:
     x = op.x
     count = reduced_count(op)
     if count is not None:
-        scaled = dy / x.dtype.np.type(count)
+        share = dy / x.dtype.np.type(count)
     else:
-        scaled = dy / _as(x.dtype, x, size_of(x), size_of(op.y))
-    return BROADCAST_TO(spread(op, scaled), shape_of(x)), None
+        share = dy / _as(x.dtype, x, size_of(x), size_of(op.y))
+    return BROADCAST_TO(spread(op, share), shape_of(x)), None
 
 
 def _as(dtype: DType, x: Tensor, size: Tensor, outputs: Any) -> Any:
@@ -312,9 +317,9 @@ ARG_MIN = _arg("ArgMin", "smallest", np.argmin, "argmin")
 
 
 def _host_l2(call: HostCall, t: np.ndarray) -> np.ndarray:
-    wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
+    wide_t = t.astype(np.float32) if t.dtype.itemsize == 2 else t
     with np.errstate(all="ignore"):
-        return np.asarray(np.sum(wide * wide) / wide.dtype.type(2)).astype(t.dtype)
+        return np.asarray(np.sum(wide_t * wide_t) / wide_t.dtype.type(2)).astype(t.dtype)
 
 
 L2_LOSS = OpDef(

@@ -30,12 +30,12 @@ __all__ = ["API", "OPS", "reduce_max", "reduce_mean", "reduce_sum"]
 def _axes(x: Any, axis: TensorLike | None, reduction_indices: TensorLike | None) -> Any:
     if axis is not None and reduction_indices is not None:
         raise InvalidArgumentError("give axis or reduction_indices (its older name), not both")
-    wanted = reduction_indices if axis is None else axis
-    if wanted is None:
+    axes = reduction_indices if axis is None else axis
+    if axes is None:
         return all_axes(x)
-    if isinstance(wanted, (list, tuple)) and not any(hasattr(a, "dtype") for a in wanted):
-        return np.asarray([int(a) for a in wanted], np.int32)
-    return wanted
+    if isinstance(axes, (list, tuple)) and not any(hasattr(a, "dtype") for a in axes):
+        return np.asarray([int(a) for a in axes], np.int32)
+    return axes
 
 
 def _keep(keepdims: bool | None, keep_dims: bool | None) -> bool:
@@ -80,7 +80,11 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """log(sum(exp(x))) of x = `input_tensor` along `axis`, without overflow for large x or underflow for small x."""
+    """Returns log(sum(exp(x))) along `axis` of x = `input_tensor`, without overflow or underflow of exp.
+
+    input_tensor: a float type. axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`. The result
+    has the dtype of the input.
+    """
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
     axes = _axes(x, axis, reduction_indices)
     with x.graph.name_scope(name or "ReduceLogSumExp"):
@@ -101,11 +105,14 @@ def count_nonzero(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The number of elements along `axis` that are not zero, as `dtype`."""
+    """Returns the number of elements along `axis` that are not zero, as `dtype`.
+
+    axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`.
+    """
     x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
-    wanted = as_dtype(dtype)
+    target_dtype = as_dtype(dtype)
     with x.graph.name_scope(name or "count_nonzero"):
-        ones = cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), wanted)
+        ones = cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), target_dtype)
         return SUM(ones, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims))
 
 
@@ -119,8 +126,8 @@ def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     ) -> Any:
         if axis is not None and dimension is not None:
             raise InvalidArgumentError("give axis or dimension (its older name), not both")
-        wanted = dimension if axis is None else axis
-        return op(input, 0 if wanted is None else wanted, output_type=output_type, name=name)
+        reduced_axis = dimension if axis is None else axis
+        return op(input, 0 if reduced_axis is None else reduced_axis, output_type=output_type, name=name)
 
     position.__name__ = position.__qualname__ = public
     position.__doc__ = f"""The position of the {what} element along `axis` (0.x: dimension; 0 by default), the

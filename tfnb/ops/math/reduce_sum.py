@@ -54,12 +54,12 @@ class ReductionAttrs:
 
 
 def infer_reduction(c: Infer) -> Shape:
-    """The static shape of input 0 without the axes listed in input 1."""
+    """Returns the static shape of input 0 without the axes listed in input 1."""
     return reduced(c, c.attrs.keep_dims)
 
 
 def host_axes(x: np.ndarray, axes: np.ndarray) -> tuple[int, ...]:
-    """The axes over which the host kernel of a reduction reduces x, as non-negative numbers."""
+    """Returns the axes over which the host kernel of a reduction reduces x, as non-negative numbers."""
     return normalize_axes(axes, x.ndim)
 
 
@@ -69,20 +69,20 @@ def spec_of(
     map: Callable[[Expr], Expr] | None = None,
     finish: Callable[[Expr], Expr] | None = None,
 ) -> ReduceSpec:
-    """The `ReduceSpec` of a reduction whose axes are input 1."""
+    """Returns the `ReduceSpec` of a reduction whose axes are input 1."""
     axes = normalize_axes(site.value(1), len(site.inputs[0].shape))
     return ReduceSpec(combine, axes, site.attrs.keep_dims, map, finish)
 
 
 def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = np.float32 if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating else x.dtype
+    wide_dtype = np.float32 if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating else x.dtype
     with np.errstate(all="ignore"):
-        total = np.sum(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
+        total = np.sum(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide_dtype)
         return np.asarray(total).astype(x.dtype)
 
 
 def static_axes(op: Operation) -> tuple[int, ...] | None:
-    """The axes that a reduction node reduces, or None unless they and the input's rank are known statically."""
+    """Returns the axes that a reduction node reduces, or None unless they and the input's rank are known statically."""
     axes, rank = constant_value(op.inputs[1]), op.inputs[0].shape.ndims
     return None if axes is None or rank is None else normalize_axes(axes, rank)
 
@@ -105,7 +105,10 @@ def spread(op: Any, value: Tensor) -> Any:
 
 
 def reduced_count(op: Any) -> int | None:
-    """The number of input elements per output element of a reduction node, or None if it is not known statically."""
+    """Returns the number of input elements per output element of a reduction node.
+
+    The result is None if the number is not known statically.
+    """
     axes = static_axes(op)
     if axes is None:
         return None
@@ -114,7 +117,7 @@ def reduced_count(op: Any) -> int | None:
 
 
 def all_axes(x: Tensor) -> Any:
-    """The numbers of all axes of tensor `x`, as the axes input of a reduction."""
+    """Returns the numbers of all axes of tensor `x`, as the axes input of a reduction."""
     rank = x.shape.ndims
     if rank is not None:
         return np.arange(rank, dtype=np.int32)
@@ -166,8 +169,8 @@ def _host_broadcast(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndar
 
 def _lower_broadcast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     dims = site.inputs[0].shape
-    own = idx[len(idx) - len(dims) :]
-    return site.load(0, tuple(0 if d == 1 else i for d, i in zip(dims, own, strict=True)))
+    source = idx[len(idx) - len(dims) :]
+    return site.load(0, tuple(0 if d == 1 else i for d, i in zip(dims, source, strict=True)))
 
 
 def _grad_broadcast(op: Operation, dy: Tensor) -> Any:
@@ -204,15 +207,15 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
         return None
     n = max(len(a.dims), len(b.dims))
     missing = n - len(a.dims)
-    other = (1,) * (n - len(b.dims)) + b.dims
-    found = list(range(missing))
+    b_dims = (1,) * (n - len(b.dims)) + b.dims
+    axes = list(range(missing))
     for i in range(missing, n):
-        mine, its = a.dims[i - missing], other[i]
-        if mine == 1 and its != 1:
-            found.append(i)
-        elif mine is None and its != 1:
+        a_dim, b_dim = a.dims[i - missing], b_dims[i]
+        if a_dim == 1 and b_dim != 1:
+            axes.append(i)
+        elif a_dim is None and b_dim != 1:
             return None
-    return tuple(found)
+    return tuple(axes)
 
 
 def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
@@ -224,18 +227,18 @@ def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
         return reshape_like(SUM(g, axes), x)
     if not axes:
         return g
-    rank, own = g.shape.ndims, x.shape.ndims
+    rank, target_rank = g.shape.ndims, x.shape.ndims
     indices = np.asarray(axes, np.int32)
-    if rank is not None and own is not None:
-        if axes == tuple(range(rank - own)):
+    if rank is not None and target_rank is not None:
+        if axes == tuple(range(rank - target_rank)):
             return SUM(g, indices)
-        if rank == own:
+        if rank == target_rank:
             return SUM(g, indices, keep_dims=True)
     return reshape_like(SUM(g, indices), x)
 
 
 def unbroadcast(x: Tensor, y: Tensor, gx: Tensor | None, gy: Tensor | None) -> tuple[Any, Any]:
-    """The gradients of two operands that were broadcast together, each summed to its operand's shape.
+    """Returns the gradients of two operands that were broadcast together, each summed to its operand's shape.
 
     gx, gy: gradients of the broadcast shape, or None.
     """

@@ -35,10 +35,10 @@ def _host_scan(
     call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Callable[..., Any], neutral: int
 ) -> np.ndarray:
     a = normalize_axis(int(axis), x.ndim)
-    wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     v = np.flip(x, a) if call.attrs.reverse else x
     with np.errstate(all="ignore"):
-        v = accumulate(v.astype(wide, copy=False), axis=a, dtype=wide)
+        v = accumulate(v.astype(wide_dtype, copy=False), axis=a, dtype=wide_dtype)
     if call.attrs.exclusive and x.shape[a]:
         first = np.full_like(np.take(v, [0], a), neutral)
         v = np.concatenate([first, np.delete(v, -1, a)], a)
@@ -110,9 +110,10 @@ CUMPROD = OpDef(
 def cumsum(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The cumulative sum of x along `axis`, with the dtype and shape of x.
+    """Returns the cumulative sum of x along `axis`, with the dtype and shape of x.
 
     exclusive: element i is the sum of the elements before it, without itself. reverse: sums from the end to the start.
+    Errors: the axis is out of range.
     """
     return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -120,9 +121,10 @@ def cumsum(
 def cumprod(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """The cumulative product of x along `axis`, with the dtype and shape of x.
+    """Returns the cumulative product of x along `axis`, with the dtype and shape of x.
 
     exclusive: element i is the product of the elements before it, without itself. reverse: from the end to the start.
+    Errors: the axis is out of range.
     """
     return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 

@@ -51,7 +51,10 @@ _MANY = 64  # the ratio of segments to rows of the largest segment from which it
 
 
 def check_sorted(call: HostCall, ids: np.ndarray) -> int:
-    """The number of segments. Raises `InvalidArgumentError` when the ids are negative or decrease."""
+    """Returns the number of segments, which is the last id plus one, or 0 if there are no ids.
+
+    Raises `InvalidArgumentError` when the ids are negative or decrease.
+    """
     if not ids.size:
         return 0
     if ids[0] < 0 or (np.diff(ids) < 0).any():
@@ -61,30 +64,30 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
 
 def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: float | np.generic) -> np.ndarray:
     """`count` rows; row k combines `start` and those of `rows` whose id is k, in their order, by `ufunc`."""
-    kept = rows.dtype
-    narrow = kept.itemsize == 2 and kept.kind not in "iu"
-    wide = np.dtype(np.float32) if narrow else kept
-    out = np.full((count, *rows.shape[1:]), start, wide)
+    dtype = rows.dtype
+    narrow = dtype.itemsize == 2 and dtype.kind not in "iu"
+    wide_dtype = np.dtype(np.float32) if narrow else dtype
+    out = np.full((count, *rows.shape[1:]), start, wide_dtype)
     if not rows.size:
-        return out.astype(kept, copy=False)
+        return out.astype(dtype, copy=False)
     if (ids[1:] < ids[:-1]).any():
         order = np.argsort(ids, kind="stable")
         ids, rows = ids[order], rows[order]
     first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     sizes = np.diff(first, append=len(ids))
-    rows = rows.astype(wide, copy=False)
+    rows = rows.astype(wide_dtype, copy=False)
     with np.errstate(all="ignore"):
         if len(first) > _MANY * sizes.max():  # step k combines the k-th rows of all segments at once
-            made = np.full((len(first), *rows.shape[1:]), start, wide)
+            totals = np.full((len(first), *rows.shape[1:]), start, wide_dtype)
             for k in range(int(sizes.max())):
                 has = np.flatnonzero(sizes > k)
-                made[has] = ufunc(made[has], rows.take(first[has] + k, axis=0))
-            out[ids[first]] = made
+                totals[has] = ufunc(totals[has], rows.take(first[has] + k, axis=0))
+            out[ids[first]] = totals
         else:
             ends = (first + sizes).tolist()
             for at, i, end in zip(ids[first].tolist(), first.tolist(), ends, strict=True):
-                out[at] = ufunc.reduce(rows[i:end], axis=0, dtype=wide, initial=start)
-    return out.astype(kept, copy=False)
+                out[at] = ufunc.reduce(rows[i:end], axis=0, dtype=wide_dtype, initial=start)
+    return out.astype(dtype, copy=False)
 
 
 def _sorted_shape(c: Infer) -> Shape:
@@ -122,12 +125,15 @@ def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
 
 
 def counts_like(ids: Tensor, values: Tensor) -> Any:
-    """The number of rows in each segment of `values`, in the dtype of `values`, with trailing dimensions of size 1."""
+    """Returns the number of rows in each segment of `values`, with trailing dimensions of size 1.
+
+    The result has the dtype and rank of `values`.
+    """
     ones = cast_to(ONES_LIKE(ids), values.dtype)
-    found = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
+    counts = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
     if values.shape.ndims is None:
         raise InvalidArgumentError("the gradient of a segment mean needs a known rank")
-    return RESHAPE(found, np.asarray([-1, *(1,) * (values.shape.ndims - 1)], np.int32))
+    return RESHAPE(counts, np.asarray([-1, *(1,) * (values.shape.ndims - 1)], np.int32))
 
 
 def _grad_mean(op: Operation, dy: Tensor) -> Any:
@@ -137,9 +143,9 @@ def _grad_mean(op: Operation, dy: Tensor) -> Any:
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     """All rows that have the extreme value get equal shares of the gradient."""
     data, ids = op.inputs
-    chosen = EQUAL(data, GATHER(op.outputs[0], ids))
-    share = REAL_DIV(dy, SEGMENT_SUM(cast_to(chosen, dy.dtype), ids))
-    return SELECT(chosen, GATHER(share, ids), ZEROS_LIKE(data)), None
+    is_extreme = EQUAL(data, GATHER(op.outputs[0], ids))
+    share = REAL_DIV(dy, SEGMENT_SUM(cast_to(is_extreme, dy.dtype), ids))
+    return SELECT(is_extreme, GATHER(share, ids), ZEROS_LIKE(data)), None
 
 
 def _without_zeros(data: Tensor) -> tuple[Any, Any]:
@@ -149,13 +155,17 @@ def _without_zeros(data: Tensor) -> tuple[Any, Any]:
 
 
 def _grad_prod(op: Operation, dy: Tensor) -> Any:
-    """The product of the other elements: by division, or the product without the zero where there is exactly one."""
+    """Multiplies the gradient by the product of the other elements of the segment.
+
+    For a nonzero element, this product is found by division. For a zero element it is the product of the nonzero ones,
+    or 0 if the segment has several zeros.
+    """
     data, ids = op.inputs
     zero, rest = _without_zeros(data)
     several = GREATER(SEGMENT_SUM(cast_to(zero, int32), ids), 1)
     dy = SELECT(several, ZEROS_LIKE(dy), dy)
-    others = SELECT(zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest))
-    return GATHER(dy, ids) * others, None
+    product_of_others = SELECT(zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest))
+    return GATHER(dy, ids) * product_of_others, None
 
 
 def _sorted(
@@ -246,10 +256,10 @@ def _literal(value: float, dtype: DType) -> str:
 
 def _grad_unsorted_extreme(op: Operation, dy: Tensor) -> Any:
     data, ids, count = op.inputs
-    best, taken = gather_kept(op.outputs[0], ids, data)
-    chosen = LOGICAL_AND(EQUAL(data, best), taken)
-    share = REAL_DIV(dy, UNSORTED_SEGMENT_SUM(cast_to(chosen, dy.dtype), ids, count))
-    return SELECT(chosen, gather_kept(share, ids, data)[0], ZEROS_LIKE(data)), None, None
+    best, in_segment = gather_kept(op.outputs[0], ids, data)
+    is_extreme = LOGICAL_AND(EQUAL(data, best), in_segment)
+    share = REAL_DIV(dy, UNSORTED_SEGMENT_SUM(cast_to(is_extreme, dy.dtype), ids, count))
+    return SELECT(is_extreme, gather_kept(share, ids, data)[0], ZEROS_LIKE(data)), None, None
 
 
 def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
@@ -259,8 +269,8 @@ def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
     dy = SELECT(several, ZEROS_LIKE(dy), dy)
     at = MAXIMUM(ids, 0)
     product = GATHER(UNSORTED_SEGMENT_PROD(rest, ids, count), at)
-    others = SELECT(zero, product, REAL_DIV(GATHER(op.outputs[0], at), rest))
-    return gather_kept(dy, ids, data)[0] * others, None, None
+    product_of_others = SELECT(zero, product, REAL_DIV(GATHER(op.outputs[0], at), rest))
+    return gather_kept(dy, ids, data)[0] * product_of_others, None, None
 
 
 def _unsorted(
@@ -329,24 +339,30 @@ UNSORTED_SEGMENT_PROD = _unsorted(
 def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
     """The number of rows in each segment, at least 1, as a divisor for sums."""
     ones = cast_to(ONES_LIKE(segment_ids), data.dtype)
-    found = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))
+    counts = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))
     if data.shape.ndims is None or segment_ids.shape.ndims is None:
         raise InvalidArgumentError("a mean over segments needs known ranks")
     rest = data.shape.ndims - segment_ids.shape.ndims
-    return RESHAPE(found, np.asarray([-1, *(1,) * rest], np.int32))
+    return RESHAPE(counts, np.asarray([-1, *(1,) * rest], np.int32))
 
 
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Any:
-    """The mean of the rows with the same number; 0 for a segment without rows. See `unsorted_segment_sum`."""
+    """Returns the mean of the rows with the same number; 0 for a segment without rows.
+
+    The arguments, errors and the shape of the result are those of `unsorted_segment_sum`.
+    """
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentMean", lambda n: n)
 
 
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Any:
-    """The sum of each segment's rows divided by the square root of their count. See `unsorted_segment_sum`."""
+    """Returns the sum of each segment's rows divided by the square root of their count.
+
+    The arguments, errors and the shape of the result are those of `unsorted_segment_sum`.
+    """
     return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", SQRT)
 
 

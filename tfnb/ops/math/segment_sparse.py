@@ -61,17 +61,19 @@ def _host(
     num: np.ndarray | None = None,
     kind: str = "Sum",
 ) -> np.ndarray:
-    found = check_sorted(call, ids)
-    count = found if num is None else int(num)
-    if count < found:
-        raise InvalidArgumentError(f"segment id {found - 1} is not below the number of segments, {count}", call.op)
+    needed_count = check_sorted(call, ids)
+    count = needed_count if num is None else int(num)
+    if count < needed_count:
+        raise InvalidArgumentError(
+            f"segment id {needed_count - 1} is not below the number of segments, {count}", call.op
+        )
     _check_rows(call, indices, data.shape[0])
-    wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
-    rows = data.take(indices, axis=0).astype(wide, copy=False)
+    wide_dtype = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
+    rows = data.take(indices, axis=0).astype(wide_dtype, copy=False)
     total = reduce_rows(rows, ids, count, np.add, 0)
     if kind != "Sum":
         sizes = np.bincount(ids, minlength=count).reshape(-1, *(1,) * (data.ndim - 1))
-        total /= _divisors(kind, sizes, wide)
+        total /= _divisors(kind, sizes, wide_dtype)
     return total.astype(data.dtype, copy=False)
 
 
@@ -135,14 +137,14 @@ def _with_count(c: Infer) -> Shape:
 
 def _counted(kind: str, types: tuple[DType, ...]) -> OpDef:
     words = "a number type" if types is REALS else "a float type"
-    more, where = " num_segments: an integer scalar, the rows of the output.", " (on the host)"
+    argument_doc, host_note = " num_segments: an integer scalar, the rows of the output.", " (on the host)"
     return OpDef(
         f"SparseSegment{kind}WithNumSegments",
         inputs="data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments",
         outputs="output: T",
         types={"T": types, "Tidx": INDEX, "Tnumsegments": INDEX, "Tsegmentids": INDEX},
         attrs=SparseSegmentAttrs,
-        doc=_DOC.format(what=_WORDS[kind], types=words, more=more, where=where),
+        doc=_DOC.format(what=_WORDS[kind], types=words, more=argument_doc, where=host_note),
         infer=_with_count,
         host=partial(_host, kind=kind),
         expand=partial(_expand, kind=kind),
@@ -162,11 +164,11 @@ def _host_grad(
     check_sorted(call, ids)
     _check_rows(call, ids, grad.shape[0])
     _check_rows(call, indices, int(rows))
-    wide = np.float32 if grad.dtype.itemsize == 2 else grad.dtype
-    share = grad.astype(wide)
+    wide_dtype = np.float32 if grad.dtype.itemsize == 2 else grad.dtype
+    share = grad.astype(wide_dtype)
     if kind != "Sum":
         sizes = np.bincount(ids, minlength=grad.shape[0]).reshape(-1, *(1,) * (grad.ndim - 1))
-        share = share / _divisors(kind, sizes, wide)
+        share = share / _divisors(kind, sizes, wide_dtype)
     return reduce_rows(share[ids], indices, int(rows), np.add, 0).astype(grad.dtype)
 
 

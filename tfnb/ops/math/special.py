@@ -173,14 +173,14 @@ APPROXIMATE_EQUAL = OpDef(
 def _scipy(name: str) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
-        wide = [x.astype(np.float64) for x in xs]  # SciPy's float32 versions are less accurate
-        return np.asarray(getattr(import_module("scipy.special"), name)(*wide)).astype(dtype)
+        wide_xs = [x.astype(np.float64) for x in xs]  # SciPy's float32 versions are less accurate
+        return np.asarray(getattr(import_module("scipy.special"), name)(*wide_xs)).astype(dtype)
 
     return kernel
 
 
 def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """d P(a, x) / d a, by the series P = x^a e^-x sum x^n / gamma(a + n + 1), term by term."""
+    """Computes d P(a, x) / d a by the series P = x^a e^-x sum x^n / gamma(a + n + 1), term by term."""
     special = import_module("scipy.special")
     a64, x64 = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     valid = (a64 > 0) & (x64 > 0) & np.isfinite(x64)
@@ -195,10 +195,10 @@ def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
         slope -= step
         if (step <= 1e-17 * np.abs(slope)).all():
             break
-    front = np.exp(p * np.log(q) - q - special.gammaln(p))
-    found = front * (total * (np.log(q) - special.digamma(p)) + slope)
-    found = np.where(valid, found, np.where(np.isnan(a64 + x64) | (a64 <= 0), np.nan, 0.0))
-    return found.astype(a.dtype)
+    factor = np.exp(p * np.log(q) - q - special.gammaln(p))
+    derivative = factor * (total * (np.log(q) - special.digamma(p)) + slope)
+    derivative = np.where(valid, derivative, np.where(np.isnan(a64 + x64) | (a64 <= 0), np.nan, 0.0))
+    return derivative.astype(a.dtype)
 
 
 def _gamma(
@@ -262,7 +262,10 @@ IGAMMA_GRAD_A: OpDef = _gamma("IgammaGradA", "the derivative of P(a, x) by a", _
 
 
 def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """d sample / d alpha by the implicit function theorem: P(alpha, sample) stays constant when alpha changes."""
+    """Computes d sample / d alpha by the implicit function theorem.
+
+    P(alpha, sample) stays constant when alpha changes.
+    """
     special = import_module("scipy.special")
     a, x = alpha.astype(np.float64), sample.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -287,7 +290,7 @@ RANDOM_GAMMA_GRAD = OpDef(
 
 
 def _grad_beta(op: Operation, dy: Tensor) -> Any:
-    """The gradient exists only with respect to x, as in TensorFlow."""
+    """Returns the gradient with respect to x only, as TensorFlow does."""
     a, b, x = op.inputs
     log_beta = LGAMMA(a) + LGAMMA(b) - LGAMMA(a + b)
     density = EXP((b - 1.0) * LOG1P(-x) + (a - 1.0) * LOG(x) - log_beta)
@@ -296,13 +299,13 @@ def _grad_beta(op: Operation, dy: Tensor) -> Any:
 
 def _alike_or_scalars(c: Infer) -> Shape:
     shape = unknown_shape
-    for own in c.shapes:
-        if own.ndims == 0:
+    for operand in c.shapes:
+        if operand.ndims == 0:
             continue
-        if not shape.is_compatible_with(own):
-            raise ShapeError(f"{c.op_name}: shapes {shape} and {own} must be alike, or those of scalars")
-        shape = shape.merge_with(own)
-    return Shape(()) if all(own.ndims == 0 for own in c.shapes) else shape
+        if not shape.is_compatible_with(operand):
+            raise ShapeError(f"{c.op_name}: shapes {shape} and {operand} must be alike, or those of scalars")
+        shape = shape.merge_with(operand)
+    return Shape(()) if all(operand.ndims == 0 for operand in c.shapes) else shape
 
 
 BETAINC = OpDef(

@@ -306,7 +306,7 @@ POLYGAMMA: OpDef = OpDef(
 
 
 def absolute(x: Any, name: str | None = None) -> Any:
-    """|x|, elementwise. The result has the dtype of x, or the dtype of the parts for complex numbers."""
+    """Returns |x| elementwise, with the dtype of x, or for complex numbers with the dtype of their parts."""
     x = graph_of([x]).to_tensor(x)
     return complex_abs(x, name) if x.dtype.is_complex else ABS(x, name=name)
 

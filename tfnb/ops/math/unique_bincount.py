@@ -119,9 +119,9 @@ def _dense_bins(c: Infer) -> Shape:
 
 def _host_dense_bincount(call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray) -> np.ndarray:
     rows = np.atleast_2d(x) if x.ndim < 2 else x
-    given = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
-    found = [_host_bincount(call, row, size, w) for row, w in zip(rows, given, strict=True)]
-    out = np.asarray(found, weights.dtype).reshape(len(rows), int(size))
+    row_weights = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
+    counts = [_host_bincount(call, row, size, w) for row, w in zip(rows, row_weights, strict=True)]
+    out = np.asarray(counts, weights.dtype).reshape(len(rows), int(size))
     out = (out != 0).astype(out.dtype) if call.attrs.binary_output else out
     return out if x.ndim == 2 else out[0]
 
@@ -131,15 +131,15 @@ def _expand_dense_bincount(op: Operation, x: Tensor, size: Tensor, weights: Tens
     if x.shape.ndims not in (1, 2) or x.dtype is int64:
         return None
     if x.shape.ndims == 1:
-        found = BINCOUNT(x, size, weights)
+        counts = BINCOUNT(x, size, weights)
     else:
         rows = SHAPE(x, out_type=int32)[0]
         start = EXPAND_DIMS(RANGE(np.int32(0), rows, np.int32(1)), np.int32(1)) * size
         number = SELECT(LESS(x, size), x + start, ZEROS_LIKE(x) + rows * size)
-        found = RESHAPE(BINCOUNT(number, rows * size, weights), PACK([rows, size]))
+        counts = RESHAPE(BINCOUNT(number, rows * size, weights), PACK([rows, size]))
     if not op.attrs.binary_output:
-        return found
-    return cast_to(NOT_EQUAL(found, ZEROS_LIKE(found)), found.dtype)
+        return counts
+    return cast_to(NOT_EQUAL(counts, ZEROS_LIKE(counts)), counts.dtype)
 
 
 DENSE_BINCOUNT = OpDef(
@@ -175,10 +175,10 @@ def _host_histogram(call: HostCall, values: np.ndarray, limits: np.ndarray, nbin
 
 def _expand_histogram(op: Operation, values: Tensor, limits: Tensor, nbins: Tensor) -> Any:
     low, high = limits[0], limits[1]
-    wide = cast_to(MAXIMUM(values, low) - low, float64)
+    offsets = cast_to(MAXIMUM(values, low) - low, float64)
     step = (cast_to(high, float64) - cast_to(low, float64)) / cast_to(nbins, float64)
     top = cast_to(nbins - 1, float64)
-    at = cast_to(MINIMUM(FLOOR(wide / step), top), int32)
+    at = cast_to(MINIMUM(FLOOR(offsets / step), top), int32)
     return BINCOUNT(at, nbins, np.zeros(0, op.types["dtype"].np))
 
 
@@ -223,8 +223,8 @@ def _host_distinct(call: HostCall, x: np.ndarray, axis: np.ndarray | None = None
     else:
         rows = np.moveaxis(x, a, 0)
         flat = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
-        seen: dict[Any, int] = {}
-        idx = np.asarray([seen.setdefault(tuple(r.tolist()), len(seen)) for r in flat], np.int64)
+        numbers: dict[Any, int] = {}
+        idx = np.asarray([numbers.setdefault(tuple(r.tolist()), len(numbers)) for r in flat], np.int64)
         first = np.unique(idx, return_index=True)[1]
     kind = call.types["out_idx"].np
     counts = np.bincount(idx, minlength=len(first))
@@ -244,16 +244,16 @@ def _distinct_shapes(c: Infer, outputs: int) -> tuple[Shape, ...]:
 
 def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
     n = 3 if counted else 2
-    what = "slices along an axis" if along else "elements of a vector"
-    more = " axis: an integer vector of one number, or empty for a vector x." if along else ""
+    things = "slices along an axis" if along else "elements of a vector"
+    axis_doc = " axis: an integer vector of one number, or empty for a vector x." if along else ""
     return OpDef(
         name,
         inputs="x: T" + (", axis: Taxis" if along else ""),
         outputs="y: T, idx: out_idx" + (", count: out_idx" if counted else ""),
         types={"T": ALL, **({"Taxis": INDEX} if along else {}), "out_idx": INDEX},
-        doc=f"""The distinct {what}, in the order of first occurrence, and the index of each of x's among them.
+        doc=f"""The distinct {things}, in the order of first occurrence, and the index of each of x's among them.
 
-        x: any dtype.{more} y: without repetition. idx: integers.{
+        x: any dtype.{axis_doc} y: without repetition. idx: integers.{
             " count: how often each of y occurs." if counted else ""
         } Runs on the host, since the size depends on the data.""",
         infer=lambda c: _distinct_shapes(c, n),
@@ -271,8 +271,8 @@ UNIQUE_WITH_COUNTS_V2 = _distinct("UniqueWithCountsV2", True, True)
 
 
 def _host_difference(call: HostCall, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    gone = set(y.tolist())
-    idx = np.asarray([i for i, v in enumerate(x.tolist()) if v not in gone], np.int64)
+    excluded = set(y.tolist())
+    idx = np.asarray([i for i, v in enumerate(x.tolist()) if v not in excluded], np.int64)
     return x[idx], idx.astype(call.types["out_idx"].np)
 
 
@@ -309,7 +309,10 @@ class ListDiff(NamedTuple):
 
 
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
-    """The distinct elements of a vector in the order of first occurrence, each element's index, and the counts."""
+    """Returns the distinct elements of a vector in the order of first occurrence, each element's index, and the counts.
+
+    x: a vector. idx (the shape of x) and count (the shape of y) have the dtype `out_idx`, int32 or int64.
+    """
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 
@@ -320,7 +323,10 @@ def setdiff1d(
     name: str | None = None,
     out_idx: DTypeLike | None = None,
 ) -> ListDiff:
-    """The elements of the vector x that are not in y, and their positions in x."""
+    """Returns the elements of the vector x that are not in the vector y, and their positions in x.
+
+    x, y: one dtype. The positions have `index_dtype` (`out_idx`), int32 or int64.
+    """
     return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name))
 
 
@@ -341,20 +347,24 @@ def bincount(
     with graph.as_default(), graph.name_scope(name or "bincount"):
         x = graph.to_tensor(arr, None if hasattr(arr, "dtype") else int32)
         x = cast_to(x, int32)
-        some = MINIMUM(SIZE(x, out_type=int32), np.int32(1))
-        size = some * (MAX(x, all_axes(x)) + 1)
+        at_least_one = MINIMUM(SIZE(x, out_type=int32), np.int32(1))
+        size = at_least_one * (MAX(x, all_axes(x)) + 1)
         if minlength is not None:
             size = MAXIMUM(graph.to_tensor(minlength, int32), size)
         if maxlength is not None:
             size = MINIMUM(graph.to_tensor(maxlength, int32), size)
-        each = np.zeros(0, as_dtype(dtype).np) if weights is None else weights
-        return BINCOUNT(x, size, each)
+        row_weights = np.zeros(0, as_dtype(dtype).np) if weights is None else weights
+        return BINCOUNT(x, size, row_weights)
 
 
 def histogram_fixed_width(
     values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
-    """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins."""
+    """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins.
+
+    values: a number type, any shape. value_range: (lower, upper) in the dtype of values. The result is a vector of
+    shape (nbins,) and dtype `dtype`.
+    """
     graph = graph_of((values, value_range))
     v = graph.to_tensor(values)
     return HISTOGRAM_FIXED_WIDTH(v, graph.to_tensor(value_range, v.dtype), nbins, dtype=as_dtype(dtype), name=name)
@@ -363,14 +373,17 @@ def histogram_fixed_width(
 def histogram_fixed_width_bins(
     values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
-    """The number of the bin that each value falls in, as a tensor of the shape of `values`."""
+    """Returns the number of the bin that each value falls in, from 0 to nbins - 1.
+
+    The arguments are those of `histogram_fixed_width`. The result has `dtype` and the shape of `values`.
+    """
     graph = graph_of((values, value_range))
     with graph.as_default(), graph.name_scope(name or "histogram_bins"):
         v = graph.to_tensor(values)
         limits = graph.to_tensor(value_range, v.dtype)
-        wide = v.dtype if v.dtype.is_floating else float64
-        scaled = cast_to(v - limits[0], wide) / cast_to(limits[1] - limits[0], wide)
-        n = cast_to(graph.to_tensor(nbins, int32), wide)
+        wide_dtype = v.dtype if v.dtype.is_floating else float64
+        scaled = cast_to(v - limits[0], wide_dtype) / cast_to(limits[1] - limits[0], wide_dtype)
+        n = cast_to(graph.to_tensor(nbins, int32), wide_dtype)
         at = FLOOR(n * scaled)
         return cast_to(MINIMUM(MAXIMUM(at, n * 0), n - 1), as_dtype(dtype))
 

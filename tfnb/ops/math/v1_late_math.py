@@ -36,12 +36,12 @@ class BucketAttrs:
 
 
 def _bucket(attrs: BucketAttrs, x: Expr) -> Expr:
-    found = s.const(0, int32)
+    bucket = s.const(0, int32)
     for b in attrs.boundaries:
-        wide = x if x.dtype.is_floating else s.cast(x, float64)
-        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # false for NaN, which goes to the last bucket
-        found = found + s.where(below, s.const(0, int32), s.const(1, int32))
-    return found + s.cast(x, int32) * 0 if not attrs.boundaries else found
+        real = x if x.dtype.is_floating else s.cast(x, float64)
+        below = s.lt(real, s.const(float(np.float32(b)), real.dtype))  # false for NaN, which goes to the last bucket
+        bucket = bucket + s.where(below, s.const(0, int32), s.const(1, int32))
+    return bucket + s.cast(x, int32) * 0 if not attrs.boundaries else bucket
 
 
 BUCKETIZE = OpDef(
@@ -60,8 +60,8 @@ BUCKETIZE = OpDef(
 
 
 def _norm_host(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.sqrt(np.sum(np.square(wide), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
+    wide_x = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.sqrt(np.sum(np.square(wide_x), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
 
 
 def _norm_grad(op: Operation, dy: Tensor) -> Any:
@@ -113,8 +113,8 @@ CONJUGATE_TRANSPOSE = OpDef(
 
 def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | None) -> OpDef:
     def run(call: HostCall, x: np.ndarray) -> np.ndarray:
-        found = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
-        return np.asarray(found).astype(x.dtype)
+        values = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
+        return np.asarray(values).astype(x.dtype)
 
     return OpDef(
         f"BesselI{order}e",
@@ -144,7 +144,11 @@ BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
 
 
 def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Any:
-    """The number (int32) of the bucket between the ascending `boundaries` in which each element lies."""
+    """Returns the number (int32) of the bucket between the ascending `boundaries` in which each element lies.
+
+    input: int32, int64, float32 or float64, any shape, which the result has too. An element x lies in bucket k if k
+    boundaries are <= x; NaN lies in the last bucket.
+    """
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 
 

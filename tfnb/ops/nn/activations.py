@@ -170,8 +170,8 @@ def _softplus(a: Tensor, x: Expr) -> Expr:
 
 def _softplus_grad_grad(op: Operation, g: Tensor) -> Any:
     dy, x = op.inputs
-    both = SOFTPLUS_GRAD(g, x)
-    return both, dy * SOFTPLUS_GRAD(both, -x)
+    product = SOFTPLUS_GRAD(g, x)
+    return product, dy * SOFTPLUS_GRAD(product, -x)
 
 
 SOFTPLUS = OpDef(
@@ -204,11 +204,11 @@ def _softsign_grad(a: Tensor, g: Expr, x: Expr) -> Expr:
 
 
 def _softsign_grad_grad(op: Operation, g: Tensor) -> Any:
-    """d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; the variable `size` lacks the factor -2 sign(x)."""
+    """Computes d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; the variable `size` lacks the factor -2 sign(x)."""
     dy, x = op.inputs
-    both = SOFTSIGN_GRAD(g, x)
-    size = SOFTSIGN_GRAD(both * dy, x) * (abs(x) + 1.0)
-    return both, (RELU_GRAD(size, -x) - RELU_GRAD(size, x)) * 2.0
+    product = SOFTSIGN_GRAD(g, x)
+    size = SOFTSIGN_GRAD(product * dy, x) * (abs(x) + 1.0)
+    return product, (RELU_GRAD(size, -x) - RELU_GRAD(size, x)) * 2.0
 
 
 SOFTSIGN = OpDef(

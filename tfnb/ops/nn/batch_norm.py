@@ -57,7 +57,7 @@ class BatchNormAttrs:
 
     @property
     def moving(self) -> bool:
-        """True if outputs 1 and 2 combine the input moments with those of the batch."""
+        """Returns whether outputs 1 and 2 combine the input moments with those of the batch."""
         return self.is_training and self.exponential_avg_factor != 1.0
 
 
@@ -69,8 +69,8 @@ def _infer(c: Infer) -> tuple[Shape, ...]:
     x = with_rank(c, 0, 4)
     axis = 1 if c.attrs.data_format == "NCHW" else 3
     channels = Shape((x.as_list()[axis],))
-    given = not c.attrs.is_training or c.attrs.moving
-    for i in range(1, 5 if given else 3):
+    has_statistics = not c.attrs.is_training or c.attrs.moving
+    for i in range(1, 5 if has_statistics else 3):
         vector = with_rank(c, i, 1)
         if not channels.is_compatible_with(vector):
             raise ShapeError(f"{c.op_name}: input {i} has shape {vector}, the images {x}")
@@ -91,21 +91,21 @@ def _host(
     axes = tuple(int(i) for i in channel_axes(a))
     like = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
     n = x.size // max(scale.size, 1)
-    wide = x.astype(scale.dtype)
-    shown, unbiased = mean, variance
+    wide_x = x.astype(scale.dtype)
+    mean_out, unbiased = mean, variance
     with np.errstate(all="ignore"):
         if a.is_training:
-            mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
-            now, factor = variance * (n / max(n - 1, 1)), a.exponential_avg_factor
+            mean, variance = wide_x.mean(axis=axes), wide_x.var(axis=axes)
+            variance_out, factor = variance * (n / max(n - 1, 1)), a.exponential_avg_factor
             if a.moving:
-                shown = (1 - factor) * shown + factor * mean
-                now = (1 - factor) * unbiased + factor * now
+                mean_out = (1 - factor) * mean_out + factor * mean
+                variance_out = (1 - factor) * unbiased + factor * variance_out
             else:
-                shown = mean
-            shown, unbiased = shown.astype(scale.dtype), now.astype(scale.dtype)
+                mean_out = mean
+            mean_out, unbiased = mean_out.astype(scale.dtype), variance_out.astype(scale.dtype)
         inv = scale / np.sqrt(variance + scale.dtype.type(a.epsilon))
-        y = (wide - mean.reshape(like)) * inv.reshape(like) + offset.reshape(like)
-    return y.astype(x.dtype), shown, unbiased, mean, variance
+        y = (wide_x - mean.reshape(like)) * inv.reshape(like) + offset.reshape(like)
+    return y.astype(x.dtype), mean_out, unbiased, mean, variance
 
 
 def _host_v3(call: HostCall, *inputs: np.ndarray) -> Any:
@@ -124,31 +124,31 @@ def _bessel(x: Tensor, channels: Tensor) -> Any:
 
 def _expand(op: Operation, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor) -> Any:
     a, axes = op.attrs, channel_axes(op.attrs)
-    wide = cast_to(x, scale.dtype)
-    shown, unbiased = mean, variance
+    wide_x = cast_to(x, scale.dtype)
+    mean_out, unbiased = mean, variance
     if a.is_training:
-        kept = MEAN(wide, axes, keep_dims=True)
-        away = wide - kept
-        mean, variance = _flat(a, kept), _flat(a, MEAN(away * away, axes, keep_dims=True))
-        now, factor = variance * _bessel(x, scale), a.exponential_avg_factor
-        shown = (1 - factor) * shown + factor * mean if a.moving else mean
-        unbiased = (1 - factor) * unbiased + factor * now if a.moving else now
+        mean_kept = MEAN(wide_x, axes, keep_dims=True)
+        deviation = wide_x - mean_kept
+        mean, variance = _flat(a, mean_kept), _flat(a, MEAN(deviation * deviation, axes, keep_dims=True))
+        variance_out, factor = variance * _bessel(x, scale), a.exponential_avg_factor
+        mean_out = (1 - factor) * mean_out + factor * mean if a.moving else mean
+        unbiased = (1 - factor) * unbiased + factor * variance_out if a.moving else variance_out
     inv = scale * RSQRT(variance + a.epsilon)
-    y = (wide - like_channels(a, mean)) * like_channels(a, inv) + like_channels(a, offset)
-    return cast_to(y, x.dtype), shown, unbiased, mean, variance
+    y = (wide_x - like_channels(a, mean)) * like_channels(a, inv) + like_channels(a, offset)
+    return cast_to(y, x.dtype), mean_out, unbiased, mean, variance
 
 
 def _expand_v3(op: Operation, *inputs: Tensor) -> Any:
-    nothing = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
-    return (*_expand(op, *inputs), nothing)
+    no_reserve = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
+    return (*_expand(op, *inputs), no_reserve)
 
 
 def _sum_of(*parts: Any) -> Any:
-    found = None
+    total = None
     for part in parts:
         if part is not None:
-            found = part if found is None else found + part
-    return found
+            total = part if total is None else total + part
+    return total
 
 
 def _scaled(factor: float, g: Tensor) -> Any:
@@ -156,17 +156,17 @@ def _scaled(factor: float, g: Tensor) -> Any:
 
 
 def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
-    """Applies the FusedBatchNormGrad op of the same version."""
+    """Computes the gradient by the FusedBatchNormGrad op of the same version."""
     x, scale, _, mean, variance = op.inputs
     if op.attrs.is_training:
         mean, variance = op.outputs[3], op.outputs[4]
-    kept = _grad_attrs(op.attrs)
+    attrs = _grad_attrs(op.attrs)
     if len(op.outputs) == 6:
-        found = FUSED_BATCH_NORM_GRAD_V3(dy, x, scale, mean, variance, op.outputs[5], **kept)
+        grads = FUSED_BATCH_NORM_GRAD_V3(dy, x, scale, mean, variance, op.outputs[5], **attrs)
     else:
         version = FUSED_BATCH_NORM_GRAD_V2 if "U" in op.types else FUSED_BATCH_NORM_GRAD
-        found = version(dy, x, scale, mean, variance, **kept)
-    return tuple(found[:3])
+        grads = version(dy, x, scale, mean, variance, **attrs)
+    return tuple(grads[:3])
 
 
 def _grad(
@@ -196,13 +196,13 @@ def _through_moments(op: Operation, dmean: Tensor, dvariance: Tensor) -> Any:
     if dmean is None and dvariance is None:
         return None
     n = pixel_count(x, scale)
-    away = cast_to(x, scale.dtype) - like_channels(a, op.outputs[3])
-    found = None
+    deviation = cast_to(x, scale.dtype) - like_channels(a, op.outputs[3])
+    dx = None
     if dvariance is not None:
-        found = away * like_channels(a, dvariance * 2.0 / n)
+        dx = deviation * like_channels(a, dvariance * 2.0 / n)
     if dmean is not None:
-        found = _sum_of(found, like_channels(a, dmean / n) + (0.0 * away if found is None else 0.0))
-    return cast_to(found, x.dtype)
+        dx = _sum_of(dx, like_channels(a, dmean / n) + (0.0 * deviation if dx is None else 0.0))
+    return cast_to(dx, x.dtype)
 
 
 _DOC = """(x - mean) / sqrt(variance + epsilon) * scale + offset, per channel of images.
@@ -342,7 +342,7 @@ def fused_batch_norm(
         empty = np.zeros(0, np.float32 if small else images.dtype.np)
         moments = (empty if mean is None else mean, empty if variance is None else variance)
         # smaller ones divide by nothing in TensorFlow's fast kernel, so it never takes them
-        found = (FUSED_BATCH_NORM_V2 if small else FUSED_BATCH_NORM)(
+        outputs = (FUSED_BATCH_NORM_V2 if small else FUSED_BATCH_NORM)(
             images,
             scale,
             offset,
@@ -352,7 +352,7 @@ def fused_batch_norm(
             is_training=bool(is_training),
             exponential_avg_factor=float(exponential_avg_factor),
         )
-        return found[0], found[1], found[2]
+        return outputs[0], outputs[1], outputs[2]
 
 
 OPS: tuple[OpDef, ...] = (

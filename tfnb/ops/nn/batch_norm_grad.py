@@ -54,17 +54,17 @@ class BatchNormGradAttrs:
 
 
 def channel_axes(a: Any) -> np.ndarray:
-    """The axes over which the pixels of one channel extend."""
+    """Returns the axes over which the pixels of one channel extend."""
     return np.asarray([0, 2, 3] if a.data_format == "NCHW" else [0, 1, 2], np.int32)
 
 
 def like_channels(a: Any, vector: Tensor) -> Any:
-    """A vector with one element per channel, reshaped so that it broadcasts to the images."""
+    """Returns a vector with one element per channel, reshaped so that it broadcasts to the images."""
     return RESHAPE(vector, np.asarray([-1, 1, 1], np.int32)) if a.data_format == "NCHW" else vector
 
 
 def pixel_count(x: Tensor, channels: Tensor) -> Any:
-    """The number of pixels per channel: an int when it is known statically, else a scalar tensor."""
+    """Returns the number of pixels per channel: an int when it is known statically, else a scalar tensor."""
     pixels, n = size_of(x), size_of(channels)
     if isinstance(pixels, int) and isinstance(n, int):
         return float(max(pixels // max(n, 1), 1))
@@ -96,25 +96,25 @@ def _host(
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     shape = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
-    wide = scale.dtype
-    slope, inv = dy.astype(wide), 1 / np.sqrt(variance + wide.type(a.epsilon))
-    unit = (x.astype(wide) - mean.reshape(shape)) * inv.reshape(shape)
+    wide_dtype = scale.dtype
+    slope, inv = dy.astype(wide_dtype), 1 / np.sqrt(variance + wide_dtype.type(a.epsilon))
+    unit = (x.astype(wide_dtype) - mean.reshape(shape)) * inv.reshape(shape)
     by_offset, by_scale = slope.sum(axes), (slope * unit).sum(axes)
     dx = slope
     if a.is_training:
         n = max(x.size // max(scale.size, 1), 1)
         dx = slope - (by_offset / n).reshape(shape) - unit * (by_scale / n).reshape(shape)
     dx = dx * (scale * inv).reshape(shape)
-    nothing = np.zeros((), wide)
-    return dx.astype(x.dtype), by_scale.astype(wide), by_offset.astype(wide), nothing, nothing
+    no_value = np.zeros((), wide_dtype)
+    return dx.astype(x.dtype), by_scale.astype(wide_dtype), by_offset.astype(wide_dtype), no_value, no_value
 
 
 def _unit(op: Operation) -> tuple[Any, Any]:
     """The normalised images, and 1 / the standard deviation."""
     _, x, scale, mean, variance = op.inputs[:5]
     inv = RSQRT(variance + op.attrs.epsilon)
-    away = cast_to(x, scale.dtype) - like_channels(op.attrs, mean)
-    return away * like_channels(op.attrs, inv), inv
+    deviation = cast_to(x, scale.dtype) - like_channels(op.attrs, mean)
+    return deviation * like_channels(op.attrs, inv), inv
 
 
 def _expand(op: Operation, dy: Tensor, x: Tensor, scale: Tensor, mean: Tensor, variance: Tensor, *_: Tensor) -> Any:
@@ -127,16 +127,16 @@ def _expand(op: Operation, dy: Tensor, x: Tensor, scale: Tensor, mean: Tensor, v
         n = pixel_count(x, scale)
         dx = slope - like_channels(a, by_offset / n) - unit * like_channels(a, by_scale / n)
     dx = dx * like_channels(a, scale * inv)
-    nothing = x.graph.to_tensor(np.zeros((), scale.dtype.np))
-    return cast_to(dx, x.dtype), by_scale, by_offset, nothing, nothing
+    no_value = x.graph.to_tensor(np.zeros((), scale.dtype.np))
+    return cast_to(dx, x.dtype), by_scale, by_offset, no_value, no_value
 
 
 def _sum_of(*parts: Any) -> Any:
-    found = None
+    total = None
     for part in parts:
         if part is not None:
-            found = part if found is None else found + part
-    return found
+            total = part if total is None else total + part
+    return total
 
 
 def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:
@@ -148,19 +148,19 @@ def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:
     by_dy = by_scale = by_inv = None
     by_unit = None if gs is None else like_channels(a, gs) * slope
     if gx is not None:
-        wide = cast_to(gx, scale.dtype)
-        shared = SUM(wide * slope, axes)  # <gx, dx> is scale * inv * shared
+        wide_gx = cast_to(gx, scale.dtype)
+        projection = SUM(wide_gx * slope, axes)  # <gx, dx> is scale * inv * projection
         if a.is_training:
             n = pixel_count(x, scale)
-            slopes, units = SUM(slope * unit, axes), SUM(wide * unit, axes)
-            shared = shared - (SUM(wide, axes) * SUM(slope, axes) + units * slopes) / n
+            slopes, units = SUM(slope * unit, axes), SUM(wide_gx * unit, axes)
+            projection = projection - (SUM(wide_gx, axes) * SUM(slope, axes) + units * slopes) / n
             per = like_channels(a, -scale * inv / n)
             by_unit = _sum_of(
                 by_unit,
-                per * (like_channels(a, slopes) * wide + like_channels(a, units) * slope),
+                per * (like_channels(a, slopes) * wide_gx + like_channels(a, units) * slope),
             )
         by_dy = cast_to(op.opdef(gx, *op.inputs[1:], **attrs_of(a))[0], scale.dtype)
-        by_scale, by_inv = inv * shared, scale * shared
+        by_scale, by_inv = inv * projection, scale * projection
     if gs is not None:
         by_dy = _sum_of(by_dy, like_channels(a, gs) * unit)
     if go is not None:

@@ -94,8 +94,8 @@ def _infer_bias_grad(c: Infer) -> Shape:
 
 
 def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
-    wide = np.float32 if g.dtype.itemsize == 2 and g.dtype.kind not in "iu" else g.dtype
-    return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide)).astype(g.dtype)
+    wide_dtype = np.float32 if g.dtype.itemsize == 2 and g.dtype.kind not in "iu" else g.dtype
+    return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide_dtype)).astype(g.dtype)
 
 
 def _grad_bias_grad(op: Operation, g: Tensor) -> Any:
@@ -135,9 +135,10 @@ BIAS_ADD_GRAD: OpDef = OpDef(
 
 
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
-    """Adds the vector `bias` to the channels of `value`, its last dimension, or its second one for "NCHW".
+    """Adds the vector `bias` to the channels of `value`.
 
-    value: a number type, rank at least 2. Raises `ShapeError` when the sizes differ.
+    value: a number type, rank at least 2; its channels are the last dimension, or the second one for "NCHW". bias: one
+    element per channel, of the same dtype. Raises `ShapeError` when the sizes differ.
     """
     if data_format not in (None, "NHWC", "NCHW"):  # 0.x: (value, bias, name)
         data_format, name = None, data_format
@@ -145,26 +146,35 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
 
 
 def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
-    """matmul(x, weights) + biases for x: (batch, in), weights: (in, out), biases: (out,)."""
+    """Returns matmul(x, weights) + biases.
+
+    x: (batch, in). weights: (in, out). biases: (out,). All have the same number type. The result: (batch, out).
+    """
     with scope(name, "xw_plus_b", x, weights, biases):
         return BIAS_ADD(MAT_MUL(x, weights), biases)
 
 
 def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
-    """max(matmul(x, weights) + biases, 0), for arguments as those of `xw_plus_b`."""
+    """Returns max(matmul(x, weights) + biases, 0); the arguments and the result's shape are those of `xw_plus_b`."""
     with scope(name, "relu_layer", x, weights, biases):
         return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
-    """Joins relu(features) and relu(-features) along `axis`, whose size doubles."""
+    """Joins relu(features) and relu(-features) along `axis`, whose size doubles.
+
+    features: a number type, any shape. The result has their dtype.
+    """
     with scope(name, "CRelu", features):
         x = graph_of((features,)).to_tensor(features)
         return RELU(concat([x, -x], axis))
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
-    """The fraction of the elements of `value` that are zero: a float32 scalar, NaN when there are no elements."""
+    """Returns the fraction of the elements of `value` that are zero, as a float32 scalar.
+
+    The result is NaN when there are no elements.
+    """
     with scope(name, "zero_fraction", value):
         x = graph_of((value,)).to_tensor(value)
         zeros = cast_to(EQUAL(x, x.dtype.np.type(0)), float32)
@@ -196,14 +206,14 @@ def dropout(
             raise InvalidArgumentError(f"dropout takes floats, got {value.dtype.name}")
         if is_tensor_like(keep):
             keep = graph_of((x, keep)).to_tensor(keep, value.dtype)
-        known = constant_value(keep) if is_tensor_like(keep) else np.asarray(keep)
-        if known is not None and known == 1:
+        static_keep = constant_value(keep) if is_tensor_like(keep) else np.asarray(keep)
+        if static_keep is not None and static_keep == 1:
             return value
         dims = shape_of(value) if noise_shape is None else _noise_shape(value, noise_shape)
-        kept = FLOOR(keep + random_uniform(dims, seed=seed, dtype=value.dtype))
-        found = value / keep * kept
-        found.set_shape(value.shape)
-        return found
+        mask = FLOOR(keep + random_uniform(dims, seed=seed, dtype=value.dtype))
+        result = value / keep * mask
+        result.set_shape(value.shape)
+        return result
 
 
 def _noise_shape(value: Tensor, noise_shape: TensorLike | None) -> Any:
@@ -224,7 +234,7 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """The mean and variance of `x` along `axes`, in the dtype of x.
+    """Returns the mean and variance of `x` along `axes`, in the dtype of x.
 
     x: a float type. axes: a list of integers. `keepdims` (0.x: `keep_dims`): keep reduced axes with size 1. `shift` is
     accepted for compatibility with TensorFlow; the mean is always subtracted before squaring. Raises
@@ -235,14 +245,14 @@ def moments(
     keep = bool(keepdims if keep_dims is None else keep_dims)
     with scope(name, "moments", x):
         value = graph_of((x,)).to_tensor(x)
-        wide = cast_to(value, float32) if value.dtype.size == 2 else value
+        wide_x = cast_to(value, float32) if value.dtype.size == 2 else value
         indices = np.asarray(axes, np.int32)
-        mean = MEAN(wide, indices, keep_dims=True, name="mean")
-        away = wide - STOP_GRADIENT(mean)
-        variance = MEAN(away * away, indices, keep_dims=True, name="variance")
+        mean = MEAN(wide_x, indices, keep_dims=True, name="mean")
+        deviation = wide_x - STOP_GRADIENT(mean)
+        variance = MEAN(deviation * deviation, indices, keep_dims=True, name="variance")
         if not keep:
-            gone = [int(a) for a in indices.reshape(-1)]
-            mean, variance = (squeeze(t, gone) if gone else t for t in (mean, variance))
+            reduced = [int(a) for a in indices.reshape(-1)]
+            mean, variance = (squeeze(t, reduced) if reduced else t for t in (mean, variance))
         return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
 
 
@@ -255,7 +265,7 @@ def batch_normalization(
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Any:
-    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset, with broadcasting.
+    """Returns (x - mean) / sqrt(variance + variance_epsilon) * scale + offset, with broadcasting.
 
     offset and scale may be None. The result has the dtype and shape of `x`.
     """
@@ -300,13 +310,16 @@ def l2_normalize(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:
-    """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), which is an integer or a list of integers."""
-    along = dim if axis is None else axis
-    if along is None:
+    """Returns x / sqrt(max(sum(x^2), epsilon)) along `axis`, with the dtype and shape of x.
+
+    x: a float type. axis (0.x: `dim`): an integer or a list of integers, along which the squares are summed.
+    """
+    axes = dim if axis is None else axis
+    if axes is None:
         raise InvalidArgumentError("l2_normalize needs an axis")
     with scope(name, "l2_normalize", x):
         value = graph_of((x,)).to_tensor(x)
-        squares = SUM(MUL(value, value), np.asarray(along, np.int32), keep_dims=True)
+        squares = SUM(MUL(value, value), np.asarray(axes, np.int32), keep_dims=True)
         return value * RSQRT(MAXIMUM(squares, epsilon))
 
 

@@ -54,9 +54,9 @@ def _infer(c: Infer) -> tuple[Shape, Shape]:
 
 
 def log_softmax_frames(x: np.ndarray) -> np.ndarray:
-    """The log softmax over the classes, in float64; a class of probability 0 gets a very low finite number."""
-    wide = np.maximum(x.astype(np.float64), LOWEST)
-    shifted = wide - wide.max(axis=-1, keepdims=True, initial=LOWEST)
+    """Returns the log softmax over the classes, in float64; a class of probability 0 gets a very low finite number."""
+    wide_x = np.maximum(x.astype(np.float64), LOWEST)
+    shifted = wide_x - wide_x.max(axis=-1, keepdims=True, initial=LOWEST)
     total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return np.asarray(np.maximum(shifted - total, LOWEST))
 
@@ -85,31 +85,31 @@ def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int,
     order = np.lexsort((indices[:, 1], rows))
     if not np.array_equal(order, np.arange(values.size)):
         raise _bad(call, "labels_indices must be in row-major order")
-    found = []
+    sequences = []
     for b in range(batch):
-        own = values[rows == b]
-        if not own.size:
+        sequence = values[rows == b]
+        if not sequence.size:
             raise _bad(call, f"sequence {b} has no labels")
-        if own.min() < 0:
-            raise _bad(call, f"sequence {b} has the negative label {int(own.min())}")
-        null = own >= classes - 1
+        if sequence.min() < 0:
+            raise _bad(call, f"sequence {b} has the negative label {int(sequence.min())}")
+        null = sequence >= classes - 1
         if null.any():
-            own = own[: int(np.argmax(null))]
-            if not null[own.size :].all():
+            sequence = sequence[: int(np.argmax(null))]
+            if not null[sequence.size :].all():
                 raise _bad(call, f"sequence {b} has a label after one that is not below {classes - 1}")
-        if call.attrs.preprocess_collapse_repeated and own.size:
-            own = own[np.concatenate([[True], own[1:] != own[:-1]])]
-        found.append(own)
-    return found
+        if call.attrs.preprocess_collapse_repeated and sequence.size:
+            sequence = sequence[np.concatenate([[True], sequence[1:] != sequence[:-1]])]
+        sequences.append(sequence)
+    return sequences
 
 
 def _log_sum(*parts: np.ndarray) -> np.ndarray:
     """The logarithm of the sum of exp(parts), without overflow."""
-    most = np.maximum.reduce(parts)
-    total = np.exp(parts[0] - most)
+    largest = np.maximum.reduce(parts)
+    total = np.exp(parts[0] - largest)
     for p in parts[1:]:
-        total += np.exp(p - most)
-    return np.asarray(most + np.log(total))
+        total += np.exp(p - largest)
+    return np.asarray(largest + np.log(total))
 
 
 def _shifted(a: np.ndarray, by: int) -> np.ndarray:
@@ -138,27 +138,30 @@ class _Lattice:
 
     @staticmethod
     def of(labels: list[np.ndarray], lengths: np.ndarray, blank: int, merge: bool) -> _Lattice:
-        states = 2 * max((len(own) for own in labels), default=0) + 1
-        found = np.full((len(labels), states), blank, np.int64)
-        for b, own in enumerate(labels):
-            found[b, 1 : 2 * len(own) : 2] = own
-        before = np.full_like(found, blank)
-        before[:, 2:] = found[:, :-2]
-        may_skip = (found != blank) & ((found != before) if merge else True)
+        states = 2 * max((len(sequence) for sequence in labels), default=0) + 1
+        extended = np.full((len(labels), states), blank, np.int64)
+        for b, sequence in enumerate(labels):
+            extended[b, 1 : 2 * len(sequence) : 2] = sequence
+        previous = np.full_like(extended, blank)
+        previous[:, 2:] = extended[:, :-2]
+        may_skip = (extended != blank) & ((extended != previous) if merge else True)
         may_skip[:, :2] = False
-        may_stay = (found == blank) | merge
-        ends = np.array([2 * len(own) for own in labels], np.int64)
-        stay, skip = (np.where(m, 0.0, LOWEST) for m in (may_stay, may_skip))
-        return _Lattice(found, ends, stay, skip, lengths)
+        may_stay = (extended == blank) | merge
+        ends = np.array([2 * len(sequence) for sequence in labels], np.int64)
+        stay_log, skip_log = (np.where(m, 0.0, LOWEST) for m in (may_stay, may_skip))
+        return _Lattice(extended, ends, stay_log, skip_log, lengths)
 
     def emitted(self, log_y: np.ndarray) -> np.ndarray:
-        """The log probability of each state in each frame: (frames, batch, states); log 0 past a sequence's end."""
-        found = np.take_along_axis(log_y, self.labels[None], axis=2)
+        """Returns the log probability of each state in each frame, of shape (frames, batch, states).
+
+        It is log 0 past a sequence's end.
+        """
+        log_p = np.take_along_axis(log_y, self.labels[None], axis=2)
         past = np.arange(self.labels.shape[1]) > self.ends[:, None]
-        return np.where(past[None], LOWEST, found)
+        return np.where(past[None], LOWEST, log_p)
 
     def forward(self, emitted: np.ndarray) -> np.ndarray:
-        """The log probabilities that the frames up to and including t end in each state."""
+        """Returns the log probabilities that the frames up to and including t end in each state."""
         alpha = np.full(emitted.shape, LOWEST)
         if len(alpha):
             alpha[0, :, :2] = emitted[0, :, :2]
@@ -169,7 +172,7 @@ class _Lattice:
         return alpha
 
     def backward(self, emitted: np.ndarray) -> np.ndarray:
-        """The log probabilities of the frames after t, given the state in frame t."""
+        """Returns the log probabilities of the frames after t, given the state in frame t."""
         beta = np.full(emitted.shape, LOWEST)
         number = np.arange(self.labels.shape[1])
         last = np.where((number == self.ends[:, None]) | (number == self.ends[:, None] - 1), 0.0, LOWEST)
@@ -190,12 +193,12 @@ def _host(
     if classes < 1:
         raise _bad(call, "there must be at least the class blank")
     labels = _labels(call, indices, values, batch, classes)
-    short = np.array([len(own) > n for own, n in zip(labels, lengths, strict=True)], bool)
+    short = np.array([len(sequence) > n for sequence, n in zip(labels, lengths, strict=True)], bool)
     if short.any():
         b = int(np.argmax(short))
         if not call.attrs.ignore_longer_outputs_than_inputs:
             raise _bad(call, f"sequence {b} has {len(labels[b])} labels, but only {int(lengths[b])} frames")
-        labels = [own[:0] if s else own for own, s in zip(labels, short, strict=True)]
+        labels = [sequence[:0] if s else sequence for sequence, s in zip(labels, short, strict=True)]
     lattice = _Lattice.of(labels, lengths, classes - 1, call.attrs.ctc_merge_repeated)
     log_y = log_softmax_frames(x)
     emitted = lattice.emitted(log_y)
@@ -203,8 +206,8 @@ def _host(
     log_p = np.zeros(batch)
     if frames:
         first = alpha[0] + beta[0]
-        most = np.maximum(first.max(axis=1), LOWEST)
-        total = most + np.log(np.exp(first - most[:, None]).sum(axis=1))
+        largest = np.maximum(first.max(axis=1), LOWEST)
+        total = largest + np.log(np.exp(first - largest[:, None]).sum(axis=1))
         log_p = np.where(lengths > 0, total, 0)
     none = log_p <= LOWEST / 2
     gradient = np.exp(log_y)
@@ -253,12 +256,12 @@ def ctc_loss(
     logits: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """The loss of connectionist temporal classification: a vector with one number per sequence; see the op CTCLoss.
+    """Returns the loss of connectionist temporal classification, one number per sequence; see the op CTCLoss.
 
     labels: a `SparseTensor` of int32, one row of labels per sequence. inputs (`logits`): (frames, batch, classes)
-    scores, or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. The argument order of
-    TensorFlow 0.x, with `inputs` first, is recognised. Raises `InvalidArgumentError` when an argument is missing or
-    the labels are not sparse.
+    scores, or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. The result has shape
+    (batch,). The argument order of TensorFlow 0.x, with `inputs` first, is recognised. Raises `InvalidArgumentError`
+    when an argument is missing or the labels are not sparse.
     """
     scores = logits if inputs is None else inputs
     if not isinstance(labels, SparseTensor) and isinstance(scores, SparseTensor):

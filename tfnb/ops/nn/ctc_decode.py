@@ -53,8 +53,8 @@ class BeamAttrs:
 def _infer(c: Infer, paths: int) -> tuple[Shape, ...]:
     batch = with_rank(c, 0, 3).as_list()[1]
     with_rank(c, 1, 1).merge_with(Shape((batch,)))
-    pairs, values, two = Shape((None, 2)), Shape((None,)), Shape((2,))
-    return (*(pairs,) * paths, *(values,) * paths, *(two,) * paths, Shape((batch, paths)))
+    pairs, values, matrix_shape = Shape((None, 2)), Shape((None,)), Shape((2,))
+    return (*(pairs,) * paths, *(values,) * paths, *(matrix_shape,) * paths, Shape((batch, paths)))
 
 
 def _sparse(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,10 +77,10 @@ def _host_greedy(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np
     rows = []
     for b, n in enumerate(lengths):
         path = best[:n, b]
-        kept = path != blank % classes
+        keep = path != blank % classes
         if call.attrs.merge_repeated:
-            kept[1:] &= path[1:] != path[:-1]
-        rows.append([int(k) for k in path[kept]])
+            keep[1:] &= path[1:] != path[:-1]
+        rows.append([int(k) for k in path[keep]])
     counts = np.arange(x.shape[0])[:, None] < lengths
     score = -np.where(counts, largest, 0).sum(axis=0, dtype=x.dtype)
     return (*_sparse(rows), score[:, None])
@@ -105,28 +105,28 @@ class _Beam:
         total = np.logaddexp(self.blank, self.label)
         last = np.array([self.labels[n] for n in self.nodes])
         places = {int(n): i for i, n in enumerate(self.nodes)}
-        grown = total[:, None] + log_y[:-1]
+        extensions = total[:, None] + log_y[:-1]
         again = np.nonzero(last >= 0)[0]
-        grown[again, last[again]] = self.blank[again] + log_y[last[again]]
+        extensions[again, last[again]] = self.blank[again] + log_y[last[again]]
         stay_blank = total + log_y[-1]
         stay_label = np.full_like(total, LOWEST)
         stay_label[again] = self.label[again] + log_y[last[again]]
         for i in again:  # a leaf whose parent is also a leaf can be reached from this parent as well
             parent = places.get(self.parents[int(self.nodes[i])])
             if parent is not None:
-                stay_label[i] = np.logaddexp(stay_label[i], grown[parent, last[i]])
-                grown[parent, last[i]] = -np.inf
-        totals = np.concatenate([np.logaddexp(stay_blank, stay_label), grown.ravel()])
-        chosen = np.argsort(-totals, kind="stable")[:width]
-        chosen = chosen[totals[chosen] > -np.inf]
+                stay_label[i] = np.logaddexp(stay_label[i], extensions[parent, last[i]])
+                extensions[parent, last[i]] = -np.inf
+        totals = np.concatenate([np.logaddexp(stay_blank, stay_label), extensions.ravel()])
+        selected = np.argsort(-totals, kind="stable")[:width]
+        selected = selected[totals[selected] > -np.inf]
         old = len(total)
         self.nodes = np.array(
-            [self.nodes[k] if k < old else self._child(*divmod(int(k) - old, grown.shape[1])) for k in chosen]
+            [self.nodes[k] if k < old else self._child(*divmod(int(k) - old, extensions.shape[1])) for k in selected]
         )
-        fresh = chosen >= old
-        kept = np.where(fresh, 0, chosen)
-        self.blank = np.where(fresh, LOWEST, stay_blank[kept])
-        self.label = np.where(fresh, totals[chosen], stay_label[kept])
+        fresh = selected >= old
+        survivors = np.where(fresh, 0, selected)
+        self.blank = np.where(fresh, LOWEST, stay_blank[survivors])
+        self.label = np.where(fresh, totals[selected], stay_label[survivors])
 
     def _child(self, leaf: int, label: int) -> int:
         key = (int(self.nodes[leaf]), label)
@@ -137,18 +137,18 @@ class _Beam:
         return self.children[key]
 
     def paths(self, count: int, merge: bool) -> tuple[list[list[int]], np.ndarray]:
-        """The `count` best sequences, and their log probabilities."""
+        """Returns the `count` best sequences, and their log probabilities."""
         total = np.logaddexp(self.blank, self.label)
         best = np.argsort(-total, kind="stable")[:count]
         return [self._path(int(self.nodes[i]), merge) for i in best], total[best]
 
     def _path(self, node: int, merge: bool) -> list[int]:
-        found: list[int] = []
+        labels: list[int] = []
         while node:
-            if not (merge and found and found[-1] == self.labels[node]):
-                found.append(self.labels[node])
+            if not (merge and labels and labels[-1] == self.labels[node]):
+                labels.append(self.labels[node])
             node = self.parents[node]
-        return found[::-1]
+        return labels[::-1]
 
 
 def _host_beam(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -217,8 +217,8 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
 
 def _inputs(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     graph = graph_of((inputs, sequence_length))
-    given = None if hasattr(sequence_length, "dtype") else int32
-    return graph.to_tensor(inputs), graph.to_tensor(sequence_length, given)
+    dtype = None if hasattr(sequence_length, "dtype") else int32
+    return graph.to_tensor(inputs), graph.to_tensor(sequence_length, dtype)
 
 
 def ctc_greedy_decoder(
@@ -232,13 +232,13 @@ def ctc_greedy_decoder(
 
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCGreedyDecoder.
     """
-    found = CTC_GREEDY_DECODER(
+    outputs = CTC_GREEDY_DECODER(
         *_inputs(inputs, sequence_length),
         merge_repeated=merge_repeated,
         blank_index=-1 if blank_index is None else blank_index,
         name=name,
     )
-    return [SparseTensor(*found[:3])], found[3]
+    return [SparseTensor(*outputs[:3])], outputs[3]
 
 
 def ctc_beam_search_decoder(
@@ -254,7 +254,7 @@ def ctc_beam_search_decoder(
     inputs: (frames, batch, classes). sequence_length: (batch,) int32. See the op CTCBeamSearchDecoder. Raises
     `InvalidArgumentError` when top_paths exceeds beam_width.
     """
-    found = CTC_BEAM_SEARCH_DECODER(
+    outputs = CTC_BEAM_SEARCH_DECODER(
         *_inputs(inputs, sequence_length),
         beam_width=beam_width,
         top_paths=top_paths,
@@ -262,13 +262,13 @@ def ctc_beam_search_decoder(
         name=name,
     )
     n = top_paths
-    return [SparseTensor(found[i], found[n + i], found[2 * n + i]) for i in range(n)], found[-1]
+    return [SparseTensor(outputs[i], outputs[n + i], outputs[2 * n + i]) for i in range(n)], outputs[-1]
 
 
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Any]:
-    """As `ctc_beam_search_decoder` without merging repeated labels."""
+    """Decodes as `ctc_beam_search_decoder` does, without merging repeated labels in the output."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 

@@ -70,7 +70,7 @@ class _Tensors:
 
 
 def _nudged(low: Any, high: Any, attrs: Any, m: Any) -> tuple[Any, Any, Any]:
-    """(lowest value, highest value, step) of the range after it is shifted so that zero is a step."""
+    """Returns (lowest value, highest value, step) of the range after it is shifted so that zero is a step."""
     first, last = float(attrs.narrow_range), float(2**attrs.num_bits - 1)
     step = (high - low) / (last - first)
     zero = m.minimum(m.maximum(m.floor(low / step * -1.0 + (first + 0.5)), first), last)
@@ -94,13 +94,13 @@ def _rounded(x: Any, low: Any, high: Any, step: Any, m: Any) -> Any:
 
 def _scalar_args(attrs: ArgsAttrs, x: Expr) -> Expr:
     low, high, step = (s.const(v, float32) for v in _constants(attrs))
-    found: Expr = _rounded(x, low, high, step, s)
-    return found
+    result: Expr = _rounded(x, low, high, step, s)
+    return result
 
 
 def _scalar_vars(attrs: VarsAttrs, x: Expr, low: Expr, high: Expr) -> Expr:
-    found: Expr = _rounded(x, *_nudged(low, high, attrs, s), s)
-    return found
+    result: Expr = _rounded(x, *_nudged(low, high, attrs, s), s)
+    return result
 
 
 def _scalar_args_gradient(attrs: ArgsAttrs, g: Expr, x: Expr) -> Expr:
@@ -144,11 +144,11 @@ ARGS_GRADIENT = OpDef(
 def _check_range(c: Infer, first: int, vector: bool) -> None:
     for i in (first, first + 1):
         if c.shapes[i].ndims not in (None, int(vector)):
-            what = "a vector" if vector else "a scalar"
-            raise ShapeError(f"{c.op_name}: input {i}, a range, must be {what}, got {c.shapes[i]}")
-        x, own = c.shapes[first - 1], c.shapes[i]
-        if vector and x.dims and own.dims and not Shape(x.dims[-1:]).is_compatible_with(own):
-            raise ShapeError(f"{c.op_name}: {own} ranges do not fit inputs of shape {x}")
+            form = "a vector" if vector else "a scalar"
+            raise ShapeError(f"{c.op_name}: input {i}, a range, must be {form}, got {c.shapes[i]}")
+        x, range_shape = c.shapes[first - 1], c.shapes[i]
+        if vector and x.dims and range_shape.dims and not Shape(x.dims[-1:]).is_compatible_with(range_shape):
+            raise ShapeError(f"{c.op_name}: {range_shape} ranges do not fit inputs of shape {x}")
 
 
 def _infer_vars(vector: bool) -> Any:
@@ -173,31 +173,31 @@ def _summed(rank: int, vector: bool) -> tuple[int, ...]:
 
 def _host_gradient(vector: bool) -> Any:
     def host(call: HostCall, g: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
-        least, most, _ = _nudged(low, high, call.attrs, _Arrays)
+        lowest, highest, _ = _nudged(low, high, call.attrs, _Arrays)
         axes = _summed(x.ndim, vector)
-        below = np.where(x < least, g, 0).sum(axis=axes, dtype=np.float32)
-        above = np.where(x > most, g, 0).sum(axis=axes, dtype=np.float32)
-        inside = np.where((x >= least) & (x <= most), g, 0).astype(np.float32)
-        return inside, np.asarray(below, np.float32), np.asarray(above, np.float32)
+        below = np.where(x < lowest, g, 0).sum(axis=axes, dtype=np.float32)
+        above = np.where(x > highest, g, 0).sum(axis=axes, dtype=np.float32)
+        dx = np.where((x >= lowest) & (x <= highest), g, 0).astype(np.float32)
+        return dx, np.asarray(below, np.float32), np.asarray(above, np.float32)
 
     return host
 
 
 def _expand_gradient(vector: bool) -> Any:
     def expand(op: Operation, g: Tensor, x: Tensor, low: Tensor, high: Tensor) -> Any:
-        least, most, _ = _nudged(low, high, op.attrs, _Tensors)
+        lowest, highest, _ = _nudged(low, high, op.attrs, _Tensors)
 
         def masked(where: Any) -> Any:
             return g * cast_to(where, float32)
 
-        inside = masked(GREATER_EQUAL(x, least)) * cast_to(LESS_EQUAL(x, most), float32)
-        below, above = masked(LESS(x, least)), masked(GREATER(x, most))
+        dx = masked(GREATER_EQUAL(x, lowest)) * cast_to(LESS_EQUAL(x, highest), float32)
+        below, above = masked(LESS(x, lowest)), masked(GREATER(x, highest))
         if not vector:
-            return inside, reduce_sum(below), reduce_sum(above)
+            return dx, reduce_sum(below), reduce_sum(above)
         if x.shape.ndims is None:
             raise ShapeError(f"{op.type} needs inputs of known rank", op)
         axes = list(_summed(x.shape.ndims, vector))
-        return inside, reduce_sum(below, axes), reduce_sum(above, axes)
+        return dx, reduce_sum(below, axes), reduce_sum(above, axes)
 
     return expand
 
@@ -208,8 +208,8 @@ def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
 
     def grad(op: Operation, dy: Tensor) -> Any:
         a = op.attrs
-        made = backward(dy, *op.inputs, num_bits=a.num_bits, narrow_range=a.narrow_range)
-        return tuple(made)
+        grads = backward(dy, *op.inputs, num_bits=a.num_bits, narrow_range=a.narrow_range)
+        return tuple(grads)
 
     backward = OpDef(
         f"{name}Gradient",

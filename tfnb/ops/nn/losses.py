@@ -35,7 +35,7 @@ __all__ = ["API", "scope"]
 
 
 def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManager[Any]:
-    """The name scope of a function that adds several ops, in the graph of `inputs`."""
+    """Returns the name scope of a function that adds several ops, in the graph of `inputs`."""
     return graph_of(inputs).name_scope(name or default)
 
 
@@ -59,8 +59,8 @@ def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
 
 
 def _axis(axis: int | None, dim: int | None) -> int:
-    chosen = dim if axis is None else axis
-    return -1 if chosen is None else int(chosen)
+    requested = dim if axis is None else axis
+    return -1 if requested is None else int(requested)
 
 
 def _over_axis(op: OpDef, logits: TensorLike, axis: int | str | None, name: str | None, dim: int | None) -> Any:
@@ -73,7 +73,7 @@ def _over_axis(op: OpDef, logits: TensorLike, axis: int | str | None, name: str 
 
 
 def softmax(logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None) -> Any:
-    """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`), by default the last axis.
+    """Returns exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`), by default the last axis.
 
     logits: a float type, any shape of rank >= 1. The result has their dtype and shape. Raises `InvalidArgumentError`
     for an axis out of range.
@@ -84,7 +84,10 @@ def softmax(logits: TensorLike, axis: int | str | None = None, name: str | None 
 def log_softmax(
     logits: TensorLike, axis: int | str | None = None, name: str | None = None, dim: int | None = None
 ) -> Any:
-    """logits - log(sum(exp(logits))) along `axis` (0.x: `dim`); the arguments are those of `softmax`."""
+    """Returns logits - log(sum(exp(logits))) along `axis` (0.x: `dim`).
+
+    The arguments, errors, and the dtype and shape of the result are those of `softmax`.
+    """
     return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
 
 
@@ -119,15 +122,15 @@ def _cross_entropy(
     if isinstance(dim, str):  # 0.x: (logits, labels, name)
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
-        x, wanted = _both(logits, labels, "softmax_cross_entropy_with_logits")
-        if wanted.dtype != x.dtype:
-            wanted = cast(wanted, x.dtype)
+        x, targets = _both(logits, labels, "softmax_cross_entropy_with_logits")
+        if targets.dtype != x.dtype:
+            targets = cast(targets, x.dtype)
         if stop:
-            wanted = STOP_GRADIENT(wanted)
-        along = _axis(axis, dim)
-        x, _ = _last(x, along, "softmax_cross_entropy_with_logits")
-        wanted, _ = _last(wanted, along, "softmax_cross_entropy_with_logits")
-        loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(wanted))[0]
+            targets = STOP_GRADIENT(targets)
+        class_axis = _axis(axis, dim)
+        x, _ = _last(x, class_axis, "softmax_cross_entropy_with_logits")
+        targets, _ = _last(targets, class_axis, "softmax_cross_entropy_with_logits")
+        loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(targets))[0]
         return loss if x.shape.ndims == 2 else RESHAPE(loss, shape_of(x)[:-1])
 
 
@@ -154,7 +157,10 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Any:
-    """As `softmax_cross_entropy_with_logits`, with labels as the first argument and gradients for the labels too."""
+    """Computes `softmax_cross_entropy_with_logits`, with gradients for the labels too.
+
+    labels is the first argument here. The other arguments, the result and the errors are those of that function.
+    """
     return _cross_entropy(logits, labels, dim, axis, name, False)
 
 

@@ -96,8 +96,8 @@ def _infer_lrn(c: Infer) -> Shape:
 
 def _near(v: Tensor, a: LrnAttrs) -> Any:
     """For each channel, the sum over the channel and its neighbours."""
-    wide = v if v.dtype in DEVICE_FLOATS else cast_to(v, float32)
-    return cast_to(WINDOW_SUM(wide, radius=a.depth_radius), v.dtype)
+    wide_v = v if v.dtype in DEVICE_FLOATS else cast_to(v, float32)
+    return cast_to(WINDOW_SUM(wide_v, radius=a.depth_radius), v.dtype)
 
 
 def _norm(a: LrnAttrs, x: Tensor) -> Any:
@@ -110,30 +110,32 @@ def _power(norm: Any, beta: float) -> Any:
     if whole > 2 or beta - whole not in (0.5, 0.75):
         return norm**-beta
     root = RSQRT(norm)
-    found = root if beta - whole == 0.5 else root * SQRT(root)
+    result = root if beta - whole == 0.5 else root * SQRT(root)
     for _ in range(whole):
-        found = found / norm
-    return found
+        result = result / norm
+    return result
 
 
 def _host_lrn(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.asarray(wide * (a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)) ** -a.beta).astype(x.dtype)
+    wide_x = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.asarray(wide_x * (a.bias + a.alpha * _window_sum(wide_x * wide_x, a.depth_radius)) ** -a.beta).astype(
+        x.dtype
+    )
 
 
 def _host_lrn_grad(call: HostCall, g: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     a = call.attrs
-    dy, wide = (v.astype(np.float32) if v.dtype.itemsize == 2 else v for v in (g, x))
-    norm = a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)
-    pulled = _window_sum(dy * wide * norm ** (-a.beta - 1), a.depth_radius)
-    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide * pulled).astype(x.dtype)
+    dy, wide_x = (v.astype(np.float32) if v.dtype.itemsize == 2 else v for v in (g, x))
+    norm = a.bias + a.alpha * _window_sum(wide_x * wide_x, a.depth_radius)
+    neighbour_sum = _window_sum(dy * wide_x * norm ** (-a.beta - 1), a.depth_radius)
+    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide_x * neighbour_sum).astype(x.dtype)
 
 
 def _lrn_grad(a: LrnAttrs, dy: Tensor, x: Tensor) -> Any:
     norm = _norm(a, x)
-    pulled = _near(dy * x * _power(norm, a.beta + 1), a)
-    return dy * _power(norm, a.beta) - (2 * a.alpha * a.beta) * x * pulled
+    neighbour_sum = _near(dy * x * _power(norm, a.beta + 1), a)
+    return dy * _power(norm, a.beta) - (2 * a.alpha * a.beta) * x * neighbour_sum
 
 
 def _grad_lrn(op: Operation, dy: Tensor) -> Any:
@@ -154,9 +156,9 @@ def _grad_lrn_grad(op: Operation, g: Tensor) -> Any:
 
     through_dy = g * p0 - k * p1 * x * near(g * x)
     # L = sum g dy p0 - k sum g x near(dy x p1); d norm / d x = 2 alpha near(. x)
-    own = near(g * x)
-    dnorm = -a.beta * g * dy * p1 + k * (a.beta + 1) * own * dy * x * p2
-    through_x = -k * g * near(dy * x * p1) - k * own * dy * p1 + 2 * a.alpha * x * near(dnorm)
+    near_gx = near(g * x)
+    dnorm = -a.beta * g * dy * p1 + k * (a.beta + 1) * near_gx * dy * x * p2
+    through_x = -k * g * near(dy * x * p1) - k * near_gx * dy * p1 + 2 * a.alpha * x * near(dnorm)
     return through_dy, through_x, None
 
 

@@ -84,7 +84,7 @@ def _check(mode: str, axis: int) -> None:
 
 
 def limits(dtype: DType) -> tuple[int, int]:
-    """The smallest and the largest integer of a quantised dtype."""
+    """Returns the smallest and the largest integer of a quantised dtype."""
     info = np.iinfo(dtype.np)
     return int(info.min), int(info.max)
 
@@ -95,39 +95,42 @@ def _away(x: np.ndarray) -> np.ndarray:
 
 
 def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
-    """(integers per unit, lowest integer), for one step more than the range has, as in TensorFlow's `MIN_FIRST`."""
-    least, most = limits(dtype)
-    steps = most - least + 1
+    """Returns (integers per unit, lowest integer).
+
+    As in TensorFlow's `MIN_FIRST`, the scale is that of one step more than the range has.
+    """
+    lowest, highest = limits(dtype)
+    steps = highest - lowest + 1
     width = (float(high) - float(low)) * (steps / (steps - 1))
-    return steps / width if width else 0.0, least
+    return steps / width if width else 0.0, lowest
 
 
 def unclamped(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats as `from_float`, without clipping to the range."""
-    scale, least = _scale(low, high, dtype)
-    return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + least)
+    scale, lowest = _scale(low, high, dtype)
+    return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + lowest)
 
 
 def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats: clips them to [low, high] and maps that range to the integers of `dtype`."""
     if low == high:
         return np.zeros(np.shape(x), dtype.np)
-    found = np.clip(unclamped(x, low, high, dtype), *limits(dtype))
-    return np.asarray(found, dtype.np)
+    quantized = np.clip(unclamped(x, low, high, dtype), *limits(dtype))
+    return np.asarray(quantized, dtype.np)
 
 
 def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
     """Dequantises integers that represent the range [low, high], to float64."""
     if low == high:
         return np.full(np.shape(x), low)
-    scale, least = _scale(low, high, dtype)
+    scale, lowest = _scale(low, high, dtype)
     step = float(np.float32(1 / scale))  # TensorFlow rounds the start of the range by a step in float32
     start = float(_away(np.asarray(low / step))) * step
-    return np.asarray(start + (np.asarray(x, np.float64) - least) / scale)
+    return np.asarray(start + (np.asarray(x, np.float64) - lowest) / scale)
 
 
 def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """The range as two floats. Raises `InvalidArgumentError` unless both are finite scalars and low <= high."""
+    """Returns the range as two floats. Raises `InvalidArgumentError` unless both are finite scalars and low <= high."""
     if low.size != 1 or high.size != 1:
         raise InvalidArgumentError(
             f"{call.op.type}: a range is two scalars, got shapes {low.shape} and {high.shape}",
@@ -140,7 +143,7 @@ def range_of(call: HostCall, low: np.ndarray, high: np.ndarray) -> tuple[float, 
 
 
 def scalars(*numbers: float) -> list[np.ndarray]:
-    """The numbers as float32 scalars, the form of range outputs."""
+    """Returns the numbers as float32 scalars, the form of range outputs."""
     return [np.asarray(n, np.float32) for n in numbers]
 
 
@@ -150,28 +153,28 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
     margin = max(1.0, abs(first), abs(last)) * np.float32(a.ensure_minimum_range)
     first = min(0.0, first)
     last = max(0.0, max(last, first + margin))
-    least, most = limits(dtype)
-    clean = np.where(np.isnan(x), np.float32(0), x)
+    lowest, highest = limits(dtype)
+    without_nan = np.where(np.isnan(x), np.float32(0), x)
     if a.mode == "MIN_FIRST":
-        return from_float(clean, first, last, dtype), *scalars(first, last)
+        return from_float(without_nan, first, last, dtype), *scalars(first, last)
     if a.mode == "SCALED":
-        least += a.narrow_range
-        scales = [m / edge for m, edge in ((least, first), (most, last)) if m * edge > 0]
+        lowest += a.narrow_range
+        scales = [m / edge for m, edge in ((lowest, first), (highest, last)) if m * edge > 0]
         scale = np.float32(min(scales, default=1.0))
-        first, last = least / float(scale), most / float(scale)
-        scaled = np.clip(clean, np.float32(first), np.float32(last)) * scale
+        first, last = lowest / float(scale), highest / float(scale)
+        scaled = np.clip(without_nan, np.float32(first), np.float32(last)) * scale
         whole = np.rint(scaled) if a.round_mode == "HALF_TO_EVEN" else _away(scaled)
     else:
-        scale = np.float32(np.float32(most - least) / np.float32(last - first))
-        middle = np.float32((most - least + 1) // 2 if least < 0 else 0)
-        inside = np.clip(clean, np.float32(first), np.float32(last))
-        whole = _away((inside - np.float32(first)) * scale - middle)
-    whole = np.clip(whole.astype(np.float64), least, most)
+        scale = np.float32(np.float32(highest - lowest) / np.float32(last - first))
+        middle = np.float32((highest - lowest + 1) // 2 if lowest < 0 else 0)
+        clipped = np.clip(without_nan, np.float32(first), np.float32(last))
+        whole = _away((clipped - np.float32(first)) * scale - middle)
+    whole = np.clip(whole.astype(np.float64), lowest, highest)
     return whole.astype(dtype.np), *scalars(first, last)
 
 
 def with_range(c: Infer) -> tuple[Shape, Shape, Shape]:
-    """The static output shapes of an op with the shape of input 0 and a range."""
+    """Returns the static output shapes of an op with the shape of input 0 and a range."""
     return c.shapes[0], scalar, scalar
 
 
@@ -208,18 +211,18 @@ QUANTIZE_V2 = quantized_op(
 def _host_dequantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     dtype, mode = call.types["T"], call.attrs.mode
     first, last = range_of(call, low, high)
-    least, most = limits(dtype)
+    lowest, highest = limits(dtype)
     if mode == "MIN_FIRST":
-        step = (last - first) / (most - least)
+        step = (last - first) / (highest - lowest)
         start = float(_away(np.asarray(first / step))) * step if step else first
-        return np.asarray(start + (x.astype(np.float64) - least) * step, np.float32)
+        return np.asarray(start + (x.astype(np.float64) - lowest) * step, np.float32)
     if mode == "SCALED":
-        scale = last / most
-        if least < 0:
-            scale = max(first / (least + call.attrs.narrow_range), scale)
+        scale = last / highest
+        if lowest < 0:
+            scale = max(first / (lowest + call.attrs.narrow_range), scale)
         return np.asarray(x.astype(np.float64) * scale, np.float32)
-    middle = (most - least + 1) // 2 if least < 0 else 0
-    scale = np.float32(last - first) / np.float32(most - least)
+    middle = (highest - lowest + 1) // 2 if lowest < 0 else 0
+    scale = np.float32(last - first) / np.float32(highest - lowest)
     return np.asarray((x.astype(np.float64) + middle) * scale + first, np.float32)
 
 
@@ -238,18 +241,18 @@ DEQUANTIZE = quantized_op(
 
 
 def level(low: float, high: float, dtype: DType) -> float:
-    """The difference between the floats that two consecutive integers represent."""
-    least, most = limits(dtype)
-    return (high - low) / (most - least)
+    """Returns the difference between the floats that two consecutive integers represent."""
+    lowest, highest = limits(dtype)
+    return (high - low) / (highest - lowest)
 
 
 def _used(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """The range of the values that occur, extended to include zero."""
-    dtype, own = call.types["Tinput"], range_of(call, low, high)
+    dtype, input_range = call.types["Tinput"], range_of(call, low, high)
     if not x.size:
         return 0.0, 0.0
     ends = np.array([x.min(), x.max()])
-    first, last = (float(np.float32(v)) for v in to_float(ends, *own, dtype))
+    first, last = (float(np.float32(v)) for v in to_float(ends, *input_range, dtype))
     return min(0.0, first), last
 
 
@@ -269,16 +272,18 @@ def _fixed_point(x: np.ndarray, own: tuple[float, float], low: float, high: floa
     factor = int(255.0 * (1 << 16) * width / span)
     middle = int(f((first + last) / f(2)) * f(255.0 / span) * f(1 << 16))
     shift = middle - int(_away(np.asarray(low * 255.0 / span * (1 << 16))))
-    found = (x.astype(np.int64) * factor >> 32) + shift + (1 << 15) >> 16
-    return np.asarray(np.clip(found, 0, 255), np.uint8)
+    pixels = (x.astype(np.int64) * factor >> 32) + shift + (1 << 15) >> 16
+    return np.asarray(np.clip(pixels, 0, 255), np.uint8)
 
 
 def _host_requantize(call: HostCall, x: np.ndarray, *ranges: np.ndarray) -> Any:
-    own, wanted = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
-    if wanted[0] > 0:
-        raise InvalidArgumentError(f"Requantize: requested_output_min must be at most 0, got {wanted[0]}", call.op)
-    found = _requantized(x, own, call.types["out_type"], *wanted, call.types["Tinput"])
-    return found, *scalars(*wanted)
+    source_range, target_range = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
+    if target_range[0] > 0:
+        raise InvalidArgumentError(
+            f"Requantize: requested_output_min must be at most 0, got {target_range[0]}", call.op
+        )
+    quantized = _requantized(x, source_range, call.types["out_type"], *target_range, call.types["Tinput"])
+    return quantized, *scalars(*target_range)
 
 
 REQUANTIZE = quantized_op(
@@ -305,9 +310,9 @@ REQUANTIZATION_RANGE = quantized_op(
 
 
 def _host_shrink(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
-    wanted = _used(call, x, low, high)
-    found = _requantized(x, range_of(call, low, high), call.types["out_type"], *wanted, call.types["Tinput"])
-    return found, *scalars(*wanted)
+    used_range = _used(call, x, low, high)
+    quantized = _requantized(x, range_of(call, low, high), call.types["out_type"], *used_range, call.types["Tinput"])
+    return quantized, *scalars(*used_range)
 
 
 QUANTIZE_DOWN = quantized_op(
@@ -334,10 +339,10 @@ def quantize_v2(
     ensure_minimum_range: float = 0.01,
 ) -> list[Any]:
     """Quantises floats to integers of dtype `T`. Returns [output, output_min, output_max]; see the op QuantizeV2."""
-    how = {"round_mode": round_mode, "narrow_range": narrow_range}
+    options = {"round_mode": round_mode, "narrow_range": narrow_range}
     minimum = {"ensure_minimum_range": ensure_minimum_range}
-    made = QUANTIZE_V2(input, min_range, max_range, T=T, mode=mode, name=name, **how, **minimum)
-    return list(made)
+    outputs = QUANTIZE_V2(input, min_range, max_range, T=T, mode=mode, name=name, **options, **minimum)
+    return list(outputs)
 
 
 def dequantize(
@@ -348,9 +353,13 @@ def dequantize(
     name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:
-    """Dequantises integers to float32; see the op Dequantize."""
-    how = {"mode": mode, "narrow_range": narrow_range}
-    return DEQUANTIZE(input, min_range, max_range, dtype=float32, name=name, **how)
+    """Converts quantised integers to float32; see the op Dequantize.
+
+    input: quantised integers, any shape. min_range, max_range: the floats that the lowest and the highest integer
+    represent. mode, narrow_range: those with which the values were quantised.
+    """
+    options = {"mode": mode, "narrow_range": narrow_range}
+    return DEQUANTIZE(input, min_range, max_range, dtype=float32, name=name, **options)
 
 
 OPS: tuple[OpDef, ...] = (

@@ -59,25 +59,25 @@ class PoolAttrs:
 
 
 def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
-    """(the integers that represent zero in the two operands, the range of the sums of their products)."""
-    (one, two), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
+    """Returns (the integers that represent zero in the two operands, the range of the sums of their products)."""
+    (type_a, type_b), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
     a, b = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
-    step = level(*a, one) * level(*b, two)
-    zeros = [0 if r[0] == r[1] else int(unclamped(0.0, *r, t)) for r, t in ((a, one), (b, two))]
-    least, most = limits(out)
-    return zeros[0], zeros[1], scalars(step * least, step * most)
+    step = level(*a, type_a) * level(*b, type_b)
+    zeros = [0 if r[0] == r[1] else int(unclamped(0.0, *r, t)) for r, t in ((a, type_a), (b, type_b))]
+    lowest, highest = limits(out)
+    return zeros[0], zeros[1], scalars(step * lowest, step * highest)
 
 
 def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray, *ranges: np.ndarray) -> Any:
     attrs = call.attrs
-    zero_a, zero_b, found = _product(call, "T1 T2 Toutput", ranges)
+    zero_a, zero_b, out_range = _product(call, "T1 T2 Toutput", ranges)
     x = a.T if attrs.transpose_a else a
     y = b.T if attrs.transpose_b else b
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
         raise InvalidArgumentError(f"QuantizedMatMul: shapes {a.shape} and {b.shape} cannot be multiplied", call.op)
     # float64 represents sums of 8-bit products exactly, and BLAS is fast for it
     total = (x.astype(np.float64) - zero_a) @ (y.astype(np.float64) - zero_b)
-    return _wrapped(total, call.types["Toutput"]), *found
+    return _wrapped(total, call.types["Toutput"]), *out_range
 
 
 def _wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
@@ -87,9 +87,9 @@ def _wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
 def _matmul_shape(c: Infer) -> tuple[Shape, Shape, Shape]:
     a, b = with_rank(c, 0, 2).dims or (None, None), with_rank(c, 1, 2).dims or (None, None)
     rows, inner = a[::-1] if c.attrs.transpose_a else a
-    other, columns = b[::-1] if c.attrs.transpose_b else b
-    if inner is not None and other is not None and inner != other:
-        raise ShapeError(f"QuantizedMatMul: {inner} columns cannot meet {other} rows")
+    depth, columns = b[::-1] if c.attrs.transpose_b else b
+    if inner is not None and depth is not None and inner != depth:
+        raise ShapeError(f"QuantizedMatMul: {inner} columns cannot meet {depth} rows")
     return Shape((rows, columns)), scalar, scalar
 
 
@@ -109,7 +109,7 @@ QUANTIZED_MAT_MUL = quantized_op(
 
 def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray) -> Any:
     a = call.attrs
-    zero_x, zero_w, found = _product(call, "Tinput Tfilter out_type", ranges)
+    zero_x, zero_w, out_range = _product(call, "Tinput Tfilter out_type", ranges)
     total = conv2d_host(
         x.astype(np.float64) - zero_x,
         w.astype(np.float64) - zero_w,
@@ -117,7 +117,7 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray
         a.padding,
         a.dilations,
     )
-    return _wrapped(total, call.types["out_type"]), *found
+    return _wrapped(total, call.types["out_type"]), *out_range
 
 
 def _ranked_first(rank: int) -> Any:
@@ -151,11 +151,11 @@ QUANTIZED_CONV2D = quantized_op(
 
 def _clipped(top: float | None) -> Any:
     def host(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
-        own, dtype = range_of(call, low, high), call.types["Tinput"]
-        found = np.maximum(x, from_float(0.0, *own, dtype))
+        ends, dtype = range_of(call, low, high), call.types["Tinput"]
+        result = np.maximum(x, from_float(0.0, *ends, dtype))
         if top is not None:
-            found = np.minimum(found, from_float(top, *own, dtype))
-        return found.astype(call.types["out_type"].np), *scalars(*own)
+            result = np.minimum(result, from_float(top, *ends, dtype))
+        return result.astype(call.types["out_type"].np), *scalars(*ends)
 
     return host
 
@@ -178,16 +178,16 @@ QUANTIZED_RELU6 = _relu("QuantizedRelu6", 6.0, "min(max(x, 0), 6)")
 
 
 def _host_bias(call: HostCall, x: np.ndarray, bias: np.ndarray, *ranges: np.ndarray) -> Any:
-    a, b, into = range_of(call, *ranges[:2]), range_of(call, *ranges[2:]), call.types["out_type"]
+    a, b, out_type = range_of(call, *ranges[:2]), range_of(call, *ranges[2:]), call.types["out_type"]
     if bias.ndim != 1 or x.ndim < 1 or x.shape[-1] != bias.size:
         raise InvalidArgumentError(f"QuantizedBiasAdd: the bias {bias.shape} does not fit {x.shape}", call.op)
     edge = float(np.float32(max(abs(v) for v in (*a, *b)))) * (1 << 17)
     edge = edge if edge else 1.0
     parts = [
-        from_float(to_float(v, *own, t), -edge, edge, into).astype(np.int64)
-        for v, own, t in ((x, a, call.types["T1"]), (bias, b, call.types["T2"]))
+        from_float(to_float(v, *ends, t), -edge, edge, out_type).astype(np.int64)
+        for v, ends, t in ((x, a, call.types["T1"]), (bias, b, call.types["T2"]))
     ]
-    return (parts[0] + parts[1]).astype(into.np), *scalars(-edge, edge)
+    return (parts[0] + parts[1]).astype(out_type.np), *scalars(-edge, edge)
 
 
 QUANTIZED_BIAS_ADD = quantized_op(
@@ -204,8 +204,8 @@ QUANTIZED_BIAS_ADD = quantized_op(
 
 def _host_pool(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
     a = call.attrs
-    found = max_pool_host(x.astype(np.float64), a.ksize, a.strides, a.padding)
-    return found.astype(x.dtype), *scalars(*range_of(call, low, high))
+    pooled = max_pool_host(x.astype(np.float64), a.ksize, a.strides, a.padding)
+    return pooled.astype(x.dtype), *scalars(*range_of(call, low, high))
 
 
 QUANTIZED_MAX_POOL = quantized_op(
@@ -223,12 +223,12 @@ QUANTIZED_MAX_POOL = quantized_op(
 
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape, Shape]:
-    known, total = c.as_shape(1), c.shapes[0].num_elements()
-    if known.dims is None or known.is_fully_defined() or total is None:
-        return known, scalar, scalar
-    rest = int(np.prod([d for d in known.dims if d is not None], dtype=np.int64))
-    free = total // rest if rest and known.dims.count(None) == 1 else None
-    return Shape(tuple(free if d is None else d for d in known.dims)), scalar, scalar
+    shape, total = c.as_shape(1), c.shapes[0].num_elements()
+    if shape.dims is None or shape.is_fully_defined() or total is None:
+        return shape, scalar, scalar
+    rest = int(np.prod([d for d in shape.dims if d is not None], dtype=np.int64))
+    free = total // rest if rest and shape.dims.count(None) == 1 else None
+    return Shape(tuple(free if d is None else d for d in shape.dims)), scalar, scalar
 
 
 def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:

@@ -104,18 +104,18 @@ LOG_SOFTMAX = OpDef(
 
 
 def _infer_dense(c: Infer) -> tuple[Shape, Shape]:
-    both = merged(c, 0, 1)
-    if both.ndims not in (None, 2):
-        raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {both}")
-    both = both.merge_with(Shape((None, None)))
-    return Shape(tuple(both.as_list()[:1])), both
+    rows = merged(c, 0, 1)
+    if rows.ndims not in (None, 2):
+        raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {rows}")
+    rows = rows.merge_with(Shape((None, None)))
+    return Shape(tuple(rows.as_list()[:1])), rows
 
 
 def _host_dense(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    x, wanted = _wide(logits), _wide(labels)
+    x, targets = _wide(logits), _wide(labels)
     with np.errstate(all="ignore"):
-        loss = -(wanted * _log_softmax(x)).sum(axis=-1)
-        return loss.astype(logits.dtype), (_softmax(x) - wanted).astype(logits.dtype)
+        loss = -(targets * _log_softmax(x)).sum(axis=-1)
+        return loss.astype(logits.dtype), (_softmax(x) - targets).astype(logits.dtype)
 
 
 def _expand_dense(op: Operation, logits: Tensor, labels: Tensor) -> Any:
@@ -126,7 +126,7 @@ def _expand_dense(op: Operation, logits: Tensor, labels: Tensor) -> Any:
 
 
 def _is_zero(t: Tensor) -> bool:
-    """True if the gradient is None, or is known to be zero when the graph is built."""
+    """Returns whether the gradient is None, or is known to be zero when the graph is built."""
     if t is None:
         return True
     if t.op.opdef is FILL:
@@ -137,10 +137,10 @@ def _is_zero(t: Tensor) -> bool:
 
 def _sum_of(*parts: Any) -> Any:
     """The sum of the gradients that are not None; None when all of them are None."""
-    found = None
+    total = None
     for part in parts:
-        found = part if found is None else found if part is None else found + part
-    return found
+        total = part if total is None else total if part is None else total + part
+    return total
 
 
 def _grad_logits(op: Operation, dloss: Tensor, dbackprop: Tensor) -> Any:
@@ -189,8 +189,8 @@ def _check_labels(call: HostCall, labels: np.ndarray, classes: int) -> None:
 
 def _host_label_term(call: HostCall, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
     inside = ((labels >= 0) & (labels < x.shape[1]))[:, None]
-    chosen = np.arange(x.shape[1]) == labels[:, None]
-    return np.where(inside, np.where(chosen, x, 0), np.nan).astype(x.dtype)
+    is_label = np.arange(x.shape[1]) == labels[:, None]
+    return np.where(inside, np.where(is_label, x, 0), np.nan).astype(x.dtype)
 
 
 def _lower_label_term(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -220,8 +220,8 @@ LABEL_TERM: OpDef = OpDef(
 
 
 def _infer_sparse(c: Infer) -> tuple[Shape, Shape]:
-    both = _infer_label_term(c)
-    return Shape(tuple(both.as_list()[:1])), both
+    rows = _infer_label_term(c)
+    return Shape(tuple(rows.as_list()[:1])), rows
 
 
 def _host_sparse(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

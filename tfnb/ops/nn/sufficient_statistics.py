@@ -33,7 +33,7 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """The sums from which the moments of `x` along `axes` can be computed: (count, sum, sum of squares, shift).
+    """Returns the sums from which the moments of `x` along `axes` can be computed: (count, sum, sum of squares, shift).
 
     x: a float type. axes: a list of integers. shift: subtracted from x before summing to avoid cancellation, or None.
     `keepdims` (`keep_dims`): keep reduced axes with size 1. Raises `InvalidArgumentError` for an axis out of range.
@@ -42,33 +42,33 @@ def sufficient_statistics(
     with scope(name, "sufficient_statistics", x, shift):
         graph = graph_of((x, shift))
         value = graph.to_tensor(x)
-        along = np.asarray(axes, np.int32).reshape(-1)
+        reduced_axes = np.asarray(axes, np.int32).reshape(-1)
         if value.shape.ndims is not None:
-            along = np.asarray(normalize_axes(along, value.shape.ndims), np.int32)
-        known = [] if value.shape.dims is None else [value.shape.dims[i] for i in along]
-        dims = [d for d in known if d is not None]
-        if len(dims) == len(along):
+            reduced_axes = np.asarray(normalize_axes(reduced_axes, value.shape.ndims), np.int32)
+        reduced = [] if value.shape.dims is None else [value.shape.dims[i] for i in reduced_axes]
+        dims = [d for d in reduced if d is not None]
+        if len(dims) == len(reduced_axes):
             count = graph.constant(np.asarray(np.prod(dims), value.dtype.np))
         else:
-            count = cast_to(reduce_prod(GATHER(shape_of(value), along)), value.dtype)
-        away = value if shift is None else value - shift
-        sums = SUM(away, along, keep_dims=keep, name="mean_ss")
-        squares = SUM(away * away, along, keep_dims=keep, name="var_ss")
-        moved = None if shift is None else graph.to_tensor(shift, value.dtype)
-        return count, sums, squares, moved
+            count = cast_to(reduce_prod(GATHER(shape_of(value), reduced_axes)), value.dtype)
+        deviation = value if shift is None else value - shift
+        sums = SUM(deviation, reduced_axes, keep_dims=keep, name="mean_ss")
+        squares = SUM(deviation * deviation, reduced_axes, keep_dims=keep, name="var_ss")
+        shift_tensor = None if shift is None else graph.to_tensor(shift, value.dtype)
+        return count, sums, squares, shift_tensor
 
 
 def normalize_moments(
     counts: TensorLike, mean_ss: TensorLike, variance_ss: Any, shift: TensorLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean and variance from the outputs of `sufficient_statistics`.
+    """Returns the mean and variance from the outputs of `sufficient_statistics`.
 
     counts: the number of elements. mean_ss, variance_ss: the sums of the elements and of their squares, less the shift.
     """
     with scope(name, "normalize", counts, mean_ss, variance_ss, shift):
-        moved = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
-        variance = variance_ss / counts - moved * moved
-        return moved if shift is None else moved + shift, variance
+        shifted_mean = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
+        variance = variance_ss / counts - shifted_mean * shifted_mean
+        return shifted_mean if shift is None else shifted_mean + shift, variance
 
 
 def weighted_moments(
@@ -79,7 +79,7 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """The mean and variance of `x` along `axes`, where each element has the weight `frequency_weights`.
+    """Returns the mean and variance of `x` along `axes`, where each element has the weight `frequency_weights`.
 
     x: a float type. frequency_weights: broadcasts to x. `keepdims` (`keep_dims`): keep reduced axes with size 1.
     Raises `ShapeError` when the shapes do not broadcast.
@@ -88,21 +88,24 @@ def weighted_moments(
     with scope(name, "weighted_moments", x, frequency_weights):
         graph = graph_of((x, frequency_weights))
         value = graph.to_tensor(x)
-        wide = cast_to(value, float32) if value.dtype.size == 2 else value
-        weights = cast_to(graph.to_tensor(frequency_weights), wide.dtype) + ZEROS_LIKE(wide)
-        along = np.asarray(axes, np.int32)
-        total = SUM(weights, along, keep_dims=True)
-        mean = SUM(weights * wide, along, keep_dims=True) / total
-        away = wide - mean
-        variance = SUM(weights * away * away, along, keep_dims=True) / total
+        wide_value = cast_to(value, float32) if value.dtype.size == 2 else value
+        weights = cast_to(graph.to_tensor(frequency_weights), wide_value.dtype) + ZEROS_LIKE(wide_value)
+        reduced_axes = np.asarray(axes, np.int32)
+        total = SUM(weights, reduced_axes, keep_dims=True)
+        mean = SUM(weights * wide_value, reduced_axes, keep_dims=True) / total
+        deviation = wide_value - mean
+        variance = SUM(weights * deviation * deviation, reduced_axes, keep_dims=True) / total
         if not keep:
-            gone = [int(a) for a in along.reshape(-1)]
-            mean, variance = (squeeze(t, gone) if gone else t for t in (mean, variance))
+            reduced = [int(a) for a in reduced_axes.reshape(-1)]
+            mean, variance = (squeeze(t, reduced) if reduced else t for t in (mean, variance))
         return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
 
 
 def swish(features: TensorLike, name: str | None = None, beta: float = 1.0) -> Any:
-    """features * sigmoid(beta * features), elementwise, also known as SiLU. features: a float type, any shape."""
+    """Returns features * sigmoid(beta * features), elementwise, also known as SiLU.
+
+    features: a float type, any shape; the result has the same. beta: a number, by default 1.
+    """
     with scope(name, "swish", features):
         x = graph_of((features,)).to_tensor(features)
         return x * SIGMOID(x if beta == 1.0 else beta * x)

@@ -54,9 +54,9 @@ def _volume_grad(which: int) -> tuple[Any, Any, Any]:
         return Conv3DAttrs(a.strides, a.padding, dilations=a.dilations)
 
     def infer(c: Infer) -> Shape:
-        given = with_rank(c, which, 5)
-        found: Shape = rule(replace(c, attrs=attrs(c.attrs), as_shape=lambda _: given))
-        return found
+        volume = with_rank(c, which, 5)
+        shape: Shape = rule(replace(c, attrs=attrs(c.attrs), as_shape=lambda _: volume))
+        return shape
 
     def host(call: HostCall, x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> Any:
         sizes = np.asarray((x, w)[which].shape, np.int32)
@@ -72,14 +72,14 @@ def _volume_grad(which: int) -> tuple[Any, Any, Any]:
 
 def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
-    kept = attrs_of(op.attrs)
-    return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **kept), CONV3D(g, w, **kept)
+    conv_attrs = attrs_of(op.attrs)
+    return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **conv_attrs), CONV3D(g, w, **conv_attrs)
 
 
 def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
-    kept = attrs_of(op.attrs)
-    return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **kept), None, CONV3D(x, g, **kept)
+    conv_attrs = attrs_of(op.attrs)
+    return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **conv_attrs), None, CONV3D(x, g, **conv_attrs)
 
 
 _INPUT_GRAD, _FILTER_GRAD = _volume_grad(0), _volume_grad(1)
@@ -119,8 +119,8 @@ CONV3D_BACKPROP_FILTER = OpDef(
 
 def _infer_bias_add(c: Infer) -> Shape:
     assert BIAS_ADD.infer is not None
-    found: Shape = BIAS_ADD.infer(replace(c, attrs=FormatAttrs()))
-    return found
+    shape: Shape = BIAS_ADD.infer(replace(c, attrs=FormatAttrs()))
+    return shape
 
 
 BIAS_ADD_V1 = OpDef(
@@ -165,21 +165,21 @@ def _host_global_grad(
     call: HostCall, t: np.ndarray, m: np.ndarray, v: np.ndarray, gamma: np.ndarray, dy: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     inv = 1 / np.sqrt(v + v.dtype.type(call.attrs.variance_epsilon))
-    scaled = call.attrs.scale_after_normalization
-    slope = inv * gamma if scaled else inv
+    has_scale = call.attrs.scale_after_normalization
+    slope = inv * gamma if has_scale else inv
     by_beta, by_unit = dy.sum((0, 1, 2)), (dy * (t - m)).sum((0, 1, 2)) * inv
-    by_gamma = by_unit if scaled else np.zeros_like(by_unit)
-    found = (dy * slope, -by_beta * slope, -0.5 * by_unit * slope * inv, by_beta, by_gamma)
-    return tuple(x.astype(t.dtype) for x in found)
+    by_gamma = by_unit if has_scale else np.zeros_like(by_unit)
+    grads = (dy * slope, -by_beta * slope, -0.5 * by_unit * slope * inv, by_beta, by_gamma)
+    return tuple(x.astype(t.dtype) for x in grads)
 
 
 def _expand_global_grad(op: Operation, t: Tensor, m: Tensor, v: Tensor, gamma: Tensor, dy: Tensor) -> Any:
     axes = np.asarray([0, 1, 2], np.int32)
     inv = RSQRT(v + op.attrs.variance_epsilon)
-    scaled = op.attrs.scale_after_normalization
-    slope = inv * gamma if scaled else inv
+    has_scale = op.attrs.scale_after_normalization
+    slope = inv * gamma if has_scale else inv
     by_beta, by_unit = SUM(dy, axes), SUM(dy * (t - m), axes) * inv
-    by_gamma = by_unit if scaled else 0.0 * by_beta
+    by_gamma = by_unit if has_scale else 0.0 * by_beta
     return dy * slope, -by_beta * slope, -0.5 * by_unit * slope * inv, by_beta, by_gamma
 
 

@@ -103,14 +103,14 @@ def _fixed(call: HostCall) -> tuple[Draw, Chance]:
     a = call.attrs
     weights = a.unigrams or _weights_in(a.vocab_file)
     all_weights = np.concatenate([np.zeros(a.num_reserved_ids), np.asarray(weights, np.float64) ** a.distortion])
-    mine = np.where(np.arange(all_weights.size) % a.num_shards == a.shard, all_weights, 0.0)
-    if mine.size != a.range_max or mine.sum() <= 0:
+    shard_weights = np.where(np.arange(all_weights.size) % a.num_shards == a.shard, all_weights, 0.0)
+    if shard_weights.size != a.range_max or shard_weights.sum() <= 0:
         raise InvalidArgumentError(
-            f"{call.op.type}: {mine.size} weights (of sum {mine.sum()}) for range_max {a.range_max}",
+            f"{call.op.type}: {shard_weights.size} weights (of sum {shard_weights.sum()}) for range_max {a.range_max}",
             call.op,
         )
-    ends = np.cumsum(mine)
-    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), lambda k: mine[k] / ends[-1]
+    ends = np.cumsum(shard_weights)
+    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), lambda k: shard_weights[k] / ends[-1]
 
 
 def _weights_in(file: str) -> list[float]:
@@ -126,19 +126,22 @@ def _numbers(key: np.ndarray, first: int, n: int) -> np.ndarray:
 
 def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int]:
     """The first `wanted` distinct classes of the stream, and the number of draws needed to obtain them."""
-    drawn = np.zeros(0, np.int64)
+    candidates = np.zeros(0, np.int64)
     block = 2 * wanted
-    while drawn.size < 1 << 28:
-        drawn = np.concatenate([drawn, draw(_numbers(key, drawn.size, block))])
-        first = np.sort(np.unique(drawn, return_index=True)[1])
+    while candidates.size < 1 << 28:
+        candidates = np.concatenate([candidates, draw(_numbers(key, candidates.size, block))])
+        first = np.sort(np.unique(candidates, return_index=True)[1])
         if first.size >= wanted:
-            return drawn[first[:wanted]], int(first[wanted - 1]) + 1
-        block = drawn.size
+            return candidates[first[:wanted]], int(first[wanted - 1]) + 1
+        block = candidates.size
     raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
 
 
 def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
-    """The host kernel of a sampler; `distribution(call)` returns the draw function and that of probabilities."""
+    """Returns the host kernel of a sampler.
+
+    distribution: maps a call to (the function that draws classes, the function that returns their probabilities).
+    """
 
     def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         a = call.attrs
@@ -166,7 +169,7 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
 
 
 def infer_sampler(c: Infer) -> tuple[Shape, ...]:
-    """The static output shapes of a sampler. Raises `ShapeError` when num_true does not match true_classes."""
+    """Returns the static output shapes of a sampler. Raises `ShapeError` when num_true does not match true_classes."""
     a = c.attrs
     classes = with_rank(c, 0, 2).as_list()
     if classes[1] not in (None, a.num_true):
@@ -214,8 +217,8 @@ FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
 
 def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, ...]:
     last = {int(c): i for i, c in enumerate(sampled)}
-    found = [(i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last]
-    example, place = np.array(found, np.int64).reshape(-1, 2).T
+    hits = [(i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last]
+    example, place = np.array(hits, np.int64).reshape(-1, 2).T
     lowest = np.full(example.shape, np.finfo(np.float32).min, np.float32)
     return example.astype(np.int32), place.astype(np.int64), lowest
 
@@ -316,7 +319,12 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """Sampled classes that are true classes: (example, position among the samples, lowest float32) of each."""
+    """Finds sampled classes that are true classes of an example, and returns [indices, ids, weights], three vectors.
+
+    true_classes: int64 (batch, num_true). sampled_candidates: an int64 vector. A hit means that the sample at position
+    `ids[i]` is a true class of example `indices[i]`; `weights[i]` is the lowest float32. See the op
+    ComputeAccidentalHits; `seed` has no effect.
+    """
     return COMPUTE_ACCIDENTAL_HITS(true_classes, sampled_candidates, num_true=num_true, name=name)
 
 

@@ -46,7 +46,7 @@ _GRAPH_SEED = 87654321  # the seed of a graph that sets none, for an op that has
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op created now in the default graph; (None, None) when neither is set."""
+    """Returns the two seeds of a random op created now in the default graph; (None, None) when neither is set."""
     graph = get_default_graph()
     if graph.seed is not None:
         pair = int(graph.seed), graph.version if op_seed is None else int(op_seed)
@@ -63,7 +63,7 @@ def set_random_seed(seed: int | None) -> None:
 
 
 def seeds_for(graph: GraphBuilder, seed: int | None) -> dict[str, Any]:
-    """The seed attributes of a random op created now in `graph`; zeros when no seed is set."""
+    """Returns the seed attributes of a random op created now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
@@ -93,26 +93,26 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Uniformly distributed random numbers in [minval, maxval).
+    """Returns uniformly distributed random numbers in [minval, maxval), of the given shape and dtype.
 
     shape: integers or an integer tensor. minval, maxval: numbers or scalar tensors of `dtype`; maxval is 1 by default
     for floats and required for integers. dtype: a float type, int32 or int64. Raises `InvalidArgumentError` for
     integers without maxval, or with minval >= maxval.
     """
-    wanted = as_dtype(dtype)
+    target_dtype = as_dtype(dtype)
     graph = graph_of((shape, minval, maxval))
-    if maxval is None and wanted.is_integer:
-        raise InvalidArgumentError(f"random_uniform needs maxval for {wanted.name}")
+    if maxval is None and target_dtype.is_integer:
+        raise InvalidArgumentError(f"random_uniform needs maxval for {target_dtype.name}")
     with graph.name_scope(name or "random_uniform"):
         dims, keys = _dims(graph, shape), seeds_for(graph, seed)
-        if wanted.is_integer:
-            low, high = graph.to_tensor(minval, wanted), graph.to_tensor(maxval, wanted)
+        if target_dtype.is_integer:
+            low, high = graph.to_tensor(minval, target_dtype), graph.to_tensor(maxval, target_dtype)
             return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, **keys)
         high = 1 if maxval is None else maxval
-        unit = RANDOM_UNIFORM(dims, dtype=wanted, graph=graph, **keys)
+        unit = RANDOM_UNIFORM(dims, dtype=target_dtype, graph=graph, **keys)
         if is_tensor_like(minval) or is_tensor_like(high):
-            minval = graph.to_tensor(minval, wanted)
-            return unit * (graph.to_tensor(high, wanted) - minval) + minval
+            minval = graph.to_tensor(minval, target_dtype)
+            return unit * (graph.to_tensor(high, target_dtype) - minval) + minval
         return _scaled(unit, high - minval, minval)
 
 
@@ -133,7 +133,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normally distributed random numbers with the given mean and standard deviation.
+    """Returns normally distributed random numbers with the given mean and standard deviation.
 
     shape: integers or an integer tensor. mean, stddev: numbers or tensors of `dtype` that broadcast to it. dtype: a
     float type.
@@ -149,7 +149,10 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normally distributed numbers within two standard deviations of the mean; arguments as in `random_normal`."""
+    """Returns normally distributed numbers within two standard deviations of the mean.
+
+    The arguments are those of `random_normal`.
+    """
     return _normal(TRUNCATED_NORMAL, shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
 
@@ -198,9 +201,9 @@ def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) ->
         x = logits.astype(np.float64)
         weights = np.where(np.isfinite(x), np.exp(x - x.max(axis=1, keepdims=True, initial=-np.inf)), 0.0)
     total = np.cumsum(weights, axis=1)
-    drawn = [np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right") for i in range(rows)]
-    found = np.asarray(drawn, np.int64).reshape(rows, n)
-    return np.minimum(found, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
+    samples = [np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right") for i in range(rows)]
+    draws = np.asarray(samples, np.int64).reshape(rows, n)
+    return np.minimum(draws, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
 
 
 MULTINOMIAL = OpDef(
@@ -223,7 +226,7 @@ MULTINOMIAL = OpDef(
 
 
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
-    """Permutes the rows of `value` (its first dimension) randomly."""
+    """Permutes the rows of `value` (its first dimension) randomly. The result has the dtype and shape of `value`."""
     graph = graph_of((value,))
     return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
 
@@ -257,22 +260,23 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `multinomial`; dtype: the dtype of the class numbers, by default int64."""
+    """Draws class numbers as `multinomial` does; `dtype` is the dtype of the class numbers, by default int64."""
     return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
 
 
 def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """A block of shape `size` at a random position of `value`.
+    """Returns a block of shape `size` at a random position of `value`.
 
-    size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller.
+    size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller, or to have
+    another rank.
     """
     graph = graph_of((value,))
     with graph.name_scope(name or "random_crop"):
         x = graph.to_tensor(value)
         dims = np.asarray(as_shape(size).known(), np.int32) if not is_tensor_like(size) else size
         if not is_tensor_like(size) and x.shape.is_fully_defined():
-            known = np.asarray(x.shape.known())
-            if known.size != dims.size or (known < dims).any():
+            static_dims = np.asarray(x.shape.known())
+            if static_dims.size != dims.size or (static_dims < dims).any():
                 raise ShapeError(f"random_crop: a block of shape {dims.tolist()} does not fit into shape {x.shape}")
         room = graph.to_tensor(shape_of(x) - dims + 1)
         words = random_uniform(shape_of(graph.to_tensor(dims)), 0, 2**31 - 1, int32, seed)

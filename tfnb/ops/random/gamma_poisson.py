@@ -63,8 +63,8 @@ def _drawn(
         dims = (*shape.tolist(), *parameter.shape)
         u = _units(call, math.prod(dims)).reshape(dims)
         with np.errstate(all="ignore"):
-            found = inverse(import_module("scipy.special"), parameter.astype(np.float64), u)
-            return np.asarray(found).astype(call.outputs[0].dtype.np)
+            values = inverse(import_module("scipy.special"), parameter.astype(np.float64), u)
+            return np.asarray(values).astype(call.outputs[0].dtype.np)
 
     return kernel
 
@@ -139,12 +139,15 @@ RANDOM_POISSON_V2 = _poisson(
 
 
 def _host_truncated(call: HostCall, shape: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
-    """Intervals above the mean are mirrored below it, where the distribution function is more accurate."""
+    """Draws samples of truncated normal distributions.
+
+    An interval above the mean is mirrored below it, where the distribution function is more accurate.
+    """
     dims = tuple(shape.tolist())
     if any(p.ndim > 1 or (p.ndim == 1 and p.size not in (1, *dims[:1])) for p in parameters):
         raise InvalidArgumentError(f"each parameter must be a scalar or have {dims[:1]} elements", call.op)
-    wide = [p.astype(np.float64).reshape(-1, *(1,) * max(len(dims) - 1, 0)) for p in parameters]
-    mean, deviation, low, high = (p if dims else p.reshape(()) for p in wide)
+    wide_parameters = [p.astype(np.float64).reshape(-1, *(1,) * max(len(dims) - 1, 0)) for p in parameters]
+    mean, deviation, low, high = (p if dims else p.reshape(()) for p in wide_parameters)
     if (deviation <= 0).any() or (low >= high).any():
         raise InvalidArgumentError("needs positive deviations and minvals below maxvals", call.op)
     special = import_module("scipy.special")
@@ -190,7 +193,7 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Samples of the gamma distribution with shape `alpha` and rate `beta` (by default 1).
+    """Draws samples of the gamma distribution with shape `alpha` and rate `beta` (by default 1).
 
     The result has `shape` followed by the shape of the parameters, and is differentiable with respect to both. dtype:
     the dtype of alpha when it is not a tensor.
@@ -207,7 +210,10 @@ def random_gamma(
 def random_poisson(
     lam: TensorLike, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Samples of the Poisson distribution with mean `lam`; the result has `shape` followed by the shape of lam."""
+    """Draws samples of the Poisson distribution with mean `lam`.
+
+    lam: a number or tensor. The result has `dtype`, and `shape` followed by the shape of lam.
+    """
     graph = graph_of((lam, shape))
     rate = graph.to_tensor(lam, None if hasattr(lam, "dtype") else float32)
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)
@@ -224,7 +230,11 @@ def parameterized_truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Normally distributed numbers between minvals and maxvals; parameters are scalars or one per batch."""
+    """Draws normally distributed numbers between minvals and maxvals.
+
+    shape: integers or an integer tensor; its first dimension is the batch. The other parameters are numbers or tensors
+    of `dtype`: scalars, or vectors with one element per batch entry.
+    """
     graph, kind = graph_of((shape, means, stddevs, minvals, maxvals)), as_dtype(dtype)
     parameters = [graph.to_tensor(p, kind) for p in (means, stddevs, minvals, maxvals)]
     dims, seeds = _dims(graph, shape), seeds_for(graph, seed)

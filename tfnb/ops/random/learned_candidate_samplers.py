@@ -69,28 +69,28 @@ def _counts(call: HostCall) -> Counts:
     n = call.attrs.range_max
     if call.resources is None:
         return Counts(n)
-    found = call.resources.get("", str(call.op.name), lambda: Counts(n))
-    if not isinstance(found, Counts):
+    resource = call.resources.get("", str(call.op.name), lambda: Counts(n))
+    if not isinstance(resource, Counts):
         raise InvalidArgumentError(
-            f"{call.op.type}: the name {call.op.name} is taken by a {type(found).__name__}", call.op
+            f"{call.op.type}: the name {call.op.name} is taken by a {type(resource).__name__}", call.op
         )
-    return found
+    return resource
 
 
 def _host_learned(call: HostCall, true_classes: np.ndarray) -> Any:
     counts = _counts(call)
-    seen = counts.now()
-    ends = np.cumsum(seen, dtype=np.float64)
+    counts_now = counts.now()
+    ends = np.cumsum(counts_now, dtype=np.float64)
 
     def distribution(_: HostCall) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return (
-            lambda u: np.minimum(np.searchsorted(ends, u * ends[-1], side="right"), len(seen) - 1),
-            lambda k: seen[k] / ends[-1],
+            lambda u: np.minimum(np.searchsorted(ends, u * ends[-1], side="right"), len(counts_now) - 1),
+            lambda k: counts_now[k] / ends[-1],
         )
 
-    found = sampler_kernel(distribution)(call, true_classes)
+    outputs = sampler_kernel(distribution)(call, true_classes)
     counts.see(true_classes)
-    return found
+    return outputs
 
 
 def _learned(name: str, doc: str) -> OpDef:
@@ -161,7 +161,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """All classes 0, ..., num_sampled - 1, each with expected count 1; see the op AllCandidateSampler."""
+    """Returns all classes 0, ..., num_sampled - 1, each with expected count 1; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
     return ALL_CANDIDATE_SAMPLER(
         graph.to_tensor(true_classes, int64),

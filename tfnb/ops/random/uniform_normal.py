@@ -76,7 +76,7 @@ def _uniform(word: Words, dtype: DTypeLike) -> Expr:
 
 
 def _normal(word: Words, dtype: DType) -> Expr:
-    """The Box-Muller transform: the radius from one uniform number in (0, 1], the angle from another."""
+    """Applies the Box-Muller transform: the radius from one uniform number in (0, 1], the angle from another."""
     if dtype is float64:
         u, v = _unit(word, 0, dtype) + 2.0**-53, _unit(word, 2, dtype)
     else:
@@ -85,7 +85,7 @@ def _normal(word: Words, dtype: DType) -> Expr:
 
 
 def _truncated(word: Words, dtype: DTypeLike) -> Expr:
-    """The inverse of the normal distribution function at a uniform number between its values at -2 and 2."""
+    """Applies the inverse of the normal distribution function to a uniform number between its values at -2 and 2."""
     if dtype is float64:
         u = _unit(word, 0, dtype) + 2.0**-54
     else:
@@ -119,9 +119,9 @@ def _host(of: Callable[..., Any]) -> Any:
         dtype = call.outputs[0].dtype
         words = random_words(call, math.prod(dims))
         leaves = [s.arg(i, uint32) for i in range(4)]
-        low_high = [s.arg(4 + i, dtype) for i in range(len(bounds))]
+        bound_args = [s.arg(4 + i, dtype) for i in range(len(bounds))]
         arrays = [*words, *bounds]
-        e = of(lambda n: leaves[n], dtype, *low_high)
+        e = of(lambda n: leaves[n], dtype, *bound_args)
         value = evaluate(e, lambda leaf: arrays[leaf.value])
         return value.astype(dtype.np, copy=False).reshape(dims)
 
@@ -129,7 +129,7 @@ def _host(of: Callable[..., Any]) -> Any:
 
 
 def random_words(call: HostCall, n: int) -> tuple[np.ndarray, ...]:
-    """Four uint32 words for each of the `n` elements of this call."""
+    """Returns four uint32 words for each of the `n` elements of this call."""
     key0, key1, number, _ = call.rng()  # type: ignore[misc]
     return philox_4x32(key0, key1, np.arange(n, dtype=np.uint32), number)
 

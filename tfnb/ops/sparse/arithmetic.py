@@ -61,13 +61,13 @@ def check_places(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None
 
 
 def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """The row-major numbers of the indices in a tensor of `shape`."""
+    """Returns the row-major numbers of the indices in a tensor of `shape`."""
     strides = np.cumprod([1, *shape[:0:-1].tolist()])[::-1] if shape.size else np.zeros(0)
     return (indices * strides.astype(np.int64)).sum(1).astype(np.int64)
 
 
 def rank_of(shape: Any) -> int | None:
-    """The static rank of the sparse tensor with this dense shape, or None."""
+    """Returns the static rank of the sparse tensor with this dense shape, or None."""
     return shape.shape.dims[0] if shape.shape.dims else None
 
 
@@ -99,30 +99,30 @@ def _host_product(
     right = b.T if call.attrs.adjoint_b else b
     if shape[0 if flip else 1] != right.shape[0]:
         raise InvalidArgumentError(f"shapes {shape.tolist()} and {right.shape} do not fit", call.op)
-    wide = np.float32 if b.dtype.itemsize == 2 else b.dtype
-    out = np.zeros((int(shape[1 if flip else 0]), right.shape[1]), wide)
-    to, at = (indices[:, 1], indices[:, 0]) if flip else (indices[:, 0], indices[:, 1])
-    np.add.at(out, to, values[:, None].astype(wide) * right[at].astype(wide))
+    wide_dtype = np.float32 if b.dtype.itemsize == 2 else b.dtype
+    out = np.zeros((int(shape[1 if flip else 0]), right.shape[1]), wide_dtype)
+    target_rows, at = (indices[:, 1], indices[:, 0]) if flip else (indices[:, 0], indices[:, 1])
+    np.add.at(out, target_rows, values[:, None].astype(wide_dtype) * right[at].astype(wide_dtype))
     return out.astype(b.dtype)
 
 
 def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
-    """(for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
+    """Returns (for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
     at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
-    to, row = at[::-1] if op.attrs.adjoint_a else at
-    return to, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
+    target_rows, row = at[::-1] if op.attrs.adjoint_a else at
+    return target_rows, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
 
 
 def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
-    to, row, right = _terms(op, indices, b)
+    target_rows, row, right = _terms(op, indices, b)
     terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
-    return UNSORTED_SEGMENT_SUM(terms, to, shape[1 if op.attrs.adjoint_a else 0])
+    return UNSORTED_SEGMENT_SUM(terms, target_rows, shape[1 if op.attrs.adjoint_a else 0])
 
 
 def _grad_product(op: Operation, dy: Tensor) -> Any:
     indices, values, shape, b = op.inputs
-    to, row, right = _terms(op, indices, b)
-    d_values = SUM(GATHER(dy, to) * GATHER(right, row), np.asarray([1], np.int32))
+    target_rows, row, right = _terms(op, indices, b)
+    d_values = SUM(GATHER(dy, target_rows) * GATHER(right, row), np.asarray([1], np.int32))
     db = SPARSE_TENSOR_DENSE_MATMUL(indices, values, shape, dy, adjoint_a=not op.attrs.adjoint_a)
     return (
         None,
@@ -255,9 +255,9 @@ def _host_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
         if skip < 0 or any(d not in (1, n) for d, n in zip(dense.shape, tail, strict=True)):
             raise InvalidArgumentError(f"{dense.shape} does not broadcast to {shape.tolist()}", call.op)
         at = tuple(indices[:, skip + k] * (d != 1) for k, d in enumerate(dense.shape))
-        picked = dense[at] if at else dense
+        operands = dense[at] if at else dense
         with np.errstate(all="ignore"):
-            return np.asarray(fn(values, picked)).astype(values.dtype)
+            return np.asarray(fn(values, operands)).astype(values.dtype)
 
     return kernel
 
@@ -265,19 +265,19 @@ def _host_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
 def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.dtype.kind not in "iu":
         return a / b
-    safe = np.where(b == 0, 1, b)
-    return np.where(b == 0, 0, np.trunc(a / safe)).astype(a.dtype)
+    divisor = np.where(b == 0, 1, b)
+    return np.where(b == 0, 0, np.trunc(a / divisor)).astype(a.dtype)
 
 
 def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
     """The index in `dense` that broadcasts to each index of the sparse tensor; None if a rank is not known."""
     rank, size = dense.shape.ndims, shape.shape.dims
-    wide = size[0] if size else None
-    if rank is None or wide is None or wide < rank:
+    sparse_rank = size[0] if size else None
+    if rank is None or sparse_rank is None or sparse_rank < rank:
         return None
-    tail, own = shape[wide - rank :], SHAPE(dense, out_type=int64)
-    rows = RESHAPE(indices, np.asarray([-1, wide], np.int32))
-    return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, own))
+    tail, dense_tail = shape[sparse_rank - rank :], SHAPE(dense, out_type=int64)
+    rows = RESHAPE(indices, np.asarray([-1, sparse_rank], np.int32))
+    return FLOOR_DIV(rows[:, sparse_rank - rank :], FLOOR_DIV(tail, dense_tail))
 
 
 def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
@@ -290,15 +290,15 @@ def _picked(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
 
 def _unknown_places(indices: Tensor, shape: Tensor, dense: Tensor) -> tuple[Any, Any]:
     """As `_own_places` for ranks known only at run time: (indices, shape) in `dense` with leading dimensions of 1."""
-    more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
-    own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
-    return FLOOR_DIV(indices, FLOOR_DIV(shape, own)), own
+    leading_ones = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
+    padded_shape = CONCAT(np.int32(0), [leading_ones, SHAPE(dense, out_type=int64)])
+    return FLOOR_DIV(indices, FLOOR_DIV(shape, padded_shape)), padded_shape
 
 
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def expand(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, dense: Tensor) -> Any:
-        rank, wide = dense.shape.ndims, rank_of(shape)
-        if rank is None or wide is None or wide < rank:
+        rank, sparse_rank = dense.shape.ndims, rank_of(shape)
+        if rank is None or sparse_rank is None or sparse_rank < rank:
             return None
         return fn(values, _picked(indices, shape, dense))
 
@@ -310,15 +310,15 @@ def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[
 
     def grad(op: Operation, dy: Tensor) -> Any:
         indices, values, shape, dense = op.inputs
-        other, at, own = _picked(indices, shape, dense), None, None
-        if other is None:
-            at, own = _unknown_places(indices, shape, dense)
-            other = GATHER_ND(RESHAPE(dense, own), at)
-        dx, terms = slopes(dy, values, other)
+        operand, at, padded_shape = _picked(indices, shape, dense), None, None
+        if operand is None:
+            at, padded_shape = _unknown_places(indices, shape, dense)
+            operand = GATHER_ND(RESHAPE(dense, padded_shape), at)
+        dx, terms = slopes(dy, values, operand)
         if dense.shape.ndims == 0:
             return None, dx, None, SUM(terms, all_axes(terms))
-        if own is not None:
-            return None, dx, None, RESHAPE(SCATTER_ND(at, terms, own), SHAPE(dense, out_type=int32))
+        if padded_shape is not None:
+            return None, dx, None, RESHAPE(SCATTER_ND(at, terms, padded_shape), SHAPE(dense, out_type=int32))
         at = _own_places(indices, shape, dense)
         return None, dx, None, SCATTER_ND(at, terms, SHAPE(dense, out_type=int64))
 

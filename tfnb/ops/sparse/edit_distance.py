@@ -29,17 +29,17 @@ class EditDistanceAttrs:
 def _levenshtein(a: Sequence[Any], b: Sequence[Any]) -> int:
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
-        before, row[0] = row[0], i
+        diagonal, row[0] = row[0], i
         for j, y in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (x != y))
     return row[-1]
 
 
 def _groups(indices: np.ndarray, values: np.ndarray) -> dict[tuple[int, ...], list[Any]]:
-    found: dict[tuple[int, ...], list[Any]] = {}
+    groups: dict[tuple[int, ...], list[Any]] = {}
     for i, v in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(i[:-1]), []).append(v)
-    return found
+        groups.setdefault(tuple(i[:-1]), []).append(v)
+    return groups
 
 
 def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
@@ -100,7 +100,11 @@ def edit_distance(
     normalize: bool = True,
     name: str = "edit_distance",
 ) -> Any:
-    """Levenshtein distances of the sequences in two sparse tensors; divided by the truth's length if `normalize`."""
+    """Returns the Levenshtein distances (float32) of the sequences along the last dimension of two sparse tensors.
+
+    hypothesis, truth: SparseTensors of the same dtype and rank. normalize: divide each distance by the length of the
+    true sequence. The shape of the result lacks the last dimension; see the op EditDistance.
+    """
     h, t = hypothesis, truth
     return EDIT_DISTANCE(
         h.indices,

@@ -64,7 +64,11 @@ def sparse_tensor_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product of the sparse matrix `sp_a` and the dense matrix `b`, each optionally transposed first."""
+    """Multiplies a sparse matrix by a dense one.
+
+    sp_a: shape (m, k), or (k, m) with `adjoint_a`. b: shape (k, n), or (n, k) with `adjoint_b`, of the same dtype. An
+    adjoint matrix is transposed, and conjugated if complex. The result is a dense tensor of shape (m, n).
+    """
     a = _sparse(sp_a, "sparse_tensor_dense_matmul")
     return SPARSE_TENSOR_DENSE_MATMUL(
         a.indices, a.values, a.dense_shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name
@@ -74,20 +78,20 @@ def sparse_tensor_dense_matmul(
 def sparse_add(
     a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
+    """Returns a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
 
-    threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises an error
-    when neither is sparse.
+    threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises
+    `DTypeError` when neither is sparse.
     """
-    least = threshold if threshold is not None else 0 if thresh is None else thresh
+    limit = threshold if threshold is not None else 0 if thresh is None else thresh
     sides = [SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x for x in (a, b)]
     if not any(isinstance(x, SparseTensor) for x in sides):
         raise DTypeError("sparse_add: at least one operand must be a SparseTensor")
     if all(isinstance(x, SparseTensor) for x in sides):
         x, y = sides
-        least = x.graph.to_tensor(least if hasattr(least, "dtype") else x.dtype.np.type(least))
-        found = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name)
-        return _with_shape(SparseTensor(*found), x.shape.merge_with(y.shape))
+        limit = x.graph.to_tensor(limit if hasattr(limit, "dtype") else x.dtype.np.type(limit))
+        parts = SPARSE_ADD(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, limit, name=name)
+        return _with_shape(SparseTensor(*parts), x.shape.merge_with(y.shape))
     x, dense = sides if isinstance(sides[0], SparseTensor) else sides[::-1]
     return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
 
@@ -100,20 +104,26 @@ def _cwise(kind: str, sp: SparseTensor | SparseTensorValue, dense: TensorLike, n
 
 
 def sparse_multiply(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x times the dense tensor y, which broadcasts to the shape of x."""
+    """Multiplies the sparse tensor x by the dense tensor y, which has its dtype and broadcasts to its shape.
+
+    The result is a SparseTensor with the indices and shape of x.
+    """
     return _cwise("Mul", x, y, name)
 
 
 def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor x divided by the dense tensor y, which broadcasts to the shape of x."""
+    """Divides the sparse tensor x by the dense tensor y, which has its dtype and broadcasts to its shape.
+
+    The result is a SparseTensor with the indices and shape of x.
+    """
     return _cwise("Div", x, y, name)
 
 
 def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """Reshapes a sparse tensor; the number of elements stays the same, and one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")
-    new = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
-    indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new, int64), name=name)
+    new_shape = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
+    indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new_shape, int64), name=name)
     return SparseTensor(indices, x.values, size)
 
 
@@ -125,19 +135,20 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Joins sparse tensors along `axis` (0.x: `concat_dim`).
+    """Joins sparse tensors of one dtype and rank along `axis` (0.x: `concat_dim`).
 
-    expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises an error without inputs.
+    expand_nonconcat_dim: the other dimensions may differ; the result has the largest. Raises `InvalidArgumentError`
+    without inputs, and `ShapeError` when dimensions are to be expanded and the rank is unknown.
     """
     dim = concat_dim if axis is None else axis
-    given = [_sparse(x, "sparse_concat") for x in sp_inputs]
-    if not given:
+    tensors = [_sparse(x, "sparse_concat") for x in sp_inputs]
+    if not tensors:
         raise InvalidArgumentError("sparse_concat needs at least one sparse tensor")
-    if len(given) == 1:
-        return given[0]
-    sizes = [x.dense_shape for x in given]
+    if len(tensors) == 1:
+        return tensors[0]
+    sizes = [x.dense_shape for x in tensors]
     if expand_nonconcat_dim or expand_nonconcat_dims:
-        rank = given[0].shape.ndims
+        rank = tensors[0].shape.ndims
         if rank is None:
             raise ShapeError("sparse_concat: to expand dimensions, the rank must be known")
         largest = sizes[0]
@@ -145,7 +156,7 @@ def sparse_concat(
             largest = MAXIMUM(largest, size)
         a = int(dim) % rank
         sizes = [concat([largest[:a], s[a : a + 1], largest[a + 1 :]], 0) for s in sizes]
-    parts = [x.indices for x in given], [x.values for x in given], sizes
+    parts = [x.indices for x in tensors], [x.values for x in tensors], sizes
     return SparseTensor(*SPARSE_CONCAT(*parts, concat_dim=int(dim), name=name))
 
 
@@ -169,14 +180,17 @@ def sparse_split(
 def sparse_slice(
     sp_input: SparseTensor | SparseTensorValue, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """The part of a sparse tensor from `start` on, of at most `size` elements in each dimension."""
+    """Returns the part of a sparse tensor from `start` on, of at most `size` elements in each dimension.
+
+    start, size: vectors of integers, one for each dimension. The indices of the result count from `start`.
+    """
     x = _sparse(sp_input, "sparse_slice")
     at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
     return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
 
 
 def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
-    """The same sparse tensor with its indices in row-major order."""
+    """Returns the same sparse tensor with its indices in row-major order."""
     x = _sparse(sp_input, "sparse_reorder")
     indices, values = SPARSE_REORDER(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(indices, values, x.dense_shape), x.shape)
@@ -185,7 +199,11 @@ def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None 
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
-    """Converts to a dense tensor, with `default_value` (0, or an empty string) for absent elements."""
+    """Converts a sparse tensor to a dense one of the same dtype and shape.
+
+    default_value: the value of absent elements, by default 0 or an empty string. validate_indices: raise an error at
+    run time for an index that occurs twice.
+    """
     x = _sparse(sp_input, "sparse_tensor_to_dense")
     default: Any = (b"" if x.dtype.is_string else 0) if default_value is None else default_value
     if not hasattr(default, "graph"):
@@ -198,11 +216,15 @@ def sparse_tensor_to_dense(
 def sparse_to_indicator(
     sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Any:
-    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row contains."""
+    """Returns a bool tensor that marks the integers that each row of a sparse tensor contains.
+
+    sp_input: a SparseTensor of integers in [0, vocab_size). In the shape of the result, vocab_size replaces the last
+    dimension; the element at position i of that dimension is true if the row contains i.
+    """
     x = _sparse(sp_input, "sparse_to_indicator")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
-        there = EQUAL(x.values, x.values)
-        marked = sparse_merge(x, SparseTensor(x.indices, there, x.dense_shape), vocab_size)
+        marks = EQUAL(x.values, x.values)
+        marked = sparse_merge(x, SparseTensor(x.indices, marks, x.dense_shape), vocab_size)
         return sparse_tensor_to_dense(marked, default_value=False, validate_indices=False)
 
 
@@ -213,10 +235,15 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """A sparse tensor of sp_values whose index in the last dimension, of size vocab_size, is the id in sp_ids."""
-    single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
-    ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if single else sp_ids)]
-    sizes = [vocab_size] if single else list(vocab_size)
+    """Returns a sparse tensor of the values in sp_values whose index in the last dimension is the id in sp_ids.
+
+    sp_ids: a SparseTensor of integers with the indices of sp_values, or a list of them, which replace the last
+    dimension by as many. vocab_size: the size of that dimension, or a list of sizes. already_sorted: leave out the
+    sorting into row-major order.
+    """
+    is_single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
+    ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if is_single else sp_ids)]
+    sizes = [vocab_size] if is_single else list(vocab_size)
     values = _sparse(sp_values, "sparse_merge")
     graph = values.graph
     with graph.as_default(), graph.name_scope(name or "SparseMerge"):
@@ -224,22 +251,25 @@ def sparse_merge(
         indices = concat([ids[0].indices[:, :-1], *columns], 1)
         sizes = [cast_to(graph.to_tensor(n), int64) for n in sizes]
         tail = [RESHAPE(n, np.asarray([1], np.int32)) for n in sizes]
-        found = SparseTensor(indices, values.values, concat([ids[0].dense_shape[:-1], *tail], 0))
-        return found if already_sorted else sparse_reorder(found)
+        merged = SparseTensor(indices, values.values, concat([ids[0].dense_shape[:-1], *tail], 0))
+        return merged if already_sorted else sparse_reorder(merged)
 
 
 def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
-    """A sparse tensor with only those values for which the bool vector `to_retain` is true."""
+    """Returns a sparse tensor with only those values for which the bool vector `to_retain` is true."""
     x = _sparse(sp_input, "sparse_retain")
     rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
-    found = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
-    return _with_shape(found, x.shape)
+    retained = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
+    return _with_shape(retained, x.shape)
 
 
 def sparse_fill_empty_rows(
     sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Any]:
-    """(the sparse tensor with `default_value` at the start of each empty row, a bool vector of the empty rows)."""
+    """Puts `default_value` at the start of each empty row of a sparse tensor; rows are numbered by the first dimension.
+
+    Returns (the filled SparseTensor, a bool vector with one element per row that marks the rows that were empty).
+    """
     x = _sparse(sp_input, "sparse_fill_empty_rows")
     default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
     indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(x.indices, x.values, x.dense_shape, default, name=name)
@@ -298,7 +328,10 @@ def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
 
 
 def sparse_softmax(sp_input: SparseTensor | SparseTensorValue, name: str | None = None) -> SparseTensor:
-    """The softmax of the values in each row along the last dimension, without the absent elements."""
+    """Returns the softmax of the values in each row along the last dimension; absent elements do not take part.
+
+    sp_input: a float type, rank at least 2. The result has its indices and shape.
+    """
     x = _sparse(sp_input, "sparse_softmax")
     values = SPARSE_SOFTMAX(x.indices, x.values, x.dense_shape, name=name)
     return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
@@ -315,21 +348,25 @@ def _pair(
 def sparse_maximum(
     sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
 ) -> SparseTensor:
-    """The elementwise maximum of two sparse tensors of one shape; absent elements count as 0."""
+    """Returns the elementwise maximum of two sparse tensors of one dtype and shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MAXIMUM, sp_a, sp_b, name)
 
 
 def sparse_minimum(
     sp_a: SparseTensor | SparseTensorValue, sp_b: SparseTensor | SparseTensorValue, name: str | None = None
 ) -> SparseTensor:
-    """The elementwise minimum of two sparse tensors of one shape; absent elements count as 0."""
+    """Returns the elementwise minimum of two sparse tensors of one dtype and shape; absent elements count as 0."""
     return _pair(SPARSE_SPARSE_MINIMUM, sp_a, sp_b, name)
 
 
 def sparse_transpose(
     sp_input: SparseTensor | SparseTensorValue, perm: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed."""
+    """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed.
+
+    perm: a permutation of the dimensions, as in `tf.transpose`. Raises `ShapeError` when perm is missing and the rank
+    is unknown.
+    """
     x = _sparse(sp_input, "sparse_transpose")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
         if perm is None:
@@ -337,19 +374,22 @@ def sparse_transpose(
                 raise ShapeError("sparse_transpose: without perm the rank must be known")
             perm = np.arange(x.shape.ndims, dtype=np.int32)[::-1].copy()
         order = x.graph.to_tensor(perm, None if hasattr(perm, "dtype") else int32)
-        moved = SparseTensor(GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order))
-        return sparse_reorder(moved)
+        transposed = SparseTensor(GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order))
+        return sparse_reorder(transposed)
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """The indexed slices without those whose index is in `mask_indices`."""
+    """Returns the indexed slices without those whose index is in the vector `mask_indices`."""
     with a.graph.as_default(), a.graph.name_scope(name or "sparse_mask"):
         left, at = LIST_DIFF(a.indices, mask_indices, out_idx=int32)
         return IndexedSlices(GATHER(a.values, at), left, a.dense_shape)
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor of the nonzero elements of a dense tensor."""
+    """Converts a dense tensor to the sparse tensor of its nonzero elements (for strings: of those that are not empty).
+
+    The result has the dtype and shape of `tensor`, and its indices are in row-major order.
+    """
     graph = graph_of((tensor,))
     with graph.as_default(), graph.name_scope(name or "dense_to_sparse"):
         x = graph.to_tensor(tensor)

@@ -42,10 +42,12 @@ _NONE = Shape((None,))
 def _reduction(name: str, what: str, ufunc: np.ufunc) -> OpDef:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         indices, values, shape, axes = inputs
-        at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
-        gone = {normalize_axis(int(a), shape.size) for a in axes.reshape(-1)}
-        dims = [1 if a in gone else d for a, d in enumerate(shape.tolist()) if call.attrs.keep_dims or a not in gone]
-        return at, found, np.asarray(dims, np.int64)
+        at, totals = reduce_groups(call, indices, values, shape, axes, ufunc)
+        reduced = {normalize_axis(int(a), shape.size) for a in axes.reshape(-1)}
+        dims = [
+            1 if a in reduced else d for a, d in enumerate(shape.tolist()) if call.attrs.keep_dims or a not in reduced
+        ]
+        return at, totals, np.asarray(dims, np.int64)
 
     return OpDef(
         name,
@@ -102,18 +104,18 @@ SPARSE_REORDER: OpDef = OpDef(
 
 def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[int]:
     """`new` with its -1 replaced. Raises `InvalidArgumentError` when the numbers of elements differ."""
-    size, given = int(np.prod(old, dtype=np.int64)), [int(d) for d in new]
-    rest = int(np.prod([d for d in given if d != -1], dtype=np.int64))
-    if given.count(-1) == 1 and rest and size % rest == 0:
-        given[given.index(-1)] = size // rest
-    if -1 in given or any(d < 0 for d in given) or int(np.prod(given, dtype=np.int64)) != size:
+    size, dims = int(np.prod(old, dtype=np.int64)), [int(d) for d in new]
+    rest = int(np.prod([d for d in dims if d != -1], dtype=np.int64))
+    if dims.count(-1) == 1 and rest and size % rest == 0:
+        dims[dims.index(-1)] = size // rest
+    if -1 in dims or any(d < 0 for d in dims) or int(np.prod(dims, dtype=np.int64)) != size:
         raise InvalidArgumentError(f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}")
-    return given
+    return dims
 
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape]:
-    count, new = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
-    return Shape((count, new)), Shape((new,))
+    count, new_rank = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
+    return Shape((count, new_rank)), Shape((new_rank,))
 
 
 def _host_reshape(
@@ -125,21 +127,21 @@ def _host_reshape(
 
 
 def _strides(dims: Sequence[int]) -> list[int]:
-    found = [1]
+    strides = [1]
     for d in reversed(dims[1:]):
-        found.insert(0, found[0] * d)
-    return found[-len(dims) :] if dims else []
+        strides.insert(0, strides[0] * d)
+    return strides[-len(dims) :] if dims else []
 
 
 def _lower_reshape(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     old = site.value(1).tolist()
-    new = _reshape_target("SparseReshape", old, site.value(2).tolist())
+    new_dims = _reshape_target("SparseReshape", old, site.value(2).tolist())
     if port == 1:
-        return constant_lookup(new, idx[0], int64)
+        return constant_lookup(new_dims, idx[0], int64)
     number: Expr = s.const(0, int64)
     for k, stride in enumerate(_strides(old)):
         number = number + site.load(0, (idx[0], k)) * stride
-    steps, sizes = (constant_lookup(v, idx[1], int64) for v in (_strides(new), [max(d, 1) for d in new]))
+    steps, sizes = (constant_lookup(v, idx[1], int64) for v in (_strides(new_dims), [max(d, 1) for d in new_dims]))
     return s.floormod(s.floordiv(number, steps), sizes)
 
 
@@ -172,20 +174,20 @@ def _host_concat(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     n = len(inputs) // 3
     indices, values, shapes = inputs[:n], inputs[n : 2 * n], inputs[2 * n :]
     a = normalize_axis(call.attrs.concat_dim, shapes[0].size, "SparseConcat: axis")
-    offset, moved = 0, []
+    offset, shifted_parts = 0, []
     for at, size in zip(indices, shapes, strict=True):
         check_places(call, at, size)
         if np.delete(size, a).tolist() != np.delete(shapes[0], a).tolist():
             raise InvalidArgumentError(f"shapes {shapes[0].tolist()} and {size.tolist()} do not fit", call.op)
         shifted = at.copy()
         shifted[:, a] += offset
-        moved.append(shifted)
+        shifted_parts.append(shifted)
         offset += int(size[a])
     total = shapes[0].copy()
     total[a] = offset
-    found = np.concatenate(moved)
-    order = np.argsort(places(found, total), kind="stable")
-    return found[order], np.concatenate(values)[order], total
+    moved_indices = np.concatenate(shifted_parts)
+    order = np.argsort(places(moved_indices, total), kind="stable")
+    return moved_indices[order], np.concatenate(values)[order], total
 
 
 def _concat_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
@@ -239,16 +241,16 @@ def _host_split(
     size = int(shape[a])
     if not 1 <= n <= size:
         raise InvalidArgumentError(f"{n} parts of dimension {a} of shape {shape.tolist()}", call.op)
-    each, extra = divmod(size, n)  # the first `extra` parts are longer by one
-    starts = np.cumsum([0] + [each + (k < extra) for k in range(n)])
-    found: list[tuple[np.ndarray, ...]] = []
+    part_size, extra = divmod(size, n)  # the first `extra` parts are longer by one
+    starts = np.cumsum([0] + [part_size + (k < extra) for k in range(n)])
+    pieces: list[tuple[np.ndarray, ...]] = []
     for low, high in zip(starts[:-1], starts[1:], strict=True):
         inside = (indices[:, a] >= low) & (indices[:, a] < high)
         at, dims = indices[inside].copy(), shape.copy()
         at[:, a] -= low
         dims[a] = high - low
-        found.append((at, values[inside], dims))
-    return tuple(part[k] for k in range(3) for part in found)
+        pieces.append((at, values[inside], dims))
+    return tuple(part[k] for k in range(3) for part in pieces)
 
 
 SPARSE_SPLIT = OpDef(
@@ -308,10 +310,10 @@ def _host_slice_grad(
 ) -> np.ndarray:
     if dy.shape[:1] != sliced.shape[:1]:
         raise InvalidArgumentError(f"{call.op.type}: {dy.size} gradients for {len(sliced)} indices", call.op)
-    wanted = indices - start
-    if missing := {*map(tuple, sliced.tolist())} - {*map(tuple, wanted.tolist())}:
+    shifted = indices - start
+    if missing := {*map(tuple, sliced.tolist())} - {*map(tuple, shifted.tolist())}:
         raise InvalidArgumentError(f"{call.op.type}: the input has no element for {min(missing)} of the slice", call.op)
-    return values_at(dy, wanted, sliced)
+    return values_at(dy, shifted, sliced)
 
 
 SPARSE_SLICE_GRAD = OpDef(
@@ -331,8 +333,8 @@ SPARSE_SLICE_GRAD = OpDef(
 
 def _filled_shapes(c: Infer) -> tuple[Shape, ...]:
     at, values, _ = any_number(c, 0, 2)
-    dims, known = c.as_shape(2).dims, c.shapes[1].dims
-    return at, values, Shape((dims[0] if dims else None,)), Shape((known[0] if known else None,))
+    dims, value_dims = c.as_shape(2).dims, c.shapes[1].dims
+    return at, values, Shape((dims[0] if dims else None,)), Shape((value_dims[0] if value_dims else None,))
 
 
 def _host_fill(
@@ -347,10 +349,10 @@ def _host_fill(
     added[:, 0] = np.flatnonzero(empty)
     extra = np.empty(len(added), values.dtype)
     extra[:] = default
-    every = np.concatenate([indices, added])
-    order = np.argsort(every[:, 0], kind="stable")
-    back = np.argsort(order, kind="stable")[: len(indices)]
-    return every[order], np.concatenate([values, extra])[order], empty, back.astype(np.int64)
+    all_indices = np.concatenate([indices, added])
+    order = np.argsort(all_indices[:, 0], kind="stable")
+    reverse_map = np.argsort(order, kind="stable")[: len(indices)]
+    return all_indices[order], np.concatenate([values, extra])[order], empty, reverse_map.astype(np.int64)
 
 
 def _grad_fill(op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_map: Tensor) -> Any:

@@ -25,20 +25,20 @@ _NONE = Shape((None,))
 
 
 def columns(c: Infer, indices: int, shape: int) -> int | None:
-    """The rank of a sparse tensor, from the static shape of its indices or of its dense shape, or None."""
+    """Returns the rank of a sparse tensor, from the static shape of its indices or of its dense shape, or None."""
     at, size = c.shapes[indices].dims, c.shapes[shape].dims
-    found = at[1] if at is not None and len(at) == 2 else None
-    return found if found is not None or not size else size[0]
+    width = at[1] if at is not None and len(at) == 2 else None
+    return width if width is not None or not size else size[0]
 
 
 def any_number(c: Infer, indices: int, shape: int) -> tuple[Shape, Shape, Shape]:
-    """The static shapes of the components of a sparse tensor of this rank with an unknown number of values."""
+    """Returns the static shapes of the components of a sparse tensor of this rank with an unknown number of values."""
     rank = columns(c, indices, shape)
     return Shape((None, rank)), _NONE, Shape((rank,))
 
 
 def unraveled(number: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """The index tuples of row-major numbers in a tensor of `shape`."""
+    """Returns the index tuples of row-major numbers in a tensor of `shape`."""
     if not number.size:
         return np.zeros((0, shape.size), np.int64)
     if not shape.size:
@@ -55,7 +55,10 @@ def _same_shape(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
 
 
 def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(row-major numbers that a or b contains, a's values there, b's values there), with 0 for absent values."""
+    """Returns (the row-major numbers that a or b contains, a's values there, b's values there).
+
+    An absent value is 0.
+    """
     ai, av, ashape, bi, bv, bshape = inputs
     _same_shape(call, ashape, bshape)
     check_places(call, ai, ashape)
@@ -70,9 +73,9 @@ def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, np
 
 def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     union, left, right = _union(call, inputs[:6])
-    total, least = (left + right).astype(left.dtype), inputs[6]
-    both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(union, places(inputs[3], inputs[5]))
-    keep = (np.abs(total) >= least) | ~both
+    total, limit = (left + right).astype(left.dtype), inputs[6]
+    in_both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(union, places(inputs[3], inputs[5]))
+    keep = (np.abs(total) >= limit) | ~in_both
     return unraveled(union[keep], inputs[2]), total[keep], inputs[2]
 
 

@@ -44,7 +44,7 @@ _LAST = np.asarray([-1], np.int32)
 
 
 def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
-    """(the row-major number of each index in these axes, the number of possible numbers)."""
+    """Returns (the row-major number of each index in these axes, the number of possible numbers)."""
     number: Any = None
     for a in axes:
         column = indices[:, a]
@@ -58,12 +58,12 @@ def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape
     if shape.size < 2:
         raise InvalidArgumentError(f"needs rank >= 2, got {shape.tolist()}", call.op)
     check_places(call, indices, shape)
-    wide = values.astype(np.float32) if values.dtype == np.float16 else values
+    wide_values = values.astype(np.float32) if values.dtype == np.float16 else values
     _, row = np.unique(places(indices[:, :-1], shape[:-1]), return_inverse=True)
-    top = np.full(values.size, -np.inf, wide.dtype)
-    np.maximum.at(top, row, wide)
-    e = np.exp(wide - top[row])
-    total = np.zeros(values.size, wide.dtype)
+    top = np.full(values.size, -np.inf, wide_values.dtype)
+    np.maximum.at(top, row, wide_values)
+    e = np.exp(wide_values - top[row])
+    total = np.zeros(values.size, wide_values.dtype)
     np.add.at(total, row, e)
     return (e / total[row]).astype(values.dtype)
 
@@ -112,14 +112,14 @@ class ReduceAttrs:
 
 
 def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
-    """(remaining axes, reduced axes); an empty list of axes means all."""
-    gone = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
-    return [a for a in range(rank) if a not in gone], sorted(gone)
+    """Returns (remaining axes, reduced axes); an empty list of axes means all."""
+    reduced = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
+    return [a for a in range(rank) if a not in reduced], sorted(reduced)
 
 
 def _reduced_dims(shape: list[Any], axes: np.ndarray, keep: bool) -> list[Any]:
-    stay, _ = _split_axes(axes, len(shape))
-    return [d if a in stay else 1 for a, d in enumerate(shape) if keep or a in stay]
+    remaining, _ = _split_axes(axes, len(shape))
+    return [d if a in remaining else 1 for a, d in enumerate(shape) if keep or a in remaining]
 
 
 def _reduced_shape(c: Infer) -> Shape:
@@ -137,26 +137,26 @@ def reduce_groups(
     axes: np.ndarray,
     ufunc: np.ufunc,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(index in the remaining dimensions, reduced value) of each group that has a value."""
+    """Returns (index in the remaining dimensions, reduced value) of each group that has a value."""
     check_places(call, indices, shape)
-    stay, _ = _split_axes(axes, shape.size)
-    number = places(indices[:, stay], shape[stay])
+    remaining, _ = _split_axes(axes, shape.size)
+    number = places(indices[:, remaining], shape[remaining])
     groups, first, at = np.unique(number, return_index=True, return_inverse=True)
     out = values[first].copy()
     rest = np.setdiff1d(np.arange(values.size), first)
     with np.errstate(all="ignore"):
         ufunc.at(out, at[rest], values[rest])
-    found = np.zeros((groups.size, shape.size), np.int64)
-    found[:, stay] = indices[first][:, stay]
-    return found if call.attrs.keep_dims else found[:, stay], out
+    group_indices = np.zeros((groups.size, shape.size), np.int64)
+    group_indices[:, remaining] = indices[first][:, remaining]
+    return group_indices if call.attrs.keep_dims else group_indices[:, remaining], out
 
 
 def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
         indices, values, shape, axes = inputs
-        at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
+        at, totals = reduce_groups(call, indices, values, shape, axes, ufunc)
         out = np.zeros(_reduced_dims(shape.tolist(), axes, call.attrs.keep_dims), values.dtype)
-        out[tuple(at.T)] = found if out.ndim else found.sum()
+        out[tuple(at.T)] = totals if out.ndim else totals.sum()
         return out
 
     return kernel
@@ -164,18 +164,18 @@ def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
     def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Any:
-        known, rank = constant_value(axes), rank_of(shape)
-        if known is None or rank is None:
+        static_axes, rank = constant_value(axes), rank_of(shape)
+        if static_axes is None or rank is None:
             return None
-        stay, _ = _split_axes(known, rank)
-        number, count = _row_numbers(indices, shape, stay)
+        remaining, _ = _split_axes(static_axes, rank)
+        number, count = _row_numbers(indices, shape, remaining)
         if highest:
-            found = UNSORTED_SEGMENT_MAX(values, number, count)
-            some = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(number), int32), number, count)
-            found = SELECT(GREATER(some, 0), found, ZEROS_LIKE(found))
+            reduced = UNSORTED_SEGMENT_MAX(values, number, count)
+            counts = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(number), int32), number, count)
+            reduced = SELECT(GREATER(counts, 0), reduced, ZEROS_LIKE(reduced))
         else:
-            found = UNSORTED_SEGMENT_SUM(values, number, count)
-        return RESHAPE(found, _kept_shape(shape, stay, rank, op.attrs.keep_dims))
+            reduced = UNSORTED_SEGMENT_SUM(values, number, count)
+        return RESHAPE(reduced, _kept_shape(shape, remaining, rank, op.attrs.keep_dims))
 
     return expand
 
@@ -189,11 +189,11 @@ def _kept_shape(shape: Any, stay: list[int], rank: int, keep: bool) -> Any:
 
 def _grad_reduce(op: Operation, dy: Tensor) -> Any:
     indices, _, shape, axes = op.inputs
-    known, rank = constant_value(axes), rank_of(shape)
-    if known is None or rank is None:
+    static_axes, rank = constant_value(axes), rank_of(shape)
+    if static_axes is None or rank is None:
         raise ShapeError("the gradient of SparseReduceSum needs constant axes and a known rank", op)
-    stay, _ = _split_axes(known, rank)
-    number, _ = _row_numbers(indices, shape, stay)
+    remaining, _ = _split_axes(static_axes, rank)
+    number, _ = _row_numbers(indices, shape, remaining)
     return None, GATHER(RESHAPE(dy, _LAST), number), None, None
 
 

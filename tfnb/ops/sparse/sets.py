@@ -73,10 +73,10 @@ def _sparse_sets(call: HostCall, indices: np.ndarray, values: np.ndarray, shape:
     numbers = places(indices, shape)
     if call.attrs.validate_indices and (np.diff(numbers) <= 0).any():
         raise InvalidArgumentError(f"{call.op.type}: the sparse indices are out of order or repeated", call.op)
-    found: dict[Place, set[Any]] = {}
+    sets: dict[Place, set[Any]] = {}
     for place, value in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(place[:-1]), set()).add(value)
-    return shape[:-1].tolist(), found
+        sets.setdefault(tuple(place[:-1]), set()).add(value)
+    return shape[:-1].tolist(), sets
 
 
 def _combined(call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int], Sets]) -> Any:
@@ -90,17 +90,17 @@ def _combined(call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int],
         )
     rows: list[Place] = []
     values: list[Any] = []
-    most = 0
+    largest = 0
     for place in sorted(set(one[1]) | set(two[1])):
         members = sorted(combine(one[1].get(place, set()), two[1].get(place, set())))
-        most = max(most, len(members))
+        largest = max(largest, len(members))
         rows.extend((*place, k) for k in range(len(members)))
         values.extend(members)
     dtype = call.types["T"].np
     return (
         np.array(rows, np.int64).reshape(len(rows), len(one[0]) + 1),
         np.array(values, dtype),
-        np.array([*one[0], most], np.int64),
+        np.array([*one[0], largest], np.int64),
     )
 
 
@@ -117,9 +117,9 @@ def _two_sparse(call: HostCall, *both: np.ndarray) -> Any:
 
 
 def _sizes(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    groups, found = _sparse_sets(call, indices, values, shape)
+    groups, sets = _sparse_sets(call, indices, values, shape)
     out = np.zeros(groups, np.int32)
-    for place, members in found.items():
+    for place, members in sets.items():
         out[place] = len(members)
     return out
 
@@ -210,14 +210,14 @@ def _apply(a: Any, b: TensorLike | SparseTensor | SparseTensorValue, operation: 
         graph = graph_of((a, b))
         a = graph.to_tensor(a)
         return SparseTensor(*DENSE_DENSE(a, graph.to_tensor(b, a.dtype), **attrs))
-    two = SparseTensor.from_value(b)
-    parts = two.indices, two.values, two.dense_shape
+    sparse_b = SparseTensor.from_value(b)
+    parts = sparse_b.indices, sparse_b.values, sparse_b.dense_shape
     if not _is_sparse(a):
-        return SparseTensor(*DENSE_SPARSE(two.indices.graph.to_tensor(a, two.dtype), *parts, **attrs))
-    one = SparseTensor.from_value(a)
-    if one.dtype is not two.dtype:
-        raise DTypeError(f"sets of {one.dtype.name} and {two.dtype.name}")
-    return SparseTensor(*SPARSE_SPARSE(one.indices, one.values, one.dense_shape, *parts, **attrs))
+        return SparseTensor(*DENSE_SPARSE(sparse_b.indices.graph.to_tensor(a, sparse_b.dtype), *parts, **attrs))
+    sparse_a = SparseTensor.from_value(a)
+    if sparse_a.dtype is not sparse_b.dtype:
+        raise DTypeError(f"sets of {sparse_a.dtype.name} and {sparse_b.dtype.name}")
+    return SparseTensor(*SPARSE_SPARSE(sparse_a.indices, sparse_a.values, sparse_a.dense_shape, *parts, **attrs))
 
 
 def set_intersection(
@@ -225,10 +225,11 @@ def set_intersection(
     b: TensorLike | SparseTensor | SparseTensorValue,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The elements that are in both sets, for each pair of sets along the last dimension.
+    """Returns the elements that are in both sets, for each pair of sets along the last dimension, as a SparseTensor.
 
-    a, b: tensors or SparseTensors of the same integer or string dtype with equal leading dimensions. Raises
-    `InvalidArgumentError` at run time for different shapes or sparse indices out of order.
+    a, b: tensors or SparseTensors of the same integer or string dtype with equal leading dimensions. In each row of the
+    result the elements are in ascending order. Raises `InvalidArgumentError` at run time for different shapes or sparse
+    indices out of order.
     """
     return _apply(a, b, "intersection", validate_indices)
 
@@ -239,7 +240,10 @@ def set_difference(
     aminusb: bool = True,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The elements of a that are not in b, or without `aminusb` those of b not in a: see `set_intersection`."""
+    """Returns the elements of a that are not in b, or without `aminusb` those of b that are not in a.
+
+    The other arguments, the form of the result and the errors are those of `set_intersection`.
+    """
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
@@ -248,12 +252,19 @@ def set_union(
     b: TensorLike | SparseTensor | SparseTensorValue,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The elements that are in at least one of both sets: see `set_intersection`."""
+    """Returns the elements that are in at least one of both sets, for each pair of sets.
+
+    The arguments, the form of the result and the errors are those of `set_intersection`.
+    """
     return _apply(a, b, "union", validate_indices)
 
 
 def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Any:
-    """The number (int32) of distinct elements of each set along the last dimension of the SparseTensor `a`."""
+    """Returns the number (int32) of distinct elements of each set along the last dimension of a SparseTensor.
+
+    a: a SparseTensor of integers or strings. The result is dense, with the shape of `a` without its last dimension.
+    validate_indices: check at run time that the indices are in order. Raises `DTypeError` when `a` is not sparse.
+    """
     if not _is_sparse(a):
         raise DTypeError(f"set_size: needed a SparseTensor, got {type(a).__name__}")
     sets = SparseTensor.from_value(a)

@@ -22,36 +22,36 @@ R = TypeVar("R")
 
 
 def make_handle(resource: object) -> np.ndarray:
-    """A scalar tensor that contains the object."""
+    """Returns a scalar tensor that contains the object."""
     handle = np.empty((), object)
     handle[()] = resource
     return handle
 
 
 def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) -> R:
-    """The object in a handle. Raises `InvalidArgumentError` when it is not an instance of `kind`."""
-    found = handle.item()
-    if isinstance(found, kind):
-        return found
-    raise InvalidArgumentError(f"Expected a handle of a {kind.__name__}, found {type(found).__name__}", op)
+    """Returns the object in a handle. Raises `InvalidArgumentError` when it is not an instance of `kind`."""
+    resource = handle.item()
+    if isinstance(resource, kind):
+        return resource
+    raise InvalidArgumentError(f"Expected a handle of a {kind.__name__}, found {type(resource).__name__}", op)
 
 
 def resource_name(call: HostCall) -> str:
-    """The name under which a node's resource is stored: `shared_name`, or the name of the node."""
+    """Returns the name under which a node's resource is stored: `shared_name`, or the name of the node."""
     return call.attrs.shared_name or str(call.op.name)
 
 
 def named_resource(call: HostCall, kind: type[R], make: Callable[[str], R]) -> R:
-    """The resource that a node names; if it does not exist, `make(name)` creates it.
+    """Returns the resource that a node names; if it does not exist, `make(name)` creates it.
 
     Raises `InvalidArgumentError` when a resource of another kind has that name.
     """
     if call.resources is None:
         raise NotFoundError("a resource exists only in a session", call.op)
     name = resource_name(call)
-    found = call.resources.get(call.attrs.container, name, lambda: make(name))
-    if type(found) is not kind:
+    resource = call.resources.get(call.attrs.container, name, lambda: make(name))
+    if type(resource) is not kind:
         raise InvalidArgumentError(
-            f"Expected {kind.__name__}, found {type(found).__name__} under the name '{name}'", call.op
+            f"Expected {kind.__name__}, found {type(resource).__name__} under the name '{name}'", call.op
         )
-    return found
+    return resource

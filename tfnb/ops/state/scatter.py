@@ -53,17 +53,20 @@ def check_indices(call: HostCall, indices: np.ndarray, rows: int) -> None:
 
 
 def rows_shape(c: Infer, ref: Shape, indices: int, updates: int) -> Shape:
-    """The shape of `ref`. Raises unless the updates' shape is the indices' shape followed by the shape of a row."""
+    """Returns the shape of `ref`.
+
+    Raises an error unless the updates' shape is the indices' shape followed by the shape of a row.
+    """
     if ref.dims is not None and len(ref.dims) == 0:
         raise ShapeError(f"{c.op_name}: the variable must have rows, got a scalar")
     at = c.shapes[indices]
     if ref.dims is None or at.dims is None:
         return ref
-    wanted = Shape((*at.dims, *ref.dims[1:]))
-    if not wanted.is_compatible_with(c.shapes[updates]):
+    expected = Shape((*at.dims, *ref.dims[1:]))
+    if not expected.is_compatible_with(c.shapes[updates]):
         raise ShapeError(
             f"{c.op_name}: for indices of shape {at} and a variable of shape {ref} the updates must have shape "
-            f"{wanted}, got {c.shapes[updates]}"
+            f"{expected}, got {c.shapes[updates]}"
         )
     return ref
 
@@ -79,9 +82,9 @@ def _host(
 ) -> Callable[..., np.ndarray]:
     def kernel(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         check_indices(call, indices, ref.shape[0])
-        new = np.array(ref)
-        update(new, indices.reshape(-1), updates.reshape(indices.size, *ref.shape[1:]))
-        return new
+        result = np.array(ref)
+        update(result, indices.reshape(-1), updates.reshape(indices.size, *ref.shape[1:]))
+        return result
 
     return kernel
 

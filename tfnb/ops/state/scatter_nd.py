@@ -60,7 +60,7 @@ def _infer(c: Infer) -> Shape:
 
 
 def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Any:
-    """(a copy of ref as rows, the row number of each update, the updates as rows)."""
+    """Returns (a copy of ref as rows, the row number of each update, the updates as rows)."""
     check_updates(call.op.type, Shape(indices.shape), Shape(updates.shape), Shape(ref.shape))
     k = indices.shape[-1]
     flat = indices.reshape(math.prod(indices.shape[:-1]), k)
@@ -126,12 +126,12 @@ def _doc(does: str, what: str) -> str:
 
 
 def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
-    change, does = _CHANGES[name]
+    change, description = _CHANGES[name]
     return OpDef(
         f"ScatterNd{name}",
         "ref: Ref(T), indices: Tindices, updates: T",
         "output_ref: Ref(T)",
-        _doc(does, "the variable `ref`") + " Returns the reference.",
+        _doc(description, "the variable `ref`") + " Returns the reference.",
         types={"T": types, "Tindices": INDEX},
         attrs=LockAttrs,
         infer=_infer,
@@ -144,7 +144,10 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
 
 
 def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, Any] | None:
-    """(the row number of each update, the updates as rows, the tensor as rows); None if a shape is not known."""
+    """Returns (the row number of each update, the updates as rows, the tensor as rows).
+
+    The result is None if a shape is not known statically.
+    """
     dims, depth = tensor.shape.dims, indices.shape.dims
     if dims is None or None in dims or not depth or not depth[-1]:
         return None
@@ -157,14 +160,14 @@ def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, A
 
 def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Any:
     """Finds the last update of each row as the one with the largest number."""
-    found = _numbers(tensor, indices, updates)
-    if found is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
+    numbers = _numbers(tensor, indices, updates)
+    if numbers is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
         return None
-    number, new, rows = found
+    number, new, rows = numbers
     order = RANGE(np.int32(0), SHAPE(number, out_type=int32)[0], np.int32(1))
     last = UNSORTED_SEGMENT_MAX(order, number, np.int32(rows.shape.dims[0]))
-    picked = GATHER(new, MAXIMUM(last, np.int32(0)))
-    return RESHAPE(SELECT(GREATER_EQUAL(last, 0), picked, rows), shape_of(tensor))
+    replacements = GATHER(new, MAXIMUM(last, np.int32(0)))
+    return RESHAPE(SELECT(GREATER_EQUAL(last, 0), replacements, rows), shape_of(tensor))
 
 
 def _expand_sum(sign: int) -> Callable[..., Any]:
@@ -177,10 +180,10 @@ def _expand_sum(sign: int) -> Callable[..., Any]:
 
 def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
     def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Any:
-        found = _numbers(tensor, indices, updates)
-        if found is None:
+        numbers = _numbers(tensor, indices, updates)
+        if numbers is None:
             return None
-        number, new, rows = found
+        number, new, rows = numbers
         best = segment(new, number, np.int32(rows.shape.dims[0]))
         return RESHAPE(pick(rows, best), shape_of(tensor))
 
@@ -195,10 +198,10 @@ def _grad_update(op: Operation, dy: Tensor) -> Any:
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     """The tensor's element and all updates that equal the result get equal shares of the gradient."""
     tensor, indices, updates = op.inputs
-    own = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
-    theirs = cast_to(EQUAL(updates, GATHER_ND(op.outputs[0], indices)), dy.dtype)
-    share = REAL_DIV(dy, own + SCATTER_ND(indices, theirs, SHAPE(tensor, out_type=indices.dtype)))
-    return share * own, None, GATHER_ND(share, indices) * theirs
+    is_kept = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
+    updates_kept = cast_to(EQUAL(updates, GATHER_ND(op.outputs[0], indices)), dy.dtype)
+    share = REAL_DIV(dy, is_kept + SCATTER_ND(indices, updates_kept, SHAPE(tensor, out_type=indices.dtype)))
+    return share * is_kept, None, GATHER_ND(share, indices) * updates_kept
 
 
 def _on_tensor(
@@ -209,12 +212,12 @@ def _on_tensor(
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     first: str = "tensor",
 ) -> OpDef:
-    change, does = _CHANGES[key]
+    change, description = _CHANGES[key]
     return OpDef(
         name,
         f"{first}: T, indices: Tindices, updates: T",
         "output: T",
-        _doc(does, f"a copy of `{first}`"),
+        _doc(description, f"a copy of `{first}`"),
         types={"T": types, "Tindices": INDEX},
         infer=_infer,
         host=_host(change),

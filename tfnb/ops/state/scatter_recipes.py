@@ -17,7 +17,7 @@ _SHARE = 8192  # the number of elements of updates from which an additional grou
 
 
 def row_count(ref: TensorInfo, indices: TensorInfo) -> tuple[int, int, int]:
-    """(rows, width, count) of a variable and an index tensor of any rank."""
+    """Returns (rows, width, count) of a variable and an index tensor of any rank."""
     rows = ref.shape[0]
     return rows, ref.size // rows if rows else 0, indices.size
 
@@ -49,7 +49,7 @@ def scatter_calls(
     numbers: Arg | None = None,
     sizes: tuple[int, int, int] = (0, 0, 0),
 ) -> tuple[KernelCall, ...]:
-    """One launch of `entry` for the op's inputs ref, indices and updates.
+    """Returns one launch of `entry` for the op's inputs ref, indices and updates.
 
     With `numbers`, row numbers replace the indices, and `sizes` are (rows, width, count).
     """
@@ -62,7 +62,7 @@ def scatter_calls(
 
 
 def sparse_apply_calls(site: KernelSite, entry: str, grad: int, indices: int) -> tuple[KernelCall, ...]:
-    """One launch of `entry`: references and hyperparameters in the op's order, then gradient and indices."""
+    """Returns one launch of `entry`: references and hyperparameters in the op's order, then gradient and indices."""
     dtype = site.inputs[0].dtype
     if dtype not in (float32, float64):
         raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64")

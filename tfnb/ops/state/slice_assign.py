@@ -36,9 +36,11 @@ __all__ = ["API", "OPS", "VariableSlice", "strided_slice", "variable_slice"]
 
 
 def _assigned(c: Infer) -> Shape:
-    wanted = strided_shape(c)
-    if not wanted.is_compatible_with(c.shapes[4]):
-        raise InvalidArgumentError(f"{c.op_name}: a slice of shape {wanted} cannot take a value of shape {c.shapes[4]}")
+    expected = strided_shape(c)
+    if not expected.is_compatible_with(c.shapes[4]):
+        raise InvalidArgumentError(
+            f"{c.op_name}: a slice of shape {expected} cannot take a value of shape {c.shapes[4]}"
+        )
     return c.shapes[0]
 
 
@@ -50,11 +52,11 @@ def _host_assign(
     strides: np.ndarray,
     value: np.ndarray,
 ) -> np.ndarray:
-    found = entries(ref.shape, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
-    if value.shape != tuple(e.length for e in found if not e.shrink):
+    parts = entries(ref.shape, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
+    if value.shape != tuple(e.length for e in parts if not e.shrink):
         raise InvalidArgumentError(f"a value of shape {value.shape} for another slice of shape {ref.shape}", call.op)
     out = ref.copy()
-    out[slice_parts(found)] = value.reshape([e.length for e in found if e.axis is not None])
+    out[slice_parts(parts)] = value.reshape([e.length for e in parts if e.axis is not None])
     return out
 
 
@@ -103,8 +105,8 @@ def _expand_update(op: Operation, x: Tensor, *rest: Tensor) -> Any:
 def _grad_update(op: Operation, dy: Tensor) -> Any:
     index, value = op.inputs[1:4], op.inputs[4]
     masks = _masks(op.attrs)
-    kept = TENSOR_STRIDED_SLICE_UPDATE(dy, *index, ZEROS_LIKE(value), **masks)
-    return kept, None, None, None, STRIDED_SLICE(dy, *index, **masks)
+    d_tensor = TENSOR_STRIDED_SLICE_UPDATE(dy, *index, ZEROS_LIKE(value), **masks)
+    return d_tensor, None, None, None, STRIDED_SLICE(dy, *index, **masks)
 
 
 TENSOR_STRIDED_SLICE_UPDATE: OpDef = OpDef(
@@ -164,10 +166,10 @@ def strided_slice(
         size = begin.shape.known()[0] if hasattr(begin, "shape") else len(begin)
         strides = np.ones(size, np.int32)
     names = MASKS
-    given = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    masks = dict(zip(names, given, strict=True))
-    found = STRIDED_SLICE(input_, begin, end, strides, name=name, **masks)
-    return found if var is None else VariableSlice(found, var, lambda: ((begin, end, strides), masks))
+    values = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    masks = dict(zip(names, values, strict=True))
+    result = STRIDED_SLICE(input_, begin, end, strides, name=name, **masks)
+    return result if var is None else VariableSlice(result, var, lambda: ((begin, end, strides), masks))
 
 
 OPS: tuple[OpDef, ...] = (STRIDED_SLICE_ASSIGN, TENSOR_STRIDED_SLICE_UPDATE)

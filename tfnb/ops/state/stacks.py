@@ -57,13 +57,13 @@ def _push(call: HostCall, handle: np.ndarray, elem: Any) -> tuple[Any]:
     stack = _stack(call, handle)
     if stack.dtype is not call.types["T"]:
         raise InvalidArgumentError(f"StackPushV2: {call.types['T'].name} for a stack of {stack.dtype.name}", call.op)
-    kept = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
+    value = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
     with stack.lock:
         if stack.items is None:
             raise FailedPreconditionError("StackPushV2: the stack is closed", call.op)
         if 0 <= stack.limit <= len(stack.items):
             raise ResourceExhaustedError(f"StackPushV2: the stack holds {stack.limit} elements, its maximum", call.op)
-        stack.items.append(kept)
+        stack.items.append(value)
     return (elem,)
 
 

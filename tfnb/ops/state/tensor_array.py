@@ -76,18 +76,18 @@ class ConcatAttrs:
 
 
 def _state(handle: np.ndarray) -> TensorArrayState:
-    found = handle.item()
-    if not isinstance(found, TensorArrayState):
-        raise InvalidArgumentError(f"needed the handle of a tensor array, got {type(found).__name__}")
-    return found
+    state = handle.item()
+    if not isinstance(state, TensorArrayState):
+        raise InvalidArgumentError(f"needed the handle of a tensor array, got {type(state).__name__}")
+    return state
 
 
 def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
     """The array in the handle. Raises `DTypeError` unless its elements have the op's dtype."""
     state = _state(handle)
-    wanted = call.types.get("dtype", call.types.get("T"))
-    if state.dtype is not wanted:
-        raise DTypeError(f"TensorArray {state.name!r} holds {state.dtype.name}, asked for {wanted.name}")
+    dtype = call.types.get("dtype", call.types.get("T"))
+    if state.dtype is not dtype:
+        raise DTypeError(f"TensorArray {state.name!r} holds {state.dtype.name}, asked for {dtype.name}")
     return state
 
 
@@ -127,15 +127,15 @@ def _read(call: HostCall, handle: np.ndarray, index: np.ndarray, flow: np.ndarra
 
 def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     state = _of_dtype(call, handle)
-    wanted = [int(i) for i in call.tools.host(indices)]
-    if not wanted:
+    positions = [int(i) for i in call.tools.host(indices)]
+    if not positions:
         shape = state.shape.merge_with(_shape_of(call.attrs.element_shape))
         if not shape.is_fully_defined():
             raise InvalidArgumentError(
                 f"TensorArray {state.name!r}: no element is gathered, and their shape {shape} is not fully known"
             )
         return (np.zeros((0, *shape.known()), state.dtype.np),)
-    values = state.read_many(wanted, call.tools)
+    values = state.read_many(positions, call.tools)
     shapes = {tuple(call.tools.shape(v)) for v in values}
     if len(shapes) > 1:
         raise InvalidArgumentError(
@@ -148,13 +148,13 @@ def _scatter(
     call: HostCall, handle: np.ndarray, indices: np.ndarray, value: np.ndarray, flow: np.ndarray
 ) -> tuple[Any]:
     state = _of_dtype(call, handle)
-    wanted = [int(i) for i in call.tools.host(indices)]
+    positions = [int(i) for i in call.tools.host(indices)]
     shape = call.tools.shape(value)
-    if not shape or len(wanted) != shape[0]:
+    if not shape or len(positions) != shape[0]:
         raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: {len(wanted)} indices for a value of shape {list(shape)}"
+            f"TensorArray {state.name!r}: {len(positions)} indices for a value of shape {list(shape)}"
         )
-    for i, part in zip(wanted, call.tools.unstack(value), strict=True):
+    for i, part in zip(positions, call.tools.unstack(value), strict=True):
         state.write(i, part, call.tools)
     return (_FLOW,)
 
@@ -164,12 +164,12 @@ def _concat(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, 
     values = state.read_many(range(len(state)), call.tools)
     shapes = [tuple(call.tools.shape(v)) for v in values]
     if not values:
-        known = _shape_of(call.attrs.element_shape_except0)
-        if not known.is_fully_defined():
+        row_shape = _shape_of(call.attrs.element_shape_except0)
+        if not row_shape.is_fully_defined():
             raise InvalidArgumentError(
-                f"TensorArray {state.name!r} is empty, and the shape {known} of its rows is not fully known"
+                f"TensorArray {state.name!r} is empty, and the shape {row_shape} of its rows is not fully known"
             )
-        return np.zeros((0, *known.known()), state.dtype.np), np.zeros(0, np.int64)
+        return np.zeros((0, *row_shape.known()), state.dtype.np), np.zeros(0, np.int64)
     if any(not s or s[1:] != shapes[0][1:] for s in shapes):
         raise InvalidArgumentError(f"TensorArray {state.name!r}: elements of shapes {shapes} cannot be concatenated")
     return call.tools.concat(values), np.array([s[0] for s in shapes], np.int64)
@@ -177,17 +177,17 @@ def _concat(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, 
 
 def _split(call: HostCall, handle: np.ndarray, value: np.ndarray, lengths: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     state = _of_dtype(call, handle)
-    wanted = [int(n) for n in call.tools.host(lengths)]
+    sizes = [int(n) for n in call.tools.host(lengths)]
     shape = call.tools.shape(value)
-    if not shape or sum(wanted) != shape[0] or any(n < 0 for n in wanted):
+    if not shape or sum(sizes) != shape[0] or any(n < 0 for n in sizes):
         raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: lengths {wanted} do not sum up to the rows of a value of shape {list(shape)}"
+            f"TensorArray {state.name!r}: lengths {sizes} do not sum up to the rows of a value of shape {list(shape)}"
         )
-    if not state.dynamic and len(wanted) != len(state):
+    if not state.dynamic and len(sizes) != len(state):
         raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: {len(wanted)} lengths for an array of size {len(state)}"
+            f"TensorArray {state.name!r}: {len(sizes)} lengths for an array of size {len(state)}"
         )
-    for i, part in enumerate(call.tools.split(value, wanted)):
+    for i, part in enumerate(call.tools.split(value, sizes)):
         state.write(i, part, call.tools)
     return (_FLOW,)
 
@@ -221,8 +221,8 @@ def _differentiable(op: Any) -> bool:
 
 def _grad_read(op: Operation, dy: Tensor) -> tuple[Any, ...]:
     _, index, flow = op.inputs
-    handle, made = _gradient_array(op, flow)
-    return None, None, TENSOR_ARRAY_WRITE(handle, index, dy, made)
+    handle, grad_flow = _gradient_array(op, flow)
+    return None, None, TENSOR_ARRAY_WRITE(handle, index, dy, grad_flow)
 
 
 def _grad_write(op: Operation, flow: Tensor) -> tuple[Any, ...]:
@@ -230,15 +230,15 @@ def _grad_write(op: Operation, flow: Tensor) -> tuple[Any, ...]:
         return None, None, None, flow
     _, index, value, _ = op.inputs
     handle, _ = _gradient_array(op, flow)
-    found = TENSOR_ARRAY_READ(handle, index, flow, dtype=value.dtype)
-    found.set_shape(value.shape)
-    return None, None, found, flow
+    d_value = TENSOR_ARRAY_READ(handle, index, flow, dtype=value.dtype)
+    d_value.set_shape(value.shape)
+    return None, None, d_value, flow
 
 
 def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, ...]:
     _, indices, flow = op.inputs
-    handle, made = _gradient_array(op, flow)
-    return None, None, TENSOR_ARRAY_SCATTER(handle, indices, dy, made)
+    handle, grad_flow = _gradient_array(op, flow)
+    return None, None, TENSOR_ARRAY_SCATTER(handle, indices, dy, grad_flow)
 
 
 def _grad_scatter(op: Operation, flow: Tensor) -> tuple[Any, ...]:
@@ -247,17 +247,17 @@ def _grad_scatter(op: Operation, flow: Tensor) -> tuple[Any, ...]:
     _, indices, value, _ = op.inputs
     handle, _ = _gradient_array(op, flow)
     dims = value.shape.dims
-    found = TENSOR_ARRAY_GATHER(
+    d_value = TENSOR_ARRAY_GATHER(
         handle, indices, flow, dtype=value.dtype, element_shape=None if dims is None else Shape(dims[1:])
     )
-    found.set_shape(value.shape)
-    return None, None, found, flow
+    d_value.set_shape(value.shape)
+    return None, None, d_value, flow
 
 
 def _grad_concat(op: Operation, dy: Tensor, _: Tensor) -> tuple[Any, ...]:
     _, flow = op.inputs
-    handle, made = _gradient_array(op, flow)
-    return None, TENSOR_ARRAY_SPLIT(handle, dy, op.outputs[1], made)
+    handle, grad_flow = _gradient_array(op, flow)
+    return None, TENSOR_ARRAY_SPLIT(handle, dy, op.outputs[1], grad_flow)
 
 
 def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
@@ -269,17 +269,17 @@ def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
     lengths = constant_value(op.inputs[2])
     if _may_grow(op.inputs[0]) and lengths is not None and lengths.size:
         parts = [TENSOR_ARRAY_READ(handle, i, flow, dtype=value.dtype) for i in range(lengths.size)]
-        found = concat(parts, 0) if len(parts) > 1 else parts[0]
+        d_value = concat(parts, 0) if len(parts) > 1 else parts[0]
     else:
-        found, _ = TENSOR_ARRAY_CONCAT(
+        d_value, _ = TENSOR_ARRAY_CONCAT(
             handle, flow, dtype=value.dtype, element_shape_except0=None if dims is None else Shape(dims[1:])
         )
-    found.set_shape(value.shape)
-    return None, found, None, flow
+    d_value.set_shape(value.shape)
+    return None, d_value, None, flow
 
 
 def _may_grow(handle: Tensor) -> bool:
-    """True if the array may have more elements than were written; follows the handle through Enter and Switch."""
+    """Returns whether the array may grow, which it finds by following the handle through Enter and Switch."""
     maker = handle.op
     while maker.inputs:
         maker = maker.inputs[0].op
@@ -303,8 +303,8 @@ def _gathered(c: Infer) -> Shape:
 
 def _concatenated(c: Infer) -> tuple[Shape, Shape]:
     element = _shape_of(c.attrs.element_shape_except0)
-    found = unknown_shape if element.dims is None else Shape((None, *element.dims))
-    return found, Shape((None,))
+    shape = unknown_shape if element.dims is None else Shape((None, *element.dims))
+    return shape, Shape((None,))
 
 
 def _op(
@@ -318,7 +318,7 @@ def _op(
     types: Mapping[str, tuple[DType, ...]] | None = None,
     attrs: Any = None,
 ) -> OpDef:
-    more = {} if attrs is None else {"attrs": attrs}
+    keywords = {} if attrs is None else {"attrs": attrs}
     return OpDef(
         name,
         inputs,
@@ -330,7 +330,7 @@ def _op(
         grad=grad,
         stateful=True,
         raw=True,
-        **more,
+        **keywords,
     )
 
 

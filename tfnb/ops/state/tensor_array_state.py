@@ -61,15 +61,15 @@ class TensorArrayState:
         return len(self.elements)
 
     def gradient(self, source: str) -> TensorArrayState:
-        """The array that collects the gradients of this array's elements, one per `source`.
+        """Returns the array that collects the gradients of this array's elements, one per `source`.
 
         The gradient of a gradient array keeps its elements, since all contributions to one element read the same one.
         """
         self._check_open()
         clear = self.clear and self._forward_shapes is None
-        found = self.gradients.get(source)
-        if found is None:
-            found = self.gradients[source] = TensorArrayState(
+        state = self.gradients.get(source)
+        if state is None:
+            state = self.gradients[source] = TensorArrayState(
                 self.dtype,
                 len(self.elements),
                 self.shape,
@@ -79,14 +79,14 @@ class TensorArrayState:
                 f"{self.name}_grad",
                 self,
             )
-        return found
+        return state
 
     def write(self, index: int, value: Any, tools: Any) -> None:
         self._check_open()
         if self.dynamic and index >= len(self.elements):
-            more = index + 1 - len(self.elements)
-            self.elements += [None] * more
-            self.shapes += [None] * more
+            missing = index + 1 - len(self.elements)
+            self.elements += [None] * missing
+            self.shapes += [None] * missing
         self._check_index(index, "write to")
         shape = tuple(tools.shape(value))
         self._check_shape(index, shape)

@@ -98,15 +98,15 @@ def _grad_resize(op: Operation, dlist: Tensor) -> tuple[Any, None]:
 
 
 def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, None, None]:
-    """The gradients of an element that was gathered twice are summed."""
+    """Scatters the gradient back; the gradients of an element that was gathered twice are summed."""
     parts = UNSORTED_SEGMENT_SUM(dy, op.inputs[1], LENGTH(op.inputs[0]))
     return FROM_TENSOR(parts, _size(dy)[1:]), None, None
 
 
 def _grad_scatter(op: Operation, dlist: Tensor) -> tuple[Any, ...]:
     tensor, indices = op.inputs[:2]
-    found = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
-    return (found, *(None,) * (len(op.inputs) - 1))
+    d_tensor = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
+    return (d_tensor, *(None,) * (len(op.inputs) - 1))
 
 
 def _grad_scatter_into(op: Operation, dlist: Tensor) -> tuple[Any, Any, None]:
@@ -121,9 +121,9 @@ def _grad_concat(op: Operation, dy: Tensor, _: Tensor) -> tuple[Any, None, None]
 
 def _grad_split(op: Operation, dlist: Tensor) -> tuple[Any, None, None]:
     dtype, (tensor, sizes, lengths) = op.types["element_dtype"], op.inputs
-    found = CONCAT(dlist, sizes, lengths, element_dtype=dtype)[0]
-    found.set_shape(tensor.shape)
-    return found, None, None
+    d_tensor = CONCAT(dlist, sizes, lengths, element_dtype=dtype)[0]
+    d_tensor.set_shape(tensor.shape)
+    return d_tensor, None, None
 
 
 def _op(
@@ -141,9 +141,9 @@ def _op(
     types: dict[str, Any] = {"element_dtype": ANY} if dtype else {}
     if shape_type:
         types[shape_type] = INDEX
-    more: dict[str, Any] = {} if attrs is None else {"attrs": attrs}
+    keywords: dict[str, Any] = {} if attrs is None else {"attrs": attrs}
     if shape_type == "Tshape":
-        more["defaults"] = {"Tshape": int32}
+        keywords["defaults"] = {"Tshape": int32}
     text = f"{doc}\n\nHost only. A list is a variant scalar; `element_shape` holds -1 for a size that is not known."
     return OpDef(
         name,
@@ -156,7 +156,7 @@ def _op(
         grad=grad,
         stateful=True,
         raw=True,
-        **more,
+        **keywords,
     )
 
 

@@ -40,7 +40,7 @@ class TensorList:
         return self._items[: self.length]
 
     def with_items(self, items: Sequence[Any]) -> TensorList:
-        """A list with the same dtype, shape and limit but other elements."""
+        """Returns a list with the same dtype, shape and limit but other elements."""
         return TensorList(self.dtype, self.shape, items, self.limit)
 
     def check(self, shape: tuple[int, ...], what: str) -> None:
@@ -49,13 +49,13 @@ class TensorList:
             raise ShapeError(f"{what}: the list's elements have shape {self.shape}, got one of shape {Shape(shape)}")
 
     def place(self, index: int, what: str) -> int:
-        """The index, checked. Raises `InvalidArgumentError` for an index that is not in the list."""
+        """Returns the index, checked. Raises `InvalidArgumentError` for an index that is not in the list."""
         if not 0 <= index < self.length:
             raise InvalidArgumentError(f"{what}: the index {index} is not in the list of {self.length} elements")
         return index
 
     def pushed(self, item: Any) -> TensorList:
-        """The list with one more element."""
+        """Returns the list with one more element."""
         if 0 <= self.limit <= self.length:
             raise InvalidArgumentError(f"TensorListPushBack: the list holds {self.length} elements, its maximum")
         with self._lock:
@@ -65,21 +65,21 @@ class TensorList:
         return self.with_items([*self.items, item])
 
     def popped(self) -> tuple[TensorList, Any]:
-        """(the list without its last element, the last element)."""
+        """Returns (the list without its last element, the last element)."""
         if not self.length:
             raise InvalidArgumentError("TensorListPopBack: the list is empty")
         return self._sharing(self.length - 1), self._items[self.length - 1]
 
     def replaced(self, index: int, item: Any) -> TensorList:
-        """The list with another element at `index`."""
+        """Returns the list with another element at `index`."""
         items = self.items
         items[index] = item
         return self.with_items(items)
 
     def _sharing(self, length: int) -> TensorList:
-        found = TensorList(self.dtype, self.shape, (), self.limit)
-        found._items, found._lock, found.length = self._items, self._lock, length
-        return found
+        copy = TensorList(self.dtype, self.shape, (), self.limit)
+        copy._items, copy._lock, copy.length = self._items, self._lock, length
+        return copy
 
     def merged(self, other: TensorList) -> TensorList:
         """Checks that `other` has the same length and dtype. Raises `InvalidArgumentError` or `DTypeError`."""

@@ -160,7 +160,7 @@ def _count_shape(c: Infer) -> Shape:
 
 
 def _count(call: HostCall, ref: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(the new value of the variable, its old value as the output)."""
+    """Returns (the new value of the variable, its old value as the output)."""
     if ref >= call.attrs.limit:
         raise OutOfRangeError(f"CountUpTo: the limit of {call.attrs.limit} is reached", call.op)
     return np.asarray(ref + 1, ref.dtype), np.array(ref)
@@ -209,14 +209,18 @@ def assign_sub(ref: TensorLike, value: TensorLike, use_locking: bool | None = No
 
 
 def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
-    """Returns the value of the integer scalar variable `ref` and then increments it; from `limit` on, an error."""
+    """Returns the value of the integer scalar variable `ref`, and then adds one to the variable.
+
+    Raises `InvalidArgumentError` when `limit` is not an integer. A step raises `OutOfRangeError` when the variable has
+    reached the limit.
+    """
     if not isinstance(limit, (int, np.integer)):
         raise InvalidArgumentError(f"count_up_to: limit must be an integer, got {limit!r}")
     return COUNT_UP_TO(ref, limit=int(limit), name=name)
 
 
 def is_variable_initialized(variable: TensorLike, name: str | None = None) -> Any:
-    """A bool scalar that is true if the variable has a value."""
+    """Returns a scalar bool that is true if the variable has a value."""
     return IS_VARIABLE_INITIALIZED(variable, name=name)
 
 

@@ -78,13 +78,13 @@ def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
         _whole_format(attrs, dtype)
         return lambda x: b"true" if x else b"false"
     if dtype.is_integer:
-        whole = _whole_format(attrs, dtype)
-        return lambda x: (whole % int(x)).encode()
+        pattern = _whole_format(attrs, dtype)
+        return lambda x: (pattern % int(x)).encode()
     spec = _point_format(attrs)
-    plain = spec.replace("%0", "%", 1)  # C pads infinities and NaN with spaces
+    unpadded = spec.replace("%0", "%", 1)  # C pads infinities and NaN with spaces
 
     def real(x: Any) -> str:
-        return (spec if np.isfinite(x) else plain) % float(x)
+        return (spec if np.isfinite(x) else unpadded) % float(x)
 
     if dtype.is_complex:
         return lambda x: f"({real(x.real)},{real(x.imag)})".encode()
@@ -108,9 +108,9 @@ def _all_written(attrs: AsStringAttrs, dtype: DType, x: np.ndarray) -> np.ndarra
 
 
 def _host_as_string(call: HostCall, x: np.ndarray) -> np.ndarray:
-    found = _all_written(call.attrs, call.types["T"], x)
-    if found is not None:
-        return found
+    texts = _all_written(call.attrs, call.types["T"], x)
+    if texts is not None:
+        return texts
     return mapped(call, _writer(call.attrs, call.types["T"]), x)
 
 
@@ -143,19 +143,22 @@ _POINT = re.compile(
 
 
 def number_from(text: bytes, dtype: DType) -> Any:
-    """The number that `text` represents, with optional surrounding white space; None if it is not one of `dtype`."""
+    """Returns the number that `text` represents, or None if it does not represent one of `dtype`.
+
+    White space around the number is ignored.
+    """
     if len(text) > 4096:
         return None
     if dtype.is_integer:
         if not _WHOLE.fullmatch(text):
             return None
-        whole, limits = int(text), np.iinfo(dtype.np)
-        return whole if limits.min <= whole <= limits.max else None
-    found = _POINT.fullmatch(text)
-    if not found:
+        integer, limits = int(text), np.iinfo(dtype.np)
+        return integer if limits.min <= integer <= limits.max else None
+    match = _POINT.fullmatch(text)
+    if not match:
         return None
     with np.errstate(all="ignore"):
-        if found.group("hex"):
+        if match.group("hex"):
             return dtype.np.type(float.fromhex(text.strip().decode()))
         return dtype.np.type(text.strip().decode())
 
@@ -166,8 +169,8 @@ _PLAIN = b"0123456789.eE+-"  # characters of texts that Python parses exactly as
 def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
     """The numbers in texts without spaces, names or hexadecimal digits; None if a text is not of this kind."""
     texts = x.reshape(-1).tolist()
-    joined = b"".join(texts)
-    if joined.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
+    joined_text = b"".join(texts)
+    if joined_text.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
         return None
     try:
         with np.errstate(all="ignore"):
@@ -180,15 +183,15 @@ def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
 
 def _host_to_number(call: HostCall, x: np.ndarray) -> np.ndarray:
     dtype = call.types["out_type"]
-    found = _plain_numbers(x, dtype)
-    if found is not None:
-        return found
+    numbers = _plain_numbers(x, dtype)
+    if numbers is not None:
+        return numbers
 
     def read(text: bytes) -> Any:
-        found = number_from(text, dtype)
-        if found is None:
+        numbers = number_from(text, dtype)
+        if numbers is None:
             raise InvalidArgumentError(f"{clipped(text)} is not a valid {dtype.name}")
-        return found
+        return numbers
 
     return mapped(call, read, x, dtype=dtype.np)
 
@@ -217,8 +220,8 @@ def _compiled(pattern: bytes) -> Any:
     try:
         return re2.compile(pattern, options)
     except re2.error as e:
-        said = e.args[0] if e.args else ""
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        reason = e.args[0] if e.args else ""
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise InvalidArgumentError(f"invalid pattern {clipped(pattern)}: {text}") from None
 
 
@@ -229,16 +232,16 @@ def _rewriter(rewrite: bytes, groups: int) -> Callable[[Any], bytes]:
     """The replacement of a match: `rewrite`, in which \\0 .. \\9 are groups and \\\\ is a backslash."""
     parts: list[bytes | int] = []
     at = 0
-    for found in _ESCAPE.finditer(rewrite):
-        parts.append(rewrite[at : found.start()])
-        at, sign = found.end(), found.group(1)
+    for escape in _ESCAPE.finditer(rewrite):
+        parts.append(rewrite[at : escape.start()])
+        at, sign = escape.end(), escape.group(1)
         if sign == b"\\":
             parts.append(b"\\")
         elif sign.isdigit() and int(sign) <= groups:
             parts.append(int(sign))
         else:
             raise InvalidArgumentError(
-                f"the rewrite {clipped(rewrite)} asks for {found.group()!r}; the pattern has {groups} groups"
+                f"the rewrite {clipped(rewrite)} asks for {escape.group()!r}; the pattern has {groups} groups"
             )
     parts.append(rewrite[at:])
 
@@ -270,10 +273,10 @@ def _replaced(pattern: re.Pattern[bytes], replacement: Callable[[Any], bytes], t
 
 
 def _host_replace(call: HostCall, x: np.ndarray, pattern: np.ndarray, rewrite: np.ndarray) -> np.ndarray:
-    found = _compiled(_one(call, pattern))
-    replacement = _rewriter(_one(call, rewrite), found.groups)
+    regex = _compiled(_one(call, pattern))
+    replacement = _rewriter(_one(call, rewrite), regex.groups)
     every = call.attrs.replace_global
-    return mapped(call, lambda t: _replaced(found, replacement, t, every), x)
+    return mapped(call, lambda t: _replaced(regex, replacement, t, every), x)
 
 
 def _one(call: HostCall, x: np.ndarray) -> bytes:
@@ -305,8 +308,8 @@ REGEX_REPLACE = OpDef(
 
 
 def _host_full_match(call: HostCall, x: np.ndarray, pattern: np.ndarray) -> np.ndarray:
-    found = _compiled(_one(call, pattern))
-    return mapped(call, lambda t: found.fullmatch(t) is not None, x, dtype=np.bool_)
+    regex = _compiled(_one(call, pattern))
+    return mapped(call, lambda t: regex.fullmatch(t) is not None, x, dtype=np.bool_)
 
 
 REGEX_FULL_MATCH = OpDef(
@@ -332,8 +335,8 @@ class PatternAttrs:
 
 
 def _host_static_match(call: HostCall, x: np.ndarray) -> np.ndarray:
-    found = _compiled(call.attrs.pattern.encode())
-    return mapped(call, lambda t: found.fullmatch(t) is not None, x, dtype=np.bool_)
+    regex = _compiled(call.attrs.pattern.encode())
+    return mapped(call, lambda t: regex.fullmatch(t) is not None, x, dtype=np.bool_)
 
 
 STATIC_REGEX_FULL_MATCH = OpDef(
@@ -353,15 +356,15 @@ _BASE64 = re.compile(rb"([A-Za-z0-9_-]*)(={0,2})")
 
 
 def _encoded(attrs: PadAttrs, text: bytes) -> bytes:
-    found = base64.urlsafe_b64encode(text)
-    return found if attrs.pad else found.rstrip(b"=")
+    encoded = base64.urlsafe_b64encode(text)
+    return encoded if attrs.pad else encoded.rstrip(b"=")
 
 
 def _decoded(attrs: PadAttrs, text: bytes) -> bytes:
-    found = _BASE64.fullmatch(text)
-    if found is None or len(found.group(1)) % 4 == 1 or (found.group(2) and len(text) % 4):
+    match = _BASE64.fullmatch(text)
+    if match is None or len(match.group(1)) % 4 == 1 or (match.group(2) and len(text) % 4):
         raise InvalidArgumentError(f"{clipped(text)} is not base64 in its web-safe form")
-    body = found.group(1)
+    body = match.group(1)
     return base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4))
 
 

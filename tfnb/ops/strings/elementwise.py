@@ -18,7 +18,7 @@ __all__ = ["clipped", "mapped", "text_op"]
 
 
 def clipped(text: bytes, limit: int = 60) -> str:
-    """The first `limit` bytes of a text, for an error message."""
+    """Returns the first `limit` bytes of a text, for an error message."""
     return repr(text if len(text) <= limit else text[:limit] + b"...")
 
 

@@ -47,14 +47,14 @@ def _pair(u: int, v: int, by: int) -> int:
 def _short(data: bytes) -> int:
     """The fingerprint of at most 16 bytes."""
     n = len(data)
-    by = _K2 + n * 2
+    multiplier = _K2 + n * 2
     if n >= 8:
         a, b = _fetch(data, 0) + _K2 & _M, _fetch(data, n - 8)
-        c = _rotate(b, 37) * by + a & _M
-        return _pair(c, (_rotate(a, 25) + b) * by & _M, by)
+        c = _rotate(b, 37) * multiplier + a & _M
+        return _pair(c, (_rotate(a, 25) + b) * multiplier & _M, multiplier)
     if n >= 4:
         first, last = (int.from_bytes(part, "little") for part in (data[:4], data[-4:]))
-        return _pair(n + (first << 3), last, by)
+        return _pair(n + (first << 3), last, multiplier)
     if n:
         y, z = data[0] + (data[n >> 1] << 8), n + (data[-1] << 2)
         return _mixed(y * _K2 & _M ^ z * _K0 & _M) * _K2 & _M
@@ -64,28 +64,28 @@ def _short(data: bytes) -> int:
 def _ends(data: bytes, factor: int) -> tuple[int, int, int, int]:
     """The common part for 17 to 64 bytes: (multiplier, first word, second argument, first argument of the pair)."""
     n = len(data)
-    by = _K2 + n * 2
+    multiplier = _K2 + n * 2
     a, b = _fetch(data, 0) * factor & _M, _fetch(data, 8)
-    c, d = _fetch(data, n - 8) * by & _M, _fetch(data, n - 16) * _K2 & _M
+    c, d = _fetch(data, n - 8) * multiplier & _M, _fetch(data, n - 16) * _K2 & _M
     y = _rotate(a + b & _M, 43) + _rotate(c, 30) + d & _M
-    return by, a, a + _rotate(b + _K2 & _M, 18) + c & _M, y
+    return multiplier, a, a + _rotate(b + _K2 & _M, 18) + c & _M, y
 
 
 def _middle(data: bytes) -> int:
     """The fingerprint of 17 to 64 bytes."""
     n = len(data)
     if n <= 32:
-        by, _, second, first = _ends(data, _K1)
-        return _pair(first, second, by)
-    by, a, second, y = _ends(data, _K2)
-    z = _pair(y, second, by)
-    e, f = _fetch(data, 16) * by & _M, _fetch(data, 24)
-    g = (y + _fetch(data, n - 32)) * by & _M
-    h = (z + _fetch(data, n - 24)) * by & _M
+        multiplier, _, second, first = _ends(data, _K1)
+        return _pair(first, second, multiplier)
+    multiplier, a, second, y = _ends(data, _K2)
+    z = _pair(y, second, multiplier)
+    e, f = _fetch(data, 16) * multiplier & _M, _fetch(data, 24)
+    g = (y + _fetch(data, n - 32)) * multiplier & _M
+    h = (z + _fetch(data, n - 24)) * multiplier & _M
     return _pair(
         _rotate(e + f & _M, 43) + _rotate(g, 30) + h & _M,
         e + _rotate(f + a & _M, 18) + g & _M,
-        by,
+        multiplier,
     )
 
 
@@ -101,7 +101,7 @@ def _weak(data: bytes, at: int, a: int, b: int) -> tuple[int, int]:
 
 
 def fingerprint64(data: bytes) -> int:
-    """FarmHash's 64-bit fingerprint."""
+    """Returns FarmHash's 64-bit fingerprint of the bytes."""
     n = len(data)
     if n <= 16:
         return _short(data)
@@ -113,11 +113,13 @@ def fingerprint64(data: bytes) -> int:
     v, w = (0, 0), (0, 0)
     for at in range(0, (n - 1) // 64 * 64, 64):
         x, y, z, v, w = _block(data, at, (x, y, z, v, w), _K1, 1)
-    by = _K1 + ((z & 0xFF) << 1)
+    multiplier = _K1 + ((z & 0xFF) << 1)
     w0 = w[0] + (n - 1 & 63) & _M
     v0 = v[0] + w0 & _M
-    x, y, z, v, w = _block(data, n - 64, (x, y, z, (v0, v[1]), (w0 + v0 & _M, w[1])), by, 9)
-    return _pair(_pair(v[0], w[0], by) + _mixed(y) * _K0 + z & _M, _pair(v[1], w[1], by) + x & _M, by)
+    x, y, z, v, w = _block(data, n - 64, (x, y, z, (v0, v[1]), (w0 + v0 & _M, w[1])), multiplier, 9)
+    return _pair(
+        _pair(v[0], w[0], multiplier) + _mixed(y) * _K0 + z & _M, _pair(v[1], w[1], multiplier) + x & _M, multiplier
+    )
 
 
 def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:
@@ -134,21 +136,21 @@ def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:
 
 
 def hash64(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
-    """The older hash function of TensorFlow, based on MurmurHash64A."""
-    by, n = 0xC6A4A7935BD1E995, len(data)
-    h = seed ^ n * by & _M
-    whole = n // 8 * 8
-    for (k,) in struct.iter_unpack("<Q", data[:whole]):
-        k = k * by & _M
-        h = (h ^ (k ^ k >> 47) * by & _M) * by & _M
-    if n > whole:
-        h = (h ^ int.from_bytes(data[whole:], "little")) * by & _M
-    h = (h ^ h >> 47) * by & _M
+    """Hashes bytes to 64 bits by TensorFlow's older hash function, which is based on MurmurHash64A."""
+    multiplier, n = 0xC6A4A7935BD1E995, len(data)
+    h = seed ^ n * multiplier & _M
+    word_bytes = n // 8 * 8
+    for (k,) in struct.iter_unpack("<Q", data[:word_bytes]):
+        k = k * multiplier & _M
+        h = (h ^ (k ^ k >> 47) * multiplier & _M) * multiplier & _M
+    if n > word_bytes:
+        h = (h ^ int.from_bytes(data[word_bytes:], "little")) * multiplier & _M
+    h = (h ^ h >> 47) * multiplier & _M
     return h ^ h >> 47
 
 
 def siphash(data: bytes, key0: int, key1: int) -> int:
-    """SipHash-2-4 with 64-bit output."""
+    """Returns the 64-bit SipHash-2-4 of the bytes for the key (key0, key1)."""
     v0, v1 = key0 ^ 0x736F6D6570736575, key1 ^ 0x646F72616E646F6D
     v2, v3 = key0 ^ 0x6C7967656E657261, key1 ^ 0x7465646279746573
 

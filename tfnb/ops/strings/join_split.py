@@ -84,18 +84,18 @@ def _bytes(text: str | bytes) -> bytes:
 
 
 def _join_shape(c: Infer) -> Shape:
-    found = scalar
+    shape = scalar
     for i, s in enumerate(c.shapes):
         if s.dims is None:
-            found = unknown_shape if found.dims == () else found
+            shape = unknown_shape if shape.dims == () else shape
         elif s.dims:
             try:
-                found = s if found.dims == () else found.merge_with(s)
+                shape = s if shape.dims == () else shape.merge_with(s)
             except ShapeError:
                 raise ShapeError(
-                    f"StringJoin: input {i} has shape {s}, others {found}; only scalars broadcast"
+                    f"StringJoin: input {i} has shape {s}, others {shape}; only scalars broadcast"
                 ) from None
-    return found
+    return shape
 
 
 def _host_join(call: HostCall, *parts: np.ndarray) -> np.ndarray:
@@ -138,9 +138,9 @@ def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.nda
     order = [normalize_axis(int(a), x.ndim) for a in axes.reshape(-1)]
     if len(set(order)) != len(order):
         raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {order}", call.op)
-    kept = [a for a in range(x.ndim) if a not in order]
+    remaining = [a for a in range(x.ndim) if a not in order]
     # the first axis in the list varies fastest
-    rows = x.transpose(kept + order[::-1]).reshape([x.shape[a] for a in kept] + [-1 if x.size else 0])
+    rows = x.transpose(remaining + order[::-1]).reshape([x.shape[a] for a in remaining] + [-1 if x.size else 0])
     between = _bytes(call.attrs.separator)
     out = np.empty(rows.shape[:-1], object)
     for at in np.ndindex(out.shape):
@@ -219,12 +219,12 @@ def _rows(call: HostCall, x: np.ndarray, separator: np.ndarray) -> bytes:
             f"{call.op.type}: the separator must be one string, got shape {separator.shape}",
             call.op,
         )
-    found = separator.reshape(())[()]
-    return found if isinstance(found, bytes) else bytes(found)
+    text = separator.reshape(())[()]
+    return text if isinstance(text, bytes) else bytes(text)
 
 
 def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indices, values, dense shape) of a sparse matrix whose rows are the given sequences."""
+    """Returns (indices, values, dense shape) of a sparse matrix whose rows are the given sequences."""
     at = [(i, k) for i, row in enumerate(parts) for k in range(len(row))]
     values = np.empty(len(at), object)
     values[:] = list(itertools.chain.from_iterable(parts))
@@ -234,8 +234,8 @@ def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
-    cut = _rows(call, x, delimiter)
-    pattern = re.compile(b"[" + re.escape(cut) + b"]") if cut else None
+    separators = _rows(call, x, delimiter)
+    pattern = re.compile(b"[" + re.escape(separators) + b"]") if separators else None
     rows = []
     for text in x:
         row = pattern.split(text) if pattern else [text[i : i + 1] for i in range(len(text))]
@@ -245,13 +245,13 @@ def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
 
 
 def _host_split_v2(call: HostCall, x: np.ndarray, sep: np.ndarray) -> Any:
-    cut = _rows(call, x, sep)
+    separator = _rows(call, x, sep)
     limit = max(call.attrs.maxsplit, -1)
     rows = []
     for text in x:
-        row = text.split(cut or None, limit) if limit else [text]
+        row = text.split(separator or None, limit) if limit else [text]
         # after the last permitted split follows the rest, even if it is empty
-        rows.append([*row, b""] if not cut and limit > 0 and len(row) == limit else row)
+        rows.append([*row, b""] if not separator and limit > 0 and len(row) == limit else row)
     return _ragged(rows)
 
 
@@ -330,7 +330,10 @@ STRING_LENGTH = text_op(
 
 
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
-    """The number of bytes of each string, or of UTF-8 characters (`unit="UTF8_CHAR"`): int32, input's shape."""
+    """Returns the length of each string as int32, in the shape of `input`.
+
+    unit: "BYTE" counts bytes, "UTF8_CHAR" counts UTF-8 characters.
+    """
     return STRING_LENGTH(input, unit=unit, name=name)
 
 
@@ -371,8 +374,8 @@ def string_split(
     The result is a SparseTensor of strings whose row i holds the parts of string i, without empty ones if `skip_empty`.
     """
     texts = input if source is None else source
-    cut = delimiter if sep is None else sep
-    return SparseTensor(*STRING_SPLIT(texts, cut, skip_empty=skip_empty, name=name))
+    separator = delimiter if sep is None else sep
+    return SparseTensor(*STRING_SPLIT(texts, separator, skip_empty=skip_empty, name=name))
 
 
 def string_split_v2(
@@ -387,8 +390,8 @@ def string_split_v2(
     The result is a SparseTensor of strings whose row i holds the parts of string i.
     """
     texts = input if source is None else source
-    cut = "" if sep is None else sep
-    return SparseTensor(*STRING_SPLIT_V2(texts, cut, maxsplit=maxsplit, name=name))
+    separator = "" if sep is None else sep
+    return SparseTensor(*STRING_SPLIT_V2(texts, separator, maxsplit=maxsplit, name=name))
 
 
 OPS: tuple[OpDef, ...] = (

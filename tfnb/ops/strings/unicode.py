@@ -95,36 +95,36 @@ class JoinAttrs:
 
 
 def _python_name(call: HostCall, name: str) -> str:
-    found = _ENCODINGS.get(name.upper())
-    if found is None:
+    codec = _ENCODINGS.get(name.upper())
+    if codec is None:
         raise InvalidArgumentError(f"{call.op.type}: the encoding must be one of {sorted(_ENCODINGS)}, got {name!r}")
-    return found
+    return codec
 
 
 def _characters(call: HostCall, text: bytes) -> list[tuple[int, int]]:
-    """(code point, byte offset) of each character."""
+    """Returns (code point, byte offset) of each character."""
     a = call.attrs
     name = _python_name(call, a.input_encoding)
-    found: list[tuple[int, int]] = []
+    characters: list[tuple[int, int]] = []
     at = 0
     while at < len(text):
         try:
-            part, wrong = text[at:].decode(name), None
+            part, bad_span = text[at:].decode(name), None
         except UnicodeDecodeError as e:
-            part, wrong = text[at : at + e.start].decode(name), (at + e.start, at + e.end)
+            part, bad_span = text[at : at + e.start].decode(name), (at + e.start, at + e.end)
         for c in part:
-            found.append((_checked(call, ord(c)), at))
+            characters.append((_checked(call, ord(c)), at))
             at += len(c.encode(name))
-        if wrong is None:
+        if bad_span is None:
             break
         if a.errors == "strict":
             raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} is not valid {a.input_encoding}", call.op)
         if a.errors == "replace":
-            found.append((a.replacement_char, wrong[0]))
-        at = wrong[1]
+            characters.append((a.replacement_char, bad_span[0]))
+        at = bad_span[1]
     if a.errors == "ignore" and a.replace_control_characters:
-        found = [c for c in found if c[0] >= 0]
-    return found
+        characters = [c for c in characters if c[0] >= 0]
+    return characters
 
 
 def _checked(call: HostCall, point: int) -> int:
@@ -137,16 +137,16 @@ def _encoded(call: HostCall, points: Any) -> bytes:
     a = call.attrs
     if a.output_encoding not in _OUTPUTS:
         raise InvalidArgumentError(f"{call.op.type}: output_encoding must be one of {_OUTPUTS}", call.op)
-    kept: list[str] = []
+    characters: list[str] = []
     for point in points:
         valid = 0 <= point <= 0x10FFFF and not 0xD800 <= point < 0xE000
         if valid:
-            kept.append(chr(point))
+            characters.append(chr(point))
         elif a.errors == "strict":
             raise InvalidArgumentError(f"{call.op.type}: {int(point)} is no character", call.op)
         elif a.errors == "replace":
-            kept.append(chr(a.replacement_char))
-    return "".join(kept).encode(_ENCODINGS[a.output_encoding])
+            characters.append(chr(a.replacement_char))
+    return "".join(characters).encode(_ENCODINGS[a.output_encoding])
 
 
 def _check_errors(call: HostCall) -> None:
@@ -194,15 +194,15 @@ def _encode_shape(c: Infer) -> Shape:
 
 def _static_replace(call: HostCall, x: np.ndarray) -> np.ndarray:
     pattern, rewrite = (np.array(t.encode(), object) for t in (call.attrs.pattern, call.attrs.rewrite))
-    found: np.ndarray = REGEX_REPLACE.host(call, x, pattern, rewrite)  # type: ignore[misc]
-    return found
+    texts: np.ndarray = REGEX_REPLACE.host(call, x, pattern, rewrite)  # type: ignore[misc]
+    return texts
 
 
 def _shortest(x: np.ndarray) -> str:
     """The digits of a number: those guaranteed for its type, or the few more that identify it."""
-    wide = x.dtype == np.float64
+    is_double = x.dtype == np.float64
     value = float(x)
-    for digits in (15, 17) if wide else (6, 9):
+    for digits in (15, 17) if is_double else (6, 9):
         text = f"{value:.{digits}g}"
         if np.isnan(value) or x.dtype.type(text) == x:
             break
@@ -380,7 +380,7 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Converts strings to another encoding: see the op UnicodeTranscode."""
+    """Converts strings of any shape to another encoding: see the op UnicodeTranscode."""
     return UNICODE_TRANSCODE(
         input,
         input_encoding=input_encoding,
@@ -395,10 +395,14 @@ def unicode_transcode(
 def string_format(
     template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Any:
-    """The template with its placeholders replaced by printed tensors: a string scalar."""
-    given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    graph = graph_of(given)
-    tensors = [graph.to_tensor(x) for x in given]
+    """Returns the template with its placeholders replaced by printed tensors, as a scalar string.
+
+    inputs: a tensor or a list of tensors, one for each occurrence of `placeholder`. summarize: the number of elements
+    shown at either end of a dimension, -1 for all.
+    """
+    values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    graph = graph_of(values)
+    tensors = [graph.to_tensor(x) for x in values]
     return STRING_FORMAT(
         tensors, template=template, placeholder=placeholder, summarize=summarize, name=name, graph=graph
     )
@@ -407,7 +411,7 @@ def string_format(
 def unsorted_segment_join(
     inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
 ) -> Any:
-    """Joins the strings of each segment: see the op UnsortedSegmentJoin."""
+    """Joins the strings of each segment, with `separator` between them: see the op UnsortedSegmentJoin."""
     return UNSORTED_SEGMENT_JOIN(inputs, segment_ids, num_segments, separator=separator, name=name)
 
 

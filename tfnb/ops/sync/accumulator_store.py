@@ -130,12 +130,12 @@ class SparseAccumulator(Accumulator):
             return
         places = {int(i): k for k, i in reversed(list(enumerate(self._indices)))}
         at = np.array([places.get(int(i), -1) for i in indices], np.int64)
-        known = at >= 0
-        np.add.at(self._values, at[known], values[known])
-        np.add.at(self._counts, at[known], 1)
-        self._indices = np.concatenate([self._indices, indices[~known].astype(np.int64)])
-        self._values = np.concatenate([self._values, values[~known]])
-        self._counts = np.concatenate([self._counts, np.ones(int((~known).sum()), np.int64)])
+        present = at >= 0
+        np.add.at(self._values, at[present], values[present])
+        np.add.at(self._counts, at[present], 1)
+        self._indices = np.concatenate([self._indices, indices[~present].astype(np.int64)])
+        self._values = np.concatenate([self._values, values[~present]])
+        self._counts = np.concatenate([self._counts, np.ones(int((~present).sum()), np.int64)])
 
     def _check(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray | None) -> None:
         if indices.ndim != 1 or values.ndim < 1 or len(indices) != len(values):
@@ -145,19 +145,19 @@ class SparseAccumulator(Accumulator):
             )
         rows = values.shape[1:] if self._values is None else self._values.shape[1:]
         dims = self.shape.dims
-        given = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
-        wrong = values.shape[1:] != rows
-        wrong |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
-        wrong |= given is not None and (
-            len(given) != values.ndim
-            or any(d not in (-1, n) for d, n in zip(given[1:], values.shape[1:], strict=False))
+        static_shape = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
+        mismatch = values.shape[1:] != rows
+        mismatch |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
+        mismatch |= static_shape is not None and (
+            len(static_shape) != values.ndim
+            or any(d not in (-1, n) for d, n in zip(static_shape[1:], values.shape[1:], strict=False))
         )
-        if wrong:
+        if mismatch:
             raise InvalidArgumentError(
                 f"Shape mismatch: the accumulator's is {self.shape}, the gradient's rows are {values.shape[1:]}, its "
-                f"shape {given}"
+                f"shape {static_shape}"
             )
-        rows_known = dims[0] if dims and dims[0] is not None else given[0] if given else None
+        rows_known = dims[0] if dims and dims[0] is not None else static_shape[0] if static_shape else None
         if len(indices) and (indices.min() < 0 or (rows_known not in (None, -1) and indices.max() >= rows_known)):
             raise InvalidArgumentError(f"indices of a sparse gradient lie outside [0, {rows_known})")
 

@@ -51,14 +51,14 @@ class SparseAttrs:
 def _accumulator_op(name: str, kind: type[Accumulator], doc: str) -> OpDef:
     def host(call: HostCall) -> np.ndarray:
         a = call.attrs
-        found = named_resource(call, kind, lambda n: kind(n, a.dtype, a.shape, a.reduction_type))
-        if found.dtype is not a.dtype or found.shape != a.shape:
+        accumulator = named_resource(call, kind, lambda n: kind(n, a.dtype, a.shape, a.reduction_type))
+        if accumulator.dtype is not a.dtype or accumulator.shape != a.shape:
             raise InvalidArgumentError(
-                f"accumulator '{found.name}' holds {found.dtype.name} of shape {found.shape}, asked for {a.dtype.name} "
-                f"of shape {a.shape}",
+                f"accumulator '{accumulator.name}' holds {accumulator.dtype.name} of shape {accumulator.shape}, "
+                f"asked for {a.dtype.name} of shape {a.shape}",
                 call.op,
             )
-        return make_handle(found)
+        return make_handle(accumulator)
 
     return OpDef(
         name,
@@ -84,18 +84,20 @@ def _of(handle: np.ndarray, call: HostCall) -> Accumulator:
 
 
 def _apply(call: HostCall, handle: np.ndarray, step: np.ndarray, grad: np.ndarray) -> tuple[()]:
-    found = _of(handle, call)
-    if grad.dtype != found.dtype.np:
-        raise InvalidArgumentError(f"accumulator '{found.name}' holds {found.dtype.name}, got {grad.dtype}", call.op)
-    found.apply(int(step), grad)
+    accumulator = _of(handle, call)
+    if grad.dtype != accumulator.dtype.np:
+        raise InvalidArgumentError(
+            f"accumulator '{accumulator.name}' holds {accumulator.dtype.name}, got {grad.dtype}", call.op
+        )
+    accumulator.apply(int(step), grad)
     return ()
 
 
 def _sparse_apply(
     call: HostCall, handle: np.ndarray, step: np.ndarray, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
 ) -> tuple[()]:
-    found = resource_of(handle, SparseAccumulator, call.op)
-    found.apply(int(step), (indices, values, shape if call.attrs.has_known_shape else None))
+    accumulator = resource_of(handle, SparseAccumulator, call.op)
+    accumulator.apply(int(step), (indices, values, shape if call.attrs.has_known_shape else None))
     return ()
 
 

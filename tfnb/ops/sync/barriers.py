@@ -46,7 +46,7 @@ class Barrier:
         self._cancelled = False
 
     def sizes(self) -> tuple[int, int]:
-        """(the number of ready elements, the number of incomplete elements)."""
+        """Returns (the number of ready elements, the number of incomplete elements)."""
         with self._lines.lock:
             return len(self._ready), len(self._incomplete)
 
@@ -57,22 +57,22 @@ class Barrier:
         with self._lines.lock:
             for key in keys:
                 self._check(component, key)
-            new = [key for key in keys if key not in self._incomplete]
-            for key in new:
+            new_keys = [key for key in keys if key not in self._incomplete]
+            for key in new_keys:
                 self._incomplete[key] = self._index, {}
-            self._index += bool(new)
+            self._index += bool(new_keys)
             for key, value in zip(keys, values, strict=True):
                 self._fill(component, key, value)
         self._lines.poke()
 
     def _check(self, component: int, key: bytes) -> None:
-        found = self._incomplete.get(key)
-        if self._closed and (found is None or self._cancelled):
+        element = self._incomplete.get(key)
+        if self._closed and (element is None or self._cancelled):
             raise CancelledError(
                 f"Barrier '{self.name}' is closed, but the new key {key!r} was inserted. Number of incomplete keys: "
                 f"{len(self._incomplete)}."
             )
-        if found is not None and component in found[1]:
+        if element is not None and component in element[1]:
             raise InvalidArgumentError(
                 f"Key {key!r} already has a value for component {component} in barrier '{self.name}'"
             )
@@ -97,8 +97,8 @@ class Barrier:
             waited, waits = waits, True
             ready, coming = len(self._ready), len(self._incomplete)
             if ready >= n or (small and self._closed and ready and not (waited and coming)):
-                taken = [heapq.heappop(self._ready) for _ in range(min(n, ready))]
-                attempt.result = lambda: self._stacked(taken)
+                elements = [heapq.heappop(self._ready) for _ in range(min(n, ready))]
+                attempt.result = lambda: self._stacked(elements)
                 return True
             may_come = waited if small else ready + coming >= n
             if not self._closed or (coming and may_come):
@@ -115,7 +115,7 @@ class Barrier:
     def _stacked(self, taken: Sequence[Ready]) -> list[np.ndarray]:
         keys = np.empty(len(taken), object)
         keys[:] = [key for _, _, key, _ in taken]
-        found = [np.array([index for index, *_ in taken], np.int64), keys]
+        columns = [np.array([index for index, *_ in taken], np.int64), keys]
         for i, dtype in enumerate(self.dtypes):
             rows = [parts[i] for *_, parts in taken]
             shape = rows[0].shape if rows else ()
@@ -125,8 +125,8 @@ class Barrier:
             column = np.empty((len(rows), *shape), dtype.np)
             for k, row in enumerate(rows):
                 column[k] = row if shape else row.item()
-            found.append(column)
-        return found
+            columns.append(column)
+        return columns
 
     def close(self, cancel: bool) -> None:
         """Rejects new keys from now on; `cancel` also drops incomplete elements. Raises `CancelledError` if closed."""
@@ -143,7 +143,7 @@ class Barrier:
         self._lines.cancel_line(_TAKE, f"Barrier '{self.name}': its container was reset")
 
     def describe(self) -> str:
-        """A description for reports of waiting operations."""
+        """Returns a description for reports of waiting operations."""
         with self._lines.lock:
             state = "closed" if self._closed else "open"
             return (
@@ -178,15 +178,15 @@ class TakeAttrs:
 
 def _handle(call: HostCall) -> np.ndarray:
     a = call.attrs
-    found = named_resource(call, Barrier, lambda name: Barrier(name, a.component_types, a.shapes))
-    if (found.dtypes, found.shapes) != (a.component_types, a.shapes):
-        have, want = ([d.name for d in types] for types in (found.dtypes, a.component_types))
+    barrier = named_resource(call, Barrier, lambda name: Barrier(name, a.component_types, a.shapes))
+    if (barrier.dtypes, barrier.shapes) != (a.component_types, a.shapes):
+        actual, requested = ([d.name for d in types] for types in (barrier.dtypes, a.component_types))
         raise InvalidArgumentError(
-            f"Shared barrier '{found.name}' has components {have} of shapes {list(map(str, found.shapes))}, requested "
-            f"were {want} of {list(map(str, a.shapes))}",
+            f"Shared barrier '{barrier.name}' has components {actual} of shapes {list(map(str, barrier.shapes))}, "
+            f"requested were {requested} of {list(map(str, a.shapes))}",
             call.op,
         )
-    return make_handle(found)
+    return make_handle(barrier)
 
 
 def _of(handle: np.ndarray, call: HostCall) -> Barrier:
@@ -194,13 +194,13 @@ def _of(handle: np.ndarray, call: HostCall) -> Barrier:
 
 
 def _insert(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[()]:
-    found, k = _of(handle, call), call.attrs.component_index
-    if not 0 <= k < len(found.dtypes):
-        raise InvalidArgumentError(f"component_index {k} is not in [0, {len(found.dtypes)})", call.op)
+    barrier, k = _of(handle, call), call.attrs.component_index
+    if not 0 <= k < len(barrier.dtypes):
+        raise InvalidArgumentError(f"component_index {k} is not in [0, {len(barrier.dtypes)})", call.op)
     dtype = call.types["T"]
-    if dtype is not found.dtypes[k]:
+    if dtype is not barrier.dtypes[k]:
         raise InvalidArgumentError(
-            f"component {k} of barrier '{found.name}' is {found.dtypes[k].name}, got {dtype.name}", call.op
+            f"component {k} of barrier '{barrier.name}' is {barrier.dtypes[k].name}, got {dtype.name}", call.op
         )
     if keys.ndim != 1 or values.ndim < 1 or len(keys) != len(values):
         raise InvalidArgumentError(
@@ -208,23 +208,24 @@ def _insert(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.nda
             f"{values.shape}",
             call.op,
         )
-    if found.shapes and not found.shapes[k].is_compatible_with(values.shape[1:]):
+    if barrier.shapes and not barrier.shapes[k].is_compatible_with(values.shape[1:]):
         raise InvalidArgumentError(
-            f"component {k} of barrier '{found.name}' has the shape {found.shapes[k]}, got {values.shape[1:]}", call.op
+            f"component {k} of barrier '{barrier.name}' has the shape {barrier.shapes[k]}, got {values.shape[1:]}",
+            call.op,
         )
-    found.insert(k, [bytes(key) for key in keys], values)
+    barrier.insert(k, [bytes(key) for key in keys], values)
     return ()
 
 
 def _take(call: AsyncCall, handle: np.ndarray, n: np.ndarray) -> Callable[[], str]:
-    found = _of(handle, call.host)
-    given = tuple(call.host.types["component_types"])
-    if given != found.dtypes:
-        have, want = ([d.name for d in types] for types in (found.dtypes, given))
-        raise InvalidArgumentError(f"barrier '{found.name}' holds elements of {have}, asked for {want}")
+    barrier = _of(handle, call.host)
+    dtypes = tuple(call.host.types["component_types"])
+    if dtypes != barrier.dtypes:
+        actual, requested = ([d.name for d in types] for types in (barrier.dtypes, dtypes))
+        raise InvalidArgumentError(f"barrier '{barrier.name}' holds elements of {actual}, asked for {requested}")
     if n < 1:
         raise InvalidArgumentError(f"num_elements must be >= 1, got {n}")
-    return found.take(call, int(n), call.host.attrs.allow_small_batch)
+    return barrier.take(call, int(n), call.host.attrs.allow_small_batch)
 
 
 def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:

@@ -70,14 +70,14 @@ class Queue:
 
     def check_same(self, other: Queue) -> None:
         """Raises `InvalidArgumentError` unless `other`, created for the same name, has the same properties."""
-        for what, mine, theirs in (
+        for aspect, own_value, other_value in (
             ("capacity", self.capacity, other.capacity),
             ("component types", [d.name for d in self.dtypes], [d.name for d in other.dtypes]),
             ("component shapes", list(map(str, self.shapes)), list(map(str, other.shapes))),
         ):
-            if mine != theirs:
+            if own_value != other_value:
                 raise InvalidArgumentError(
-                    f"Shared queue '{self.name}' has {what} {mine} but requested {what} was {theirs}"
+                    f"Shared queue '{self.name}' has {aspect} {own_value} but requested {aspect} was {other_value}"
                 )
 
     def enqueue(self, call: AsyncCall, elements: Sequence[Element]) -> Callable[[], str]:
@@ -113,18 +113,18 @@ class Queue:
             raise InvalidArgumentError(
                 f"{self.kind}'s DequeueMany and DequeueUpTo require the components to have specified shapes."
             )
-        taken: list[Element] = []
+        elements: list[Element] = []
 
         def undo() -> None:
-            self._put_back(taken)
-            taken.clear()
+            self._put_back(elements)
+            elements.clear()
 
         def step(attempt: Attempt) -> bool:
-            while len(taken) < n and self._available() > 0:
-                taken.append(self._take())
+            while len(elements) < n and self._available() > 0:
+                elements.append(self._take())
                 attempt.moved = True
-            if len(taken) == n or (self.closed and up_to and taken):
-                attempt.result = lambda: self._stacked(taken)
+            if len(elements) == n or (self.closed and up_to and elements):
+                attempt.result = lambda: self._stacked(elements)
                 return True
             if not self.closed:
                 return False
@@ -132,7 +132,7 @@ class Queue:
             return attempt.fail(self._too_few(n))
 
         self._lines.submit(_DEQUEUE, Attempt(call, step, undo))
-        return lambda: f"{self.describe()}; has {len(taken)} of the {n} elements it waits for"
+        return lambda: f"{self.describe()}; has {len(elements)} of the {n} elements it waits for"
 
     def close(self, call: AsyncCall, cancel_pending_enqueues: bool) -> Callable[[], str]:
         """Rejects new elements from now on. Waiting enqueues are completed first, or cancelled."""
@@ -156,7 +156,7 @@ class Queue:
             self._lines.cancel_line(line, f"{self.kind} '{self.name}': its container was reset")
 
     def describe(self) -> str:
-        """A description for reports of waiting operations."""
+        """Returns a description for reports of waiting operations."""
         with self._lines.lock:
             room = "" if self.capacity is None else f" of {self.capacity}"
             state = "closed" if self.closed else "open"
@@ -179,11 +179,11 @@ class Queue:
             raise InvalidArgumentError(
                 f"All input tensors must have the same size in the 0th dimension; got the shapes {shapes}"
             )
-        for i, (c, wanted) in enumerate(zip(components, self.shapes, strict=False)):
+        for i, (c, allowed) in enumerate(zip(components, self.shapes, strict=False)):
             shape = c.shape[1:] if many else c.shape
-            if not wanted.is_compatible_with(shape):
+            if not allowed.is_compatible_with(shape):
                 rows = (len(c),) if many else ()
-                expected = [*rows, *("?" if d is None else d for d in wanted.dims or ())]
+                expected = [*rows, *("?" if d is None else d for d in allowed.dims or ())]
                 raise InvalidArgumentError(
                     f"Shape mismatch in tuple component {i}. Expected {expected}, got {list(c.shape)}"
                 )
@@ -207,10 +207,10 @@ class Queue:
 def _stack(rows: Sequence[Any], dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
     if not shape and dtype.np != np.object_:
         return np.array(rows, dtype.np)
-    found = np.empty((len(rows), *shape), dtype.np)
+    column = np.empty((len(rows), *shape), dtype.np)
     for i, row in enumerate(rows):
-        found[i] = row.item() if not shape and isinstance(row, np.ndarray) else row
-    return found
+        column[i] = row.item() if not shape and isinstance(row, np.ndarray) else row
+    return column
 
 
 class FIFOQueue(Queue):
@@ -255,10 +255,10 @@ def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = N
     if not full or all(s == full for s in shapes):
         return _stack(rows, dtype, full)
     filling = pad if pad is not None else b"" if dtype.is_string else 0
-    found = np.full((len(rows), *full), filling, dtype.np)
+    padded = np.full((len(rows), *full), filling, dtype.np)
     for i, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
-        found[(i,) + tuple(slice(0, n) for n in shape)] = row
-    return found
+        padded[(i,) + tuple(slice(0, n) for n in shape)] = row
+    return padded
 
 
 class RandomShuffleQueue(Queue):

@@ -74,10 +74,10 @@ class CloseAttrs:
 
 def _handle(kind: type[Queue], make: Callable[[HostCall, str], Queue]) -> Callable[..., Any]:
     def host(call: HostCall) -> np.ndarray:
-        found = named_resource(call, kind, lambda name: make(call, name))
+        queue = named_resource(call, kind, lambda name: make(call, name))
         if call.attrs.shared_name:
-            found.check_same(make(call, found.name))
-        return make_handle(found)
+            queue.check_same(make(call, queue.name))
+        return make_handle(queue)
 
     return host
 
@@ -145,7 +145,7 @@ FIFO_QUEUE, PADDING_FIFO_QUEUE, PRIORITY_QUEUE, RANDOM_SHUFFLE_QUEUE = QUEUES
 
 
 def queue_of(call: HostCall | AsyncCall, handle: np.ndarray) -> Queue:
-    """The queue in a handle. Raises `InvalidArgumentError` when it holds another resource."""
+    """Returns the queue in a handle. Raises `InvalidArgumentError` when it holds another resource."""
     op = call.host.op if isinstance(call, AsyncCall) else call.op
     return resource_of(handle, Queue, op)
 
@@ -156,10 +156,10 @@ def _owned(x: np.ndarray) -> np.ndarray:
 
 
 def _check_types(queue: Queue, call: AsyncCall) -> None:
-    given = tuple(call.host.types["Tcomponents"])
-    if given != queue.dtypes:
-        wanted, got = ([d.name for d in types] for types in (queue.dtypes, given))
-        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {wanted}, got {got}")
+    dtypes = tuple(call.host.types["Tcomponents"])
+    if dtypes != queue.dtypes:
+        expected, actual = ([d.name for d in types] for types in (queue.dtypes, dtypes))
+        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {expected}, got {actual}")
 
 
 def _enqueue(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) -> Callable[[], str]:
@@ -177,10 +177,10 @@ def _enqueue_many(call: AsyncCall, handle: np.ndarray, *components: np.ndarray) 
 
 
 def _check_output_types(queue: Queue, call: AsyncCall) -> None:
-    given = tuple(call.host.types["component_types"])
-    if given != queue.dtypes:
-        wanted, got = ([d.name for d in types] for types in (queue.dtypes, given))
-        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {wanted}, asked for {got}")
+    dtypes = tuple(call.host.types["component_types"])
+    if dtypes != queue.dtypes:
+        expected, requested = ([d.name for d in types] for types in (queue.dtypes, dtypes))
+        raise InvalidArgumentError(f"{queue.kind} '{queue.name}' holds elements of {expected}, asked for {requested}")
 
 
 def _dequeue(call: AsyncCall, handle: np.ndarray) -> Callable[[], str]:

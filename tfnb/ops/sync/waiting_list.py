@@ -66,16 +66,16 @@ class Lines:
         self._poked = False
 
     def waiting(self, line: str) -> int:
-        """The number of attempts in a list. To be called under the lock."""
+        """Returns the number of attempts in a list. To be called under the lock."""
         return len(self._lines[line])
 
     def submit(self, line: str, attempt: Attempt) -> bool:
         """Queues `attempt` at the end of its list and retries; True if it was answered at once."""
         with self.lock:
             self._lines[line].append(attempt)
-            done = self._flush()
+            settled = self._flush()
             left = attempt in self._lines[line]
-        self._settle(done)
+        self._settle(settled)
         if left:
             self._watch(line, attempt)
         return not left
@@ -83,8 +83,8 @@ class Lines:
     def poke(self) -> None:
         """Retries the waiting attempts after a change of the resource."""
         with self.lock:
-            done = self._flush()
-        self._settle(done)
+            settled = self._flush()
+        self._settle(settled)
 
     def poke_from_anywhere(self) -> None:
         """As `poke`, also when this thread may be inside a method of this object, as in `__del__`."""
@@ -108,14 +108,14 @@ class Lines:
     def cancel_line(self, line: str, text: str) -> None:
         """Fails all attempts in a list; the parts that they have already done remain."""
         with self.lock:
-            gone = list(self._lines[line])
+            cancelled = list(self._lines[line])
             self._lines[line].clear()
-            for a in gone:
+            for a in cancelled:
                 a.error = CancelledError(text)
                 if a.undo is not None:
                     a.undo()
-            done = [*gone, *self._flush()]
-        self._settle(done)
+            settled = [*cancelled, *self._flush()]
+        self._settle(settled)
 
     def _watch(self, line: str, attempt: Attempt) -> None:
         withdraw = attempt.call.on_cancel(lambda error: self._cancel(line, attempt))
@@ -134,25 +134,25 @@ class Lines:
             if attempt.undo is not None:
                 attempt.undo()
             attempt.error = CancelledError(f"{line} operation was cancelled")
-            done = [attempt, *self._flush()]
-        self._settle(done)
+            settled = [attempt, *self._flush()]
+        self._settle(settled)
 
     def _flush(self) -> list[Attempt]:
         """Retries the heads until none can proceed; returns the finished attempts, to be answered outside the lock."""
-        done: list[Attempt] = []
-        moved = True
-        while moved:
-            moved = False
+        settled: list[Attempt] = []
+        progress = True
+        while progress:
+            progress = False
             for line in self._lines.values():
                 while line:
                     head = line[0]
                     ended = self._try(head)
-                    moved = moved or ended or head.moved
+                    progress = progress or ended or head.moved
                     head.moved = False
                     if not ended:
                         break
-                    done.append(line.popleft())
-        return done
+                    settled.append(line.popleft())
+        return settled
 
     def _try(self, attempt: Attempt) -> bool:
         try:

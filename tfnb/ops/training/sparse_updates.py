@@ -42,8 +42,8 @@ def _rule_on_rows(rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]
     """The new values of some rows of the references by the rule, in the references' dtype."""
     dtype = as_dtype(arrays[0].dtype)
     wide = dtype if dtype.size > 2 else float32
-    found = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
-    exprs = found if isinstance(found, tuple) else (found,)
+    result = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
+    exprs = result if isinstance(result, tuple) else (result,)
     return tuple(evaluate(e, lambda leaf: arrays[leaf.value].astype(wide.np)).astype(dtype.np) for e in exprs)
 
 
@@ -53,15 +53,15 @@ def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Calla
     def kernel(call: HostCall, *inputs: np.ndarray) -> Any:
         at = inputs[indices]
         check_indices(call, at, inputs[0].shape[0])
-        new = [np.array(x) for x in inputs[:refs]]
+        new_values = [np.array(x) for x in inputs[:refs]]
         blocks = [slice(None)] if np.unique(at).size == at.size else [slice(i, i + 1) for i in range(at.size)]
         for block in blocks:
             rows = at[block]
-            arrays = [x[rows] for x in new]
+            arrays = [x[rows] for x in new_values]
             arrays += [inputs[i][block] if i == grad else inputs[i] for i in range(refs, len(inputs)) if i != indices]
-            for target, value in zip(new, _rule_on_rows(rule, call.attrs, arrays), strict=True):
+            for target, value in zip(new_values, _rule_on_rows(rule, call.attrs, arrays), strict=True):
                 target[rows] = value
-        return tuple(new) if refs > 1 else new[0]
+        return tuple(new_values) if refs > 1 else new_values[0]
 
     return kernel
 

@@ -219,12 +219,12 @@ def _apply(
     refs = ("var", *slots.split())
     rest = hyper.split()
     inputs = ", ".join([f"{n}: Ref(T)" for n in refs] + [f"{n}: T" for n in rest])
-    same = (*range(len(refs)), len(refs) + rest.index(grad))
+    order = (*range(len(refs)), len(refs) + rest.index(grad))
     scalars = tuple(len(refs) + i for i, n in enumerate(rest) if n != grad)
 
     def infer(c: Infer) -> Shape:
         check_scalars(c, scalars)
-        return merged(c, *same)
+        return merged(c, *order)
 
     return OpDef(
         name,
