@@ -130,8 +130,8 @@ class TestCase(unittest.TestCase):
         As in TensorFlow, operations of the block are placed on the first CPU; with `use_gpu` the session chooses their
         device, and with `force_gpu` they are placed on the first GPU.
         """
-        with Session(graph=graph, config=config) as made, made.graph.device(_place(use_gpu, force_gpu)):
-            yield made
+        with Session(graph=graph, config=config) as new_session, new_session.graph.device(_place(use_gpu, force_gpu)):
+            yield new_session
 
     @contextmanager
     def test_session(
@@ -143,8 +143,8 @@ class TestCase(unittest.TestCase):
     ) -> Iterator[Session]:
         """Like `session`; without arguments all calls of one test share a session."""
         if graph is not None or config is not None:
-            with self.session(graph, config, use_gpu, force_gpu) as made:
-                yield made
+            with self.session(graph, config, use_gpu, force_gpu) as session:
+                yield session
             return
         if self._cached is None:
             self._cached = Session()
@@ -159,8 +159,8 @@ class TestCase(unittest.TestCase):
         """The values of tensors, computed by the default session."""
         session = get_default_session()
         if session is None:
-            with self.test_session() as made:
-                return made.run(tensors)
+            with self.test_session() as sess:
+                return sess.run(tensors)
         return session.run(tensors)
 
     def _array(self, value: object) -> np.ndarray:
@@ -255,10 +255,10 @@ class _RaisesOpError:
             self._case.fail("no OpError was raised")
         if not isinstance(error, OpError):
             return False
-        wanted = self._wanted
-        fits = wanted(error) if callable(wanted) else re.search(wanted, str(error)) is not None
-        if not fits:
-            self._case.fail(f"the error {error} is not the one expected: {wanted}")
+        expected = self._wanted
+        matches = expected(error) if callable(expected) else re.search(expected, str(error)) is not None
+        if not matches:
+            self._case.fail(f"the error {error} is not the one expected: {expected}")
         return True
 
 
@@ -322,24 +322,24 @@ def _jacobians(
         unit = np.zeros(columns, as_dtype(y.dtype).np)
         unit[j] = 1
         exact[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
-    measured = np.zeros((rows, columns), dtype)
+    numeric = np.zeros((rows, columns), dtype)
     for i in range(rows):
         ends = []
         for sign in (1, -1):
-            moved = value.copy()
-            moved.flat[i] += sign * delta
-            ends.append(np.asarray(session.run(y, {**feeds, x: moved})).ravel())
-        measured[i] = (ends[0] - ends[1]) / (2 * delta)
-    return exact, measured
+            perturbed = value.copy()
+            perturbed.flat[i] += sign * delta
+            ends.append(np.asarray(session.run(y, {**feeds, x: perturbed})).ravel())
+        numeric[i] = (ends[0] - ends[1]) / (2 * delta)
+    return exact, numeric
 
 
 def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
     """A gradient as a vector; the rows of a sparse gradient are summed."""
     if not hasattr(found, "indices"):
         return np.asarray(found).ravel()
-    whole = np.zeros(shape, np.asarray(found.values).dtype)
-    np.add.at(whole, found.indices, found.values)
-    return whole.ravel()
+    dense = np.zeros(shape, np.asarray(found.values).dtype)
+    np.add.at(dense, found.indices, found.values)
+    return dense.ravel()
 
 
 def compute_gradient_error(
@@ -356,6 +356,6 @@ def compute_gradient_error(
 
     x, x_shape, y, y_shape and the other arguments are those of `compute_gradient`.
     """
-    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
-    pairs = found if isinstance(found, list) else [found]
+    jacobians = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    pairs = jacobians if isinstance(jacobians, list) else [jacobians]
     return max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in pairs), default=0.0)

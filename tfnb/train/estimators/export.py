@@ -117,26 +117,26 @@ def signatures(
             )
         outputs[_DEFAULT_KEY] = next(iter(outputs.values()))
     alternatives = dict(receiver.receiver_tensors_alternatives or {})
-    found = {}
+    result = {}
     for name, output in outputs.items():
-        for other, received in {"": receiver.receiver_tensors, **alternatives}.items():
+        for alternative, received in {"": receiver.receiver_tensors, **alternatives}.items():
             try:
-                found[f"{other}:{name}" if other else name] = output.signature(received)
+                result[f"{alternative}:{name}" if alternative else name] = output.signature(received)
             except InvalidArgumentError as e:
                 logging.warning("The export has no signature %r: %s", name, e)
-    if not found:
+    if not result:
         raise InvalidArgumentError(f"none of the export_outputs {sorted(outputs)} fits what the model receives")
-    return found
+    return result
 
 
 def timestamped_folder(base: FilePath) -> str:
     """A new folder name below `base`: the current time in seconds, or the next number without a folder."""
-    folder, now = os.fsdecode(base), int(time.time())
-    while os.path.lexists(os.path.join(folder, str(now))):
-        now += 1
+    folder, timestamp = os.fsdecode(base), int(time.time())
+    while os.path.lexists(os.path.join(folder, str(timestamp))):
+        timestamp += 1
     with os_errors(folder):
         os.makedirs(folder, exist_ok=True)
-    return os.path.join(folder, str(now))
+    return os.path.join(folder, str(timestamp))
 
 
 def add_extra_assets(folder: str, assets_extra: Mapping[str, Any]) -> None:

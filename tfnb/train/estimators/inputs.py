@@ -66,9 +66,13 @@ def numpy_input_fn(
         tensors = py_func(following, [], [as_dtype(a.dtype) for a in arrays], name="numpy_input")
         for tensor, array in zip(tensors, arrays, strict=True):
             tensor.set_shape([None, *array.shape[1:]])
-        given = dict(zip(features, tensors, strict=False))
-        wanted = dict(zip(labels, tensors[len(features) :], strict=True))
-        parts = [t if isinstance(s, Mapping) else t[""] for s, t in ((x, given), (y, wanted)) if s is not None]
+        feature_tensors = dict(zip(features, tensors, strict=False))
+        label_tensors = dict(zip(labels, tensors[len(features) :], strict=True))
+        parts = [
+            t if isinstance(s, Mapping) else t[""]
+            for s, t in ((x, feature_tensors), (y, label_tensors))
+            if s is not None
+        ]
         return parts[0] if y is None else tuple(parts)
 
     return input_fn

@@ -129,11 +129,11 @@ class Model:
         history = []
         for _ in range(n_epoch):
             order = rng.permutation(len(x)) if shuffle else np.arange(len(x))
-            seen = [self._step(x[at], y[at]) for at in _batches(order, batch_size)]
-            report = {"loss": float(np.mean(seen))}
+            batch_losses = [self._step(x[at], y[at]) for at in _batches(order, batch_size)]
+            report = {"loss": float(np.mean(batch_losses))}
             if validation_set is not None:
-                found = self.evaluate(validation_set[0], validation_set[1], batch_size)
-                report |= {f"validation_{k}": v for k, v in found.items()}
+                validation = self.evaluate(validation_set[0], validation_set[1], batch_size)
+                report |= {f"validation_{k}": v for k, v in validation.items()}
             history.append(report)
         return history
 
@@ -150,10 +150,10 @@ class Model:
     def evaluate(self, x: TensorLike, y: TensorLike, batch_size: int = 256) -> dict[str, float]:
         """The mean loss on the examples `x` with the labels `y`, and for a classifier the accuracy, as a dict."""
         x, y = np.asarray(x), np.asarray(y)
-        wanted = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
-        sums = dict.fromkeys(wanted, 0.0)
+        fetches = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
+        sums = dict.fromkeys(fetches, 0.0)
         for at in _batches(np.arange(len(x)), batch_size):
-            for k, v in self.session.run(wanted, self._fed(x[at], y[at])).items():
+            for k, v in self.session.run(fetches, self._fed(x[at], y[at])).items():
                 sums[k] += float(v) * len(at)
         return {k: v / max(len(x), 1) for k, v in sums.items()}
 

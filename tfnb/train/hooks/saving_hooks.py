@@ -144,12 +144,12 @@ class CheckpointSaverHook(SessionRunHook):
             return self._saver
         if self._scaffold is not None:
             return self._scaffold.saver
-        found = get_default_graph().get_collection(GraphKeys.SAVERS)
-        if len(found) != 1:
+        savers = get_default_graph().get_collection(GraphKeys.SAVERS)
+        if len(savers) != 1:
             raise FailedPreconditionError(
-                f"CheckpointSaverHook needs a saver or a scaffold; the collection SAVERS holds {len(found)}"
+                f"CheckpointSaverHook needs a saver or a scaffold; the collection SAVERS holds {len(savers)}"
             )
-        self._saver = found[0]
+        self._saver = savers[0]
         return self._saver
 
 
@@ -214,12 +214,12 @@ class SummarySaverHook(SessionRunHook):
             self._writer.flush()
 
     def _ops(self) -> list[Any]:
-        found: Any = self._op
-        if found is None and self._scaffold is not None:
-            found = self._scaffold.summary_op
-        if found is None:
+        summary_op: Any = self._op
+        if summary_op is None and self._scaffold is not None:
+            summary_op = self._scaffold.summary_op
+        if summary_op is None:
             return []
-        return [element(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
+        return [element(x) for x in (summary_op if isinstance(summary_op, (list, tuple)) else [summary_op])]
 
 
 API: dict[str, Any] = {

@@ -51,11 +51,11 @@ class SecondOrStepTimer:
         """
         now = time.time()
         if self._last_step is None:
-            passed: tuple[float | None, int | None] = (None, None)
+            elapsed: tuple[float | None, int | None] = (None, None)
         else:
-            passed = now - self._last_time, step - self._last_step
+            elapsed = now - self._last_time, step - self._last_step
         self._last_time, self._last_step = now, step
-        return passed
+        return elapsed
 
     def last_triggered_step(self) -> int | None:
         """The step at which the timer triggered last, or None."""

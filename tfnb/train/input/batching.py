@@ -64,7 +64,7 @@ def static_shapes(
     """
     if shapes is not None:
         return [as_shape(s) for s in shapes]
-    found = []
+    common_shapes = []
     for column in zip(*tensor_lists, strict=True):
         dims = [t.shape.dims for t in column]
         if any(d is None for d in dims) or len({len(d) for d in dims}) > 1:
@@ -73,13 +73,13 @@ def static_shapes(
             )
         if enqueue_many:
             dims = [d[1:] for d in dims]
-        found.append(Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*dims, strict=True))))
-    if not open_dims and not all(s.is_fully_defined() for s in found):
-        shown = [str(s) for s in found]
+        common_shapes.append(Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*dims, strict=True))))
+    if not open_dims and not all(s.is_fully_defined() for s in common_shapes):
+        texts = [str(s) for s in common_shapes]
         raise InvalidArgumentError(
-            f"All shapes must be fully defined, got {shown}: set_shape the tensors, give `shapes`, or use dynamic_pad"
+            f"All shapes must be fully defined, got {texts}: set_shape the tensors, give `shapes`, or use dynamic_pad"
         )
-    return found
+    return common_shapes
 
 
 def make_queue(
@@ -93,12 +93,12 @@ def make_queue(
 def _enqueue(queue: QueueBase, tensors: Sequence[Any], enqueue_many: bool, keep: TensorLike | None) -> Any:
     if keep is True:
         return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
-    wanted = get_default_graph().to_tensor(keep, bool_)
-    if enqueue_many and wanted.shape.ndims == 1:
-        return queue.enqueue_many([boolean_mask(t, wanted) for t in tensors])
+    mask = get_default_graph().to_tensor(keep, bool_)
+    if enqueue_many and mask.shape.ndims == 1:
+        return queue.enqueue_many([boolean_mask(t, mask) for t in tensors])
     if enqueue_many:
-        return cond(wanted, lambda: queue.enqueue_many(tensors), NO_OP)
-    return cond(wanted, lambda: queue.enqueue(tensors), NO_OP)
+        return cond(mask, lambda: queue.enqueue_many(tensors), NO_OP)
+    return cond(mask, lambda: queue.enqueue(tensors), NO_OP)
 
 
 def _batched(
@@ -130,23 +130,27 @@ def _batched(
             raise InvalidArgumentError("all lists of tensors must have the same dtypes")
     with name_scope(name, default, [t for tensors in flat for t in tensors]) as scope:
         keep = True if keep is True or keep is None else keep
-        known = static_shapes(flat, shapes, enqueue_many, dynamic_pad)
+        shape_list = static_shapes(flat, shapes, enqueue_many, dynamic_pad)
         if min_after is None:
-            queue = make_queue(capacity, dtypes, known, dynamic_pad, shared_name=shared_name)
+            queue = make_queue(capacity, dtypes, shape_list, dynamic_pad, shared_name=shared_name)
         else:
-            queue = RandomShuffleQueue(capacity, min_after, dtypes, shapes=known, seed=seed, shared_name=shared_name)
+            queue = RandomShuffleQueue(
+                capacity, min_after, dtypes, shapes=shape_list, seed=seed, shared_name=shared_name
+            )
         ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in flat]
         add_queue_runner(QueueRunner(queue, ops))
-        fill = (
+        fill_level = (
             f"fraction_of_{capacity}_full" if min_after is None else (f"fraction_over_{min_after}_of_{capacity}_full")
         )
-        add_fill_summary(queue, fill, capacity, min_after or 0)
+        add_fill_summary(queue, fill_level, capacity, min_after or 0)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
-        found = take(batch_size, name=scope)
-        found = restored(found if isinstance(found, list) else [found], kinds)
-        if not isinstance(lists[0], (Mapping, list, tuple)) or (not isinstance(lists[0], Mapping) and len(found) == 1):
-            return found[0]
-        return pack(lists[0], found)
+        batch_tensors = take(batch_size, name=scope)
+        batch_tensors = restored(batch_tensors if isinstance(batch_tensors, list) else [batch_tensors], kinds)
+        if not isinstance(lists[0], (Mapping, list, tuple)) or (
+            not isinstance(lists[0], Mapping) and len(batch_tensors) == 1
+        ):
+            return batch_tensors[0]
+        return pack(lists[0], batch_tensors)
 
 
 def batch(

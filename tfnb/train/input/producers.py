@@ -119,8 +119,8 @@ def string_input_producer(
         graph = graph_of([string_tensor])
         strings = graph.to_tensor(string_tensor, None if hasattr(string_tensor, "dtype") else string)
         size = shape_of(strings)[0]
-        there = assert_that(size > 0, ["string_input_producer requires a non-null input tensor"])
-        with graph.control_dependencies([there]):
+        check = assert_that(size > 0, ["string_input_producer requires a non-null input tensor"])
+        with graph.control_dependencies([check]):
             strings = IDENTITY(strings)
         return input_producer(
             strings,
@@ -172,8 +172,8 @@ def slice_input_producer(
     with name_scope(name, "input_producer", list(tensor_list)):
         graph = graph_of(tensor_list)
         tensors = [graph.to_tensor(t) for t in tensor_list]
-        known = tensors[0].shape.dims[0] if tensors[0].shape.dims else None
-        rows = known if known is not None else cast(shape_of(tensors[0])[0], int32)
+        static_rows = tensors[0].shape.dims[0] if tensors[0].shape.dims else None
+        rows = static_rows if static_rows is not None else cast(shape_of(tensors[0])[0], int32)
         index = range_input_producer(rows, num_epochs, shuffle, seed, capacity, shared_name).dequeue()
         return [gather(t, index) for t in tensors]
 

@@ -181,8 +181,8 @@ class QueueRunner:
                 raise
         finally:
             with self._lock:
-                left = self._runs[sess] = self._runs.get(sess, 1) - 1
-            if ended and not left:
+                running = self._runs[sess] = self._runs.get(sess, 1) - 1
+            if ended and not running:
                 _close(sess, self._close_op)
 
     def _cancel_on_stop(self, sess: Session, coord: Coordinator) -> None:
@@ -193,17 +193,22 @@ class QueueRunner:
 def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
     """The nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
     content = message if isinstance(message, bytes) else message.SerializeToString()
-    told = queue_runner_def()()
+    runner_def = queue_runner_def()()
     try:
-        told.ParseFromString(content)
+        runner_def.ParseFromString(content)
     except Exception as e:  # the class of protobuf's error depends on its implementation
         raise DataLossError(f"{len(content)} bytes that are no QueueRunnerDef: {e}") from None
     graph = get_default_graph()
     queue, close, cancel, *enqueue = (
         graph.get_operation_by_name(scope + name)
-        for name in (told.queue_name, told.close_op_name, told.cancel_op_name, *told.enqueue_op_name)
+        for name in (
+            runner_def.queue_name,
+            runner_def.close_op_name,
+            runner_def.cancel_op_name,
+            *runner_def.enqueue_op_name,
+        )
     )
-    ends = tuple(_ENDS[c] for c in told.queue_closed_exception_types if c in _ENDS)
+    ends = tuple(_ENDS[c] for c in runner_def.queue_closed_exception_types if c in _ENDS)
     return queue, enqueue, close, cancel, ends or (OutOfRangeError,)
 
 

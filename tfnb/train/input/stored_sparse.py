@@ -48,12 +48,12 @@ def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]
         return text
 
     if isinstance(tensors, Mapping):
-        found: Any = {key: one(value) for key, value in tensors.items()}
+        result: Any = {key: one(value) for key, value in tensors.items()}
     elif isinstance(tensors, (list, tuple)) and not isinstance(tensors, SparseTensorValue):
-        found = [one(value) for value in tensors]
+        result = [one(value) for value in tensors]
     else:
-        found = one(tensors)
-    return found, [kinds.get(id(leaf)) for leaf in flatten(found)]
+        result = one(tensors)
+    return result, [kinds.get(id(leaf)) for leaf in flatten(result)]
 
 
 def stored_shapes(shapes: Sequence[ShapeLike] | None, kinds: Sequence[Kind | None]) -> Any:

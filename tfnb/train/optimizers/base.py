@@ -117,23 +117,23 @@ class Optimizer:
         )
         if gate_gradients == self.GATE_GRAPH:
             grads = tuple_(grads)
-        found = dict(zip(floats, grads, strict=True))
-        return [(found.get(v), v) for v in variables]
+        grad_of = dict(zip(floats, grads, strict=True))
+        return [(grad_of.get(v), v) for v in variables]
 
     def _variables(
         self, loss: Tensor, var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None
     ) -> list[Any]:
         if var_list is None:
-            found = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
+            variables = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
-            given = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
-            found = [v for x in given for v in (x if isinstance(x, PartitionedVariable) else [x])]
-        if not found:
+            listed = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            variables = [v for x in listed for v in (x if isinstance(x, PartitionedVariable) else [x])]
+        if not variables:
             raise InvalidArgumentError("no variables to optimize", loss.op)
-        for v in found:
+        for v in variables:
             if not isinstance(v, Variable):
                 raise DTypeError(f"the argument {v!r} is not a variable")
-        return found
+        return variables
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None

@@ -27,9 +27,9 @@ def get_global_step(graph: GraphBuilder | None = None) -> Any:
     Raises `DTypeError` when it is not an integer scalar.
     """
     graph = graph or get_default_graph()
-    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
-    if found:
-        step = found[-1]
+    steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if steps:
+        step = steps[-1]
     else:
         named = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.op.name == "global_step"]
         if not named:
@@ -57,8 +57,8 @@ def create_global_step(graph: GraphBuilder | None = None) -> Any:
 
 def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
     """The global step, which is created if it does not exist."""
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def assert_global_step(global_step_tensor: Variable | Tensor) -> None:

@@ -231,11 +231,11 @@ def piecewise_constant(
     with graph.as_default(), _scope(name, "PiecewiseConstant"):
         step = graph.to_tensor(x)
         tensors = [v if isinstance(v, Tensor) else graph.to_tensor(v) for v in values]
-        found = tensors[-1]
+        rate = tensors[-1]
         for boundary, value in zip(reversed(list(boundaries)), reversed(tensors[:-1]), strict=True):
-            before = LESS_EQUAL(step, cast(graph.to_tensor(boundary), step.dtype))
-            found = SELECT(before, value, found)
-        return found
+            is_before = LESS_EQUAL(step, cast(graph.to_tensor(boundary), step.dtype))
+            rate = SELECT(is_before, value, rate)
+        return rate
 
 
 API = {

@@ -90,8 +90,8 @@ class ExponentialMovingAverage:
         Raises `DTypeError` for an element that is not floating, and `InvalidArgumentError` for one that already has an
         average.
         """
-        given = trainable_variables() if var_list is None else list(var_list)
-        for v in given:
+        variables = trainable_variables() if var_list is None else list(var_list)
+        for v in variables:
             if not v.dtype.is_floating:
                 raise DTypeError(f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op)
             if v in self._averages:
@@ -101,7 +101,7 @@ class ExponentialMovingAverage:
             decay = self._effective_decay()
             updates = [
                 assign_moving_average(self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable))
-                for v in given
+                for v in variables
             ]
             return group(*updates, name=scope)
 
@@ -124,8 +124,8 @@ class ExponentialMovingAverage:
 
     def average_name(self, var: Variable) -> str:
         """The name of the shadow variable of `var`, which need not exist."""
-        found = self._averages.get(var)
-        return found.op.name if found is not None else f"{var.op.name}/{self._name}"
+        average = self._averages.get(var)
+        return average.op.name if average is not None else f"{var.op.name}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Any]:
         """A dict of names to variables for a `Saver` that restores the averages into the variables themselves.
@@ -137,9 +137,9 @@ class ExponentialMovingAverage:
         if moving_avg_variables is None:
             averaged += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
         names = {self.average_name(v): v for v in averaged}
-        taken = set(names.values())
-        others = (v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v not in taken)
-        return names | {v.op.name: v for v in others if v.op.name not in names}
+        averages = set(names.values())
+        remaining = (v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v not in averages)
+        return names | {v.op.name: v for v in remaining if v.op.name not in names}
 
 
 API = {

@@ -39,5 +39,5 @@ def create_slot(
 
 def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
     """A slot of the variable `primary`, called `name`, with zeros in the shape of `primary`."""
-    wanted = primary.dtype if dtype is None else dtype
-    return create_slot(primary, lambda: zeros(primary.shape.known(), wanted), name, wanted)
+    slot_dtype = primary.dtype if dtype is None else dtype
+    return create_slot(primary, lambda: zeros(primary.shape.known(), slot_dtype), name, slot_dtype)

@@ -86,13 +86,13 @@ class SyncReplicasOptimizer(Optimizer):
         graph = global_step.graph
         with graph.as_default(), graph.name_scope(name or self._name):
             self._local_step = self._make_local_step(global_step)
-            handed_in, taken, set_steps = self._accumulate(pairs, global_step)
+            apply_ops, averaged_pairs, set_steps = self._accumulate(pairs, global_step)
             # On its device, not in its group: each variable is updated where it is itself.
             with graph.device(global_step.device):
-                update = self._opt.apply_gradients(taken, global_step)
+                update = self._opt.apply_gradients(averaged_pairs, global_step)
                 self._global_step = global_step
                 self._tokens = FIFOQueue(-1, global_step.dtype, [()], name="sync_token_q", shared_name="sync_token_q")
-                with graph.control_dependencies(handed_in):
+                with graph.control_dependencies(apply_ops):
                     token = self._tokens.dequeue()
                 sync = self._hand_out_tokens(self._averaging(update))
                 dummy = FIFOQueue(1, int32, [()], name="dummy_queue", shared_name="dummy_queue")
@@ -124,7 +124,7 @@ class SyncReplicasOptimizer(Optimizer):
         Returns those that submit the gradients of this worker, the pairs of mean gradient and variable, and the
         operations that set the global step of the accumulators.
         """
-        handed_in, taken, set_steps = [], [], []
+        apply_ops, averaged_pairs, set_steps = [], [], []
         local = self._local_step.value()
         for grad, v in pairs:
             name = f"{v.op.name}/grad_accum"
@@ -132,28 +132,28 @@ class SyncReplicasOptimizer(Optimizer):
                 acc: Any
                 if isinstance(grad, IndexedSlices):
                     acc = SparseConditionalAccumulator(v.dtype, v.shape, shared_name=name)
-                    handed_in.append(acc.apply_indexed_slices_grad(grad, local_step=local))
-                    taken.append((acc.take_indexed_slices_grad(self._needed), v))
+                    apply_ops.append(acc.apply_indexed_slices_grad(grad, local_step=local))
+                    averaged_pairs.append((acc.take_indexed_slices_grad(self._needed), v))
                 else:
                     acc = ConditionalAccumulator(v.dtype, v.shape, shared_name=name)
-                    handed_in.append(acc.apply_grad(grad, local_step=local))
-                    taken.append((acc.take_grad(self._needed), v))
+                    apply_ops.append(acc.apply_grad(grad, local_step=local))
+                    averaged_pairs.append((acc.take_grad(self._needed), v))
                 set_steps.append(acc.set_global_step(global_step.value(), name="SetGlobalStep"))
-        return handed_in, taken, set_steps
+        return apply_ops, averaged_pairs, set_steps
 
     def _averaging(self, update: Operation) -> Operation:
         if self._averages is None:
             return update
         with get_default_graph().control_dependencies([update]):
-            found: Operation = self._averages.apply(self._averaged)
-            return found
+            average_op: Operation = self._averages.apply(self._averaged)
+            return average_op
 
     def _hand_out_tokens(self, update: Operation) -> Operation:
         """After the update, enqueues a token for each worker: the step for which its next gradients are computed."""
         with get_default_graph().control_dependencies([update]):
             step = self._global_step.read_value()
-            found: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
-            return found
+            enqueue_op: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
+            return enqueue_op
 
     # ---- operations of the chief -----------------------------------------------------------------
 
@@ -171,17 +171,17 @@ class SyncReplicasOptimizer(Optimizer):
         num_tokens: the number of tokens; -1 means `replicas_to_aggregate`. Raises `InvalidArgumentError` for too few.
         """
         self._check_made("get_init_tokens_op")
-        missing = self._needed - self._total
+        minimum = self._needed - self._total
         count = self._needed if num_tokens == -1 else num_tokens
-        if count < missing:
-            raise InvalidArgumentError(f"too few tokens: {count}; without {missing} the first step waits for ever")
+        if count < minimum:
+            raise InvalidArgumentError(f"too few tokens: {count}; without {minimum} the first step waits for ever")
         if count <= 0:
-            found: Operation = NO_OP(name="no_init_tokens", graph=self._global_step.graph)
-            return found
+            init_op: Operation = NO_OP(name="no_init_tokens", graph=self._global_step.graph)
+            return init_op
         graph = self._global_step.graph
         with graph.as_default(), graph.colocate_with(self._global_step.op):
-            found = self._tokens.enqueue_many([FILL([count], self._global_step.value())])
-            return found
+            init_op = self._tokens.enqueue_many([FILL([count], self._global_step.value())])
+            return init_op
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
         """The hook that the `MonitoredTrainingSession` of a worker needs.

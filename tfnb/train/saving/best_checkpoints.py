@@ -47,8 +47,8 @@ class BestCheckpoints:
         ranked = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
         self._found, dropped = ranked[: self._count], ranked[self._count :]
         self._dropped += [p for _, p in dropped if p != prefix]
-        told = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
-        text = json.dumps({"checkpoints": told}, indent=1) + "\n"
+        entries = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
+        text = json.dumps({"checkpoints": entries}, indent=1) + "\n"
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
 
     def drop(self) -> list[str]:
@@ -71,21 +71,21 @@ def _read(folder: str) -> list[tuple[float, str]]:
     if not os.path.exists(path):
         return []
     try:
-        told = json.loads(read_bounded(path, _MAX_BYTES, "a list of the best checkpoints"), parse_int=float)
+        content = json.loads(read_bounded(path, _MAX_BYTES, "a list of the best checkpoints"), parse_int=float)
     except (ValueError, RecursionError) as e:
         raise DataLossError(f"{path} is damaged: {e!r}") from None
-    found = []
-    match told:
+    checkpoints = []
+    match content:
         case {"checkpoints": [*members]}:
             for member in members:
                 match member:
                     case {"path": str(name), "metric": float() as metric} if name == os.path.basename(name):
-                        found.append((metric, os.path.join(folder, name)))
+                        checkpoints.append((metric, os.path.join(folder, name)))
                     case _:
                         raise DataLossError(f"{path} is damaged: {str(member)[:200]} is no path and metric")
         case _:
             raise DataLossError(f"{path} is damaged: it has no list of checkpoints")
-    return found
+    return checkpoints
 
 
 def best_checkpoint(checkpoint_dir: str) -> str | None:

@@ -61,10 +61,10 @@ class CheckpointState:
         """Parses the text of a pointer file. Raises `ValueError` for any other text."""
         state = cls()
         for line in filter(None, map(str.strip, text.splitlines())):
-            found = _LINE.fullmatch(line)
-            if found is None:
+            match_ = _LINE.fullmatch(line)
+            if match_ is None:
                 raise ValueError(f"{line[:80]!r} is no line of a checkpoint state")
-            key, value = found.groups()
+            key, value = match_.groups()
             if key == "model_checkpoint_path":
                 state.model_checkpoint_path = _unescaped(value)
             elif key == "all_model_checkpoint_paths":
@@ -106,17 +106,17 @@ def generate_checkpoint_state_proto(
     """The state with paths as in the pointer file: relative to `save_dir` if that is a relative path."""
     folder = os.fsdecode(save_dir)
     latest = os.fsdecode(model_checkpoint_path)
-    kept = [os.fsdecode(p) for p in all_model_checkpoint_paths or ()]
+    paths = [os.fsdecode(p) for p in all_model_checkpoint_paths or ()]
     times = list(all_model_checkpoint_timestamps or ())
-    if not kept or kept[-1] != latest:
-        kept.append(latest)
+    if not paths or paths[-1] != latest:
+        paths.append(latest)
         if times:
             times.append(times[-1])
 
     def told(path: str) -> str:
         return path if os.path.isabs(folder) else os.path.relpath(path, folder)
 
-    return CheckpointState(told(latest), [told(p) for p in kept], times, last_preserved_timestamp or 0.0)
+    return CheckpointState(told(latest), [told(p) for p in paths], times, last_preserved_timestamp or 0.0)
 
 
 def update_checkpoint_state(

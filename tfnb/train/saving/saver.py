@@ -117,14 +117,14 @@ class Saver:
         """Adds the nodes of the saver to the graph; needed after `defer_build`, and done only once."""
         if self._names is not None:
             return
-        chosen = saveables(self._var_list)
-        self._graph = chosen[0].ref.graph if chosen else get_default_graph()
-        if not chosen and not self._allow_empty:
+        saveable_list = saveables(self._var_list)
+        self._graph = saveable_list[0].ref.graph if saveable_list else get_default_graph()
+        if not saveable_list and not self._allow_empty:
             raise InvalidArgumentError("Saver: there are no variables to save")
-        self._chosen = chosen
+        self._chosen = saveable_list
         with self._graph.as_default():
             self._names = add_saver(
-                chosen,
+                saveable_list,
                 name=self._name,
                 reshape=self._reshape,
                 sharded=self._sharded,
@@ -275,11 +275,11 @@ class Saver:
         self._written.add(path)
         dropped = []
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
-            old, written = self._kept.pop(0)
-            if written > self._next_preserved:
+            old_prefix, write_time = self._kept.pop(0)
+            if write_time > self._next_preserved:
                 self._next_preserved += self._every_hours * 3600
-            elif self._best is None or not self._best.keeps(old):
-                dropped.append(old)
+            elif self._best is None or not self._best.keeps(old_prefix):
+                dropped.append(old_prefix)
         update_checkpoint_state(
             folder,
             path,
@@ -290,11 +290,11 @@ class Saver:
         )
         if self._best is not None:
             dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
-        for old in dropped:
+        for old_prefix in dropped:
             # The pointer file of a copied folder names checkpoints of another run, which are not removed.
-            if old in self._written or _same_folder(old, path):
-                delete_checkpoint(old, suffix)
-            self._written.discard(old)
+            if old_prefix in self._written or _same_folder(old_prefix, path):
+                delete_checkpoint(old_prefix, suffix)
+            self._written.discard(old_prefix)
 
     # ---- restoring -------------------------------------------------------------------------------
 
@@ -314,14 +314,14 @@ class Saver:
         if self._chosen is not None and not self._chosen:
             return
         for _ in range(_ATTEMPTS):
-            before = checkpoint_stamp(prefix)
+            stamp = checkpoint_stamp(prefix)
             checkpoint = open_checkpoint(prefix)
             if self._chosen is None:
                 checkpoint.verify()
             else:
                 self._check(checkpoint, self._chosen)
             sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
-            if not self._has_several_nodes() or checkpoint_stamp(prefix) == before:
+            if not self._has_several_nodes() or checkpoint_stamp(prefix) == stamp:
                 return
         raise AbortedError(f"restore: {prefix} was saved anew {_ATTEMPTS} times while it was restored")
 
@@ -330,10 +330,10 @@ class Saver:
         return self._chosen is None or self._sharded or self._sequentially
 
     def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
-        missing = [s.name for s in chosen if s.name not in checkpoint.entries]
-        if missing:
-            more = f" (and {len(missing) - 1} more variables)" if missing[1:] else ""
-            raise NotFoundError(f"Key {missing[0]} not found in checkpoint {checkpoint.prefix}{more}")
+        missing_names = [s.name for s in chosen if s.name not in checkpoint.entries]
+        if missing_names:
+            more = f" (and {len(missing_names) - 1} more variables)" if missing_names[1:] else ""
+            raise NotFoundError(f"Key {missing_names[0]} not found in checkpoint {checkpoint.prefix}{more}")
         for s in chosen:
             entry = checkpoint.entry(s.name)
             if entry.dtype is not s.ref.dtype:
@@ -421,16 +421,16 @@ class Saver:
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The `SaverDef` message with names below `export_scope`; None if the nodes are not below it."""
-        found = self.as_saver_def()
+        saver_def = self.as_saver_def()
         if export_scope is None:
-            return found
+            return saver_def
         prefix = f"{export_scope.rstrip('/')}/"
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
-            name = getattr(found, field)
+            name = getattr(saver_def, field)
             if not name.startswith(prefix):
                 return None
-            setattr(found, field, name.removeprefix(prefix))
-        return found
+            setattr(saver_def, field, name.removeprefix(prefix))
+        return saver_def
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:

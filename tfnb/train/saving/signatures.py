@@ -46,11 +46,11 @@ TAG_CONSTANTS = {"SERVING": "serve", "TRAINING": "train", "EVAL": "eval", "GPU":
 
 def build_tensor_info(tensor: TensorLike) -> Any:
     """The TensorInfo message of a tensor or variable: its name, dtype and shape."""
-    given: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
-    shape = proto("tensor_shape").TensorShapeProto(unknown_rank=given.shape.ndims is None)
-    for d in () if given.shape.ndims is None else given.shape.as_list():
+    converted: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
+    shape = proto("tensor_shape").TensorShapeProto(unknown_rank=converted.shape.ndims is None)
+    for d in () if converted.shape.ndims is None else converted.shape.as_list():
         shape.dim.add(size=-1 if d is None else d)
-    return proto("meta_graph").TensorInfo(name=given.name, dtype=given.dtype.enum, tensor_shape=shape)
+    return proto("meta_graph").TensorInfo(name=converted.name, dtype=converted.dtype.enum, tensor_shape=shape)
 
 
 def get_tensor_from_tensor_info(
@@ -67,11 +67,11 @@ def build_signature_def(
     method_name: str | None = None,
 ) -> Any:
     """A SignatureDef: TensorInfos of the inputs and outputs by name, and the name of the method."""
-    made = proto("meta_graph").SignatureDef(method_name=method_name or "")
-    for field, given in ((made.inputs, inputs), (made.outputs, outputs)):
-        for name, info in (given or {}).items():
+    signature = proto("meta_graph").SignatureDef(method_name=method_name or "")
+    for field, infos in ((signature.inputs, inputs), (signature.outputs, outputs)):
+        for name, info in (infos or {}).items():
             field[name].CopyFrom(info)
-    return made
+    return signature
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
@@ -105,9 +105,9 @@ def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
     if examples is None or predictions is None:
         raise InvalidArgumentError("regression_signature_def needs examples and predictions")
     infos = [build_tensor_info(examples), build_tensor_info(predictions)]
-    for what, info, wanted in (("examples", infos[0], "string"), ("predictions", infos[1], "float32")):
-        if info.dtype != as_dtype(wanted).enum:
-            raise InvalidArgumentError(f"regression_signature_def: the {what} must be {wanted}")
+    for role, info, dtype_name in (("examples", infos[0], "string"), ("predictions", infos[1], "float32")):
+        if info.dtype != as_dtype(dtype_name).enum:
+            raise InvalidArgumentError(f"regression_signature_def: the {role} must be {dtype_name}")
     method = SIGNATURE_CONSTANTS["REGRESS_METHOD_NAME"]
     return build_signature_def({"inputs": infos[0]}, {"outputs": infos[1]}, method)
 

@@ -36,9 +36,9 @@ class ClusterSpec:
             raise DTypeError(f"a cluster is a dict of jobs, got {type(cluster).__name__}")
         self._jobs = {str(job): _tasks(str(job), cluster[job]) for job in sorted(cluster)}
         named = [a for tasks in self._jobs.values() for a in tasks.values()]
-        twice = sorted({a for a in named if named.count(a) > 1})
-        if twice:
-            raise InvalidArgumentError(f"addresses of a cluster must differ; named more than once: {twice}")
+        duplicates = sorted({a for a in named if named.count(a) > 1})
+        if duplicates:
+            raise InvalidArgumentError(f"addresses of a cluster must differ; named more than once: {duplicates}")
 
     @property
     def jobs(self) -> list[str]:
@@ -163,14 +163,14 @@ def replica_device_setter(
     server, worker = DeviceSpec.from_string(ps_device), DeviceSpec.from_string(worker_device)
 
     def device_of(op: Operation) -> str:
-        own = DeviceSpec.from_string(op.device or "")
+        requested = DeviceSpec.from_string(op.device or "")
         if not merge_devices and op.device:
             return str(op.device)
         if op.type not in types:
-            return own.merged(worker).to_string()
-        if own.job in (None, server.job) and own.task is None:
-            own = own.merged(DeviceSpec(job=server.job, task=choose(op)))
-        return own.merged(server).to_string()
+            return requested.merged(worker).to_string()
+        if requested.job in (None, server.job) and requested.task is None:
+            requested = requested.merged(DeviceSpec(job=server.job, task=choose(op)))
+        return requested.merged(server).to_string()
 
     return device_of
 

@@ -115,15 +115,15 @@ class Coordinator:
             for t in waited:
                 if t.ident is not None:  # a thread that was not started cannot be joined
                     t.join(max(0.0, end - time.monotonic()))
-        left = [t.name for t in waited if t.is_alive()]
+        running = [t.name for t in waited if t.is_alive()]
         with self._lock:
             self._joined = True
             self._registered.clear()
             error = self._error
         if error is not None:
             raise error
-        if left and not ignore_live_threads:
-            raise StoppedThreadsError(f"Coordinator stopped with threads still running: {' '.join(left)}")
+        if running and not ignore_live_threads:
+            raise StoppedThreadsError(f"Coordinator stopped with threads still running: {' '.join(running)}")
 
     def raise_requested_exception(self) -> None:
         """Raises the error that was reported, if any."""
@@ -176,12 +176,12 @@ class LooperThread(threading.Thread):
         """Calls `run_loop` until the stop; the thread itself calls this method."""
         with self._coord.stop_on_exception():
             self.start_loop()
-            due = time.monotonic()
+            next_time = time.monotonic()
             while not self._coord.should_stop():
                 self.run_loop()
                 if self._interval is not None:
-                    due += self._interval
-                    if self._coord.wait_for_stop(max(0.0, due - time.monotonic())):
+                    next_time += self._interval
+                    if self._coord.wait_for_stop(max(0.0, next_time - time.monotonic())):
                         break
             self.stop_loop()
 

@@ -66,8 +66,8 @@ class Scaffold:
     @property
     def init_fn(self) -> Callable[[Any], None] | None:
         """`init_fn` as a function of the session alone."""
-        given = self._given_init_fn
-        return None if given is None else lambda session: given(self, session)
+        user_init_fn = self._given_init_fn
+        return None if user_init_fn is None else lambda session: user_init_fn(self, session)
 
     def finalize(self) -> Scaffold:
         """Creates the missing parts and finalizes the graph."""
@@ -104,18 +104,18 @@ class Scaffold:
         the message says that `arg_name` must be given to the scaffold.
         """
         graph = get_default_graph()
-        found = graph.get_collection(collection_key)
-        if len(found) > 1:
+        members = graph.get_collection(collection_key)
+        if len(members) > 1:
             raise InvalidArgumentError(
-                f"the collection {collection_key!r} has {len(found)} members; say which one is meant by "
+                f"the collection {collection_key!r} has {len(members)} members; say which one is meant by "
                 f"tf.train.Scaffold({arg_name}=...)"
             )
-        if found:
-            return found[0]
-        made = default_constructor()
-        if made is not None:
-            graph.add_to_collection(collection_key, made)
-        return made
+        if members:
+            return members[0]
+        default = default_constructor()
+        if default is not None:
+            graph.add_to_collection(collection_key, default)
+        return default
 
     @staticmethod
     def default_local_init_op() -> Any:
@@ -126,12 +126,12 @@ class Scaffold:
 
 def collected_saver() -> Saver | None:
     """The saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is none."""
-    found = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
-    if not found:
+    savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+    if not savers:
         return None
-    if isinstance(found[0], bytes):
-        found[0] = Saver.from_proto(proto("saver").SaverDef.FromString(found[0]))
-    saver: Saver = found[0]
+    if isinstance(savers[0], bytes):
+        savers[0] = Saver.from_proto(proto("saver").SaverDef.FromString(savers[0]))
+    saver: Saver = savers[0]
     return saver
 
 

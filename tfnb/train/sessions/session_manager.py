@@ -204,12 +204,12 @@ class SessionManager:
         if ready_op is None:
             return ""
         try:
-            found = session.run(ready_op)
+            uninitialized = session.run(ready_op)
         except FailedPreconditionError as e:
             return e.message
-        if found is None or np.size(found) == 0:
+        if uninitialized is None or np.size(uninitialized) == 0:
             return ""
-        names = ", ".join(x.decode() for x in np.asarray(found, object).reshape(-1))
+        names = ", ".join(x.decode() for x in np.asarray(uninitialized, object).reshape(-1))
         return f"variables not initialized: {names}"
 
 

@@ -96,8 +96,8 @@ class Supervisor:
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
         writes = saves and summary_writer is Supervisor.USE_DEFAULT
-        made = FileWriter(self.logdir) if writes and self.logdir is not None else None
-        self.summary_writer: Any = made if summary_writer is Supervisor.USE_DEFAULT else summary_writer
+        scaffold = FileWriter(self.logdir) if writes and self.logdir is not None else None
+        self.summary_writer: Any = scaffold if summary_writer is Supervisor.USE_DEFAULT else summary_writer
         self.session_manager = session_manager or SessionManager(
             local_init_op=self.local_init_op,
             ready_op=self.ready_op,
@@ -313,13 +313,13 @@ class _StepRate:
 
     def __call__(self, sess: Session) -> None:
         sv = self._supervisor
-        now, step = time.time(), int(sess.run(sv.global_step))
-        if self._last is not None and now > self._last[0]:
+        sample, step = time.time(), int(sess.run(sv.global_step))
+        if self._last is not None and sample > self._last[0]:
             summary = proto("summary").Summary()
-            rate = (step - self._last[1]) / (now - self._last[0])
+            rate = (step - self._last[1]) / (sample - self._last[0])
             summary.value.add(tag=f"{sv.global_step.op.name}/sec", simple_value=rate)
             sv.summary_writer.add_summary(summary, step)
-        self._last = now, step
+        self._last = sample, step
 
 
 API: dict[str, Any] = {"train.Supervisor": Supervisor}
