@@ -217,23 +217,23 @@ def as_dtype(value: object) -> DType:
     others."""
     if isinstance(value, DType):
         return value
-    found: DType | None = None
+    dtype: DType | None = None
     if isinstance(value, str):
-        found = _BY_NAME.get(value.removesuffix("_ref"))
+        dtype = _BY_NAME.get(value.removesuffix("_ref"))
     elif isinstance(value, int) and not isinstance(value, bool):
-        found = _BY_ENUM.get(value % 100)
+        dtype = _BY_ENUM.get(value % 100)
     elif isinstance(value, type) and value in _PYTHON:
-        found = _PYTHON[value]
-    if found is None and value is not None:  # which NumPy would convert to float64
+        dtype = _PYTHON[value]
+    if dtype is None and value is not None:  # which NumPy would convert to float64
         try:
             np_type = np.dtype(value)  # type: ignore[call-overload]
         except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one
             np_type = None
         if np_type is not None:
-            found = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)
-    if found is None:
+            dtype = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)
+    if dtype is None:
         raise DTypeError(f"{value!r} is not a dtype; needed one of {', '.join(d.name for d in ALL)}")
-    return found
+    return dtype
 
 
 class Dimension:

@@ -69,10 +69,10 @@ def _read_shape(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> tupl
     magic = stream.read(4)
     if len(magic) < 4:
         raise DataLossError(f"{path}: truncated at offset {len(magic)}, inside the IDX header")
-    wanted = bytes((0, 0, UNSIGNED_BYTE, rank))
-    if magic != wanted:
+    expected_magic = bytes((0, 0, UNSIGNED_BYTE, rank))
+    if magic != expected_magic:
         raise DataLossError(
-            f"{path}: the IDX header begins with {magic.hex(' ')}; needed {wanted.hex(' ')} "
+            f"{path}: the IDX header begins with {magic.hex(' ')}; needed {expected_magic.hex(' ')} "
             f"(unsigned bytes of rank {rank})"
         )
     sizes = stream.read(4 * rank)

@@ -48,14 +48,14 @@ class CategoricalVocabulary:
 
     def get(self, category: Hashable) -> int:
         """The number of `category`. A new category gets the next number, or 0 if the vocabulary is frozen."""
-        found = self._mapping.get(category)
-        if found is None:
+        identifier = self._mapping.get(category)
+        if identifier is None:
             if self._frozen:
                 return 0
-            found = self._mapping[category] = len(self._mapping)
+            identifier = self._mapping[category] = len(self._mapping)
             if self._names is not None:
                 self._names.append(category)
-        return found
+        return identifier
 
     def add(self, category: Hashable, count: int = 1) -> None:
         """Adds `count` to the count of `category`; a frozen vocabulary ignores unknown categories."""
@@ -67,13 +67,13 @@ class CategoricalVocabulary:
 
         They get new numbers in the order of decreasing counts; categories with equal counts are sorted by their text.
         """
-        kept = [
+        frequent = [
             (name, n)
             for name, n in sorted(self._counts.items(), key=lambda item: (-item[1], str(item[0])))
             if name != self._unknown and n > min_frequency and (max_frequency <= 0 or n < max_frequency)
         ]
-        self._counts = Counter(dict(kept))
-        self._mapping = {self._unknown: 0} | {name: i + 1 for i, (name, _) in enumerate(kept)}
+        self._counts = Counter(dict(frequent))
+        self._mapping = {self._unknown: 0} | {name: i + 1 for i, (name, _) in enumerate(frequent)}
         if self._names is not None:
             self._names = list(self._mapping)
 
@@ -143,10 +143,10 @@ class VocabularyProcessor:
         Open only files that you trust, since unpickling can run code.
         """
         with open(filename, "rb") as file:
-            found = pickle.load(file)
-        if not isinstance(found, cls):
-            raise DataLossError(f"{filename} holds a {type(found).__name__}, not a {cls.__name__}")
-        return found
+            processor = pickle.load(file)
+        if not isinstance(processor, cls):
+            raise DataLossError(f"{filename} holds a {type(processor).__name__}, not a {cls.__name__}")
+        return processor
 
 
 class ByteProcessor:

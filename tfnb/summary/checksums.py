@@ -38,10 +38,10 @@ def crcs_like(rows: np.ndarray, template: np.ndarray, crc: int, columns: np.ndar
 
     template: a uint8 row with the CRC32C `crc`. columns: the only columns in which the rows differ from it.
     """
-    found = np.full(len(rows), crc, np.uint32)
+    checksums = np.full(len(rows), crc, np.uint32)
     length = rows.shape[1]
     for c in columns:
         differs = rows[:, c] ^ template[c]
         if differs.any():
-            found ^= contributions(length - 1 - int(c))[differs]
-    return found
+            checksums ^= contributions(length - 1 - int(c))[differs]
+    return checksums

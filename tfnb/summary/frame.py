@@ -68,10 +68,10 @@ class EventTable:
 
     def series(self, run: str, tag: str) -> dict[str, np.ndarray]:
         """A dict of the arrays step, wall_time and value of one curve. Raises `NotFoundError` for an unknown one."""
-        found = self.runs.get(run)
-        if found is None or tag not in found.scalars:
+        run_table = self.runs.get(run)
+        if run_table is None or tag not in run_table.scalars:
             raise NotFoundError(f"there is no scalar {tag!r} in a run {run!r}")
-        s = found.scalars[tag]
+        s = run_table.scalars[tag]
         return {"step": s.step, "wall_time": s.wall_time, "value": s.value}
 
     def to_pandas(self) -> Any:
@@ -88,8 +88,8 @@ class EventTable:
         return frame
 
     def __repr__(self) -> str:
-        damaged = f", {self.skipped} damaged records skipped" if self.skipped else ""
-        return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
+        skipped_text = f", {self.skipped} damaged records skipped" if self.skipped else ""
+        return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{skipped_text}>"
 
 
 def read_events(logdir: str | bytes | os.PathLike[str], max_points: int | None = None) -> EventTable:

@@ -19,13 +19,13 @@ def thinned(values: np.ndarray, count: int) -> np.ndarray:
     size = len(values)
     if size <= count:
         return np.arange(size)
-    stretches = max(count // 4, 1)
-    starts = np.linspace(0, size, stretches + 1).astype(np.int64)
+    n_intervals = max(count // 4, 1)
+    starts = np.linspace(0, size, n_intervals + 1).astype(np.int64)
     width = int(np.diff(starts).max())
     index = np.minimum(starts[:-1, None] + np.arange(width), starts[1:, None] - 1)
     block = values[index]
     finite = ~np.isnan(block)
-    rows = np.arange(stretches)
+    rows = np.arange(n_intervals)
     low = index[rows, np.where(finite, block, np.inf).argmin(axis=1)]
     high = index[rows, np.where(finite, block, -np.inf).argmax(axis=1)]
     # Within a stretch the four are put in order; the stretches are.

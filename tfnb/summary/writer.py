@@ -141,12 +141,12 @@ class FileWriter:
 
         Raises `InvalidArgumentError` for anything else.
         """
-        given: Any = graph if graph is not None else graph_def
-        if hasattr(given, "as_graph_def"):
-            given = given.as_graph_def(add_shapes=True)
-        if not hasattr(given, "SerializeToString"):
-            raise InvalidArgumentError(f"add_graph needs a graph, got {type(given).__name__}")
-        self._add(global_step, graph_def=given.SerializeToString())
+        graph_message: Any = graph if graph is not None else graph_def
+        if hasattr(graph_message, "as_graph_def"):
+            graph_message = graph_message.as_graph_def(add_shapes=True)
+        if not hasattr(graph_message, "SerializeToString"):
+            raise InvalidArgumentError(f"add_graph needs a graph, got {type(graph_message).__name__}")
+        self._add(global_step, graph_def=graph_message.SerializeToString())
 
     def add_meta_graph(self, meta_graph_def: Message, global_step: Step = None) -> None:
         """Adds the MetaGraphDef `meta_graph_def`. Raises `InvalidArgumentError` for anything else."""

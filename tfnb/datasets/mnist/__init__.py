@@ -54,8 +54,8 @@ def read_data_sets(
     some of the files, and `DataLossError` for damaged ones.
     """
     if fake_data:
-        nothing = np.zeros((0,), np.uint8)
-        parts = [DataSet(nothing, nothing, True, one_hot, dtype, seed=seed) for _ in range(3)]
+        no_images = np.zeros((0,), np.uint8)
+        parts = [DataSet(no_images, no_images, True, one_hot, dtype, seed=seed) for _ in range(3)]
         return Datasets(*parts)
     folder = _folder(train_dir)
     _refuse_other_data(folder, source_url)
@@ -93,12 +93,12 @@ def maybe_download(filename: str, work_directory: str | Path | None = None, sour
 
     Raises `InvalidArgumentError` for a `source_url` of other data where `work_directory` does not hold the file.
     """
-    own = None if work_directory is None else Path(work_directory) / filename
-    found = own if own is not None and own.is_file() else Path(__file__).parent / filename
-    _refuse_other_data(found.parent, source_url)
-    if filename not in FILES or not found.is_file():
+    local_file = None if work_directory is None else Path(work_directory) / filename
+    file = local_file if local_file is not None and local_file.is_file() else Path(__file__).parent / filename
+    _refuse_other_data(file.parent, source_url)
+    if filename not in FILES or not file.is_file():
         raise NotFoundError(f"no MNIST file is called {filename!r}; they are {', '.join(FILES)}")
-    return str(found)
+    return str(file)
 
 
 def extract_images(f: str | Path | BinaryIO) -> np.ndarray:
@@ -117,22 +117,22 @@ def _path(file: str | Path | BinaryIO) -> str | Path:
 
 
 def _folder(train_dir: str | Path | None) -> Path:
-    shipped = Path(__file__).parent
+    packaged_folder = Path(__file__).parent
     if train_dir is None:
-        return shipped
+        return packaged_folder
     folder = Path(train_dir)
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if len(missing) == len(FILES):
-        return shipped
-    if missing:
-        raise NotFoundError(f"{folder} lacks {', '.join(missing)}, but holds other MNIST files")
+    missing_files = [name for name in FILES if not (folder / name).is_file()]
+    if len(missing_files) == len(FILES):
+        return packaged_folder
+    if missing_files:
+        raise NotFoundError(f"{folder} lacks {', '.join(missing_files)}, but holds other MNIST files")
     return folder
 
 
 def _refuse_other_data(folder: Path, source_url: str | None) -> None:
     """Raises `InvalidArgumentError` if the digits of the package would replace other data in this format."""
-    known = source_url is None or any(place in source_url for place in _SOURCES)
-    if folder == Path(__file__).parent and not known:
+    is_known_source = source_url is None or any(known_source in source_url for known_source in _SOURCES)
+    if folder == Path(__file__).parent and not is_known_source:
         raise InvalidArgumentError(
             f"source_url={source_url!r} is not that of the digits, and nothing is downloaded: put the files "
             f"{', '.join(FILES)} into a folder and give it as train_dir"
