@@ -35,9 +35,11 @@ def summary(state: Mapping[str, Any]) -> str:
     count = {s: sum(t["state"] == s for t in tasks) for s in _SIGNS}
     parts = [f"{count['alive']} of {len(tasks)} tasks alive"]
     parts += [f"{count[s]} {s}" for s in ("late", "lost") if count[s]]
-    held, size = (sum(t.get(k, 0) for t in tasks) for k in ("variables", "variable_bytes"))
-    sent = sum(s["bytes"] for s in state["sent"])
-    return ", ".join([*parts, f"{held:,} variables of {amount(size)}", f"{amount(sent)} sent between tasks"])
+    n_variables, size = (sum(t.get(k, 0) for t in tasks) for k in ("variables", "variable_bytes"))
+    sent_bytes = sum(s["bytes"] for s in state["sent"])
+    return ", ".join(
+        [*parts, f"{n_variables:,} variables of {amount(size)}", f"{amount(sent_bytes)} sent between tasks"]
+    )
 
 
 def cluster_html(state: Mapping[str, Any]) -> str:
@@ -85,8 +87,8 @@ def _pairs(state: Mapping[str, Any]) -> str:
     for s in state["sent"]:
         for name in (s["from"], s["to"]):
             volume[name] = volume.get(name, 0) + s["bytes"]
-    kept = set(sorted(volume, key=lambda n: -volume[n])[:_MOST_PAIRED])
-    names = [t["name"] for t in state["tasks"] if t["name"] in kept]
+    busiest = set(sorted(volume, key=lambda n: -volume[n])[:_MOST_PAIRED])
+    names = [t["name"] for t in state["tasks"] if t["name"] in busiest]
     if not names:
         return "<p>no transfers between tasks yet</p>"
     transfers = {(s["from"], s["to"]): s for s in state["sent"]}

@@ -125,9 +125,9 @@ def _values(variable: Variable) -> str:
         return f"{type(e).__name__}: {str(e).splitlines()[0]}"
     if values.size > 8 and values.dtype.kind in "fiu":
         mean = values.mean(dtype=np.float64)
-        bad = int(values.size - np.isfinite(values).sum())
+        n_nonfinite = int(values.size - np.isfinite(values).sum())
         range_and_mean = f"from {values.min():.4g} to {values.max():.4g}, mean {mean:.4g}"
-        return f"{range_and_mean}; {bad:,} are not finite" if bad else range_and_mean
+        return f"{range_and_mean}; {n_nonfinite:,} are not finite" if n_nonfinite else range_and_mean
     return np.array2string(values, threshold=8)
 
 

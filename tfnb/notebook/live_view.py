@@ -99,10 +99,10 @@ class LiveView(ClosedAtEnd):
         first = self._channel is None
         if first:
             self._start()
-        key, place, metadata = self._key, f"tfnb-{uuid4().hex}", {"tfnb": self.kind}
+        key, element_id, metadata = self._key, f"tfnb-{uuid4().hex}", {"tfnb": self.kind}
         html = (
-            f'<div id="{place}" class="tfnb-{self.kind}" data-tfnb-view="{key}"></div>'
-            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("{place}"))</script>'
+            f'<div id="{element_id}" class="tfnb-{self.kind}" data-tfnb-view="{key}"></div>'
+            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("{element_id}"))</script>'
         )
         display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=metadata)
         if first:

@@ -46,18 +46,18 @@ def cell_name(shell: InteractiveShell, filename: str) -> str | None:
 
 def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
     """The frames of the user, and those of libraries that tfnb did not call; None if no frame is left."""
-    kept = []
-    inside = False  # whether tfnb, or a library that tfnb called, is running
+    entries = []
+    in_package = False  # whether tfnb, or a library that tfnb called, is running
     for entry in _entries(traceback):
         filename = entry.tb_frame.f_code.co_filename
         if filename.startswith(_PACKAGE):
-            inside = True
+            in_package = True
         elif not filename.startswith(_LIBRARIES):
-            inside = False
-        if not inside:
-            kept.append(entry)
+            in_package = False
+        if not in_package:
+            entries.append(entry)
     shorter = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         shorter = TracebackType(shorter, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return shorter
 
@@ -76,8 +76,8 @@ def _show(
     tb_offset: int | None = None,
 ) -> None:
     """IPython's handler of exceptions."""
-    ours = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
-    if ours and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
+    from_package = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
+    if from_package and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
         _show_short(shell, kind, error, traceback, tb_offset)
     else:
         shell.showtraceback((kind, error, traceback), tb_offset=tb_offset, running_compiled_code=True)
@@ -96,16 +96,16 @@ def _show_short(
     def lines() -> list[str]:
         return shell.InteractiveTB.structured_traceback(kind, error, shorter, tb_offset, CONTEXT)
 
-    whole = [(e, e.__traceback__) for e in _chain(error)]
+    full_tracebacks = [(e, e.__traceback__) for e in _chain(error)]
     # IPython calls this method of an exception to get the lines to show.
     error._render_traceback_ = lines  # type: ignore[attr-defined]
     try:
-        for cause, frames in whole:
+        for cause, frames in full_tracebacks:
             cause.__traceback__ = without_our_frames(frames)
         shell.showtraceback((kind, error, shorter), tb_offset=tb_offset, running_compiled_code=True)
     finally:
         del error._render_traceback_  # type: ignore[attr-defined]
-        for cause, frames in whole:
+        for cause, frames in full_tracebacks:
             cause.__traceback__ = frames
 
 

@@ -27,8 +27,8 @@ def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
     """The chart of some curves over a common axis of steps; `log` makes the other axis logarithmic."""
     xs = np.concatenate([c.steps for c in curves]) if curves else np.zeros(0)
     ys = np.concatenate([_scaled(c.values, log) for c in curves]) if curves else np.zeros(0)
-    seen = np.isfinite(xs) & np.isfinite(ys)
-    x_range, y_range = _span(xs[seen]), _span(ys[seen], margin=0.05)
+    finite = np.isfinite(xs) & np.isfinite(ys)
+    x_range, y_range = _span(xs[finite]), _span(ys[finite], margin=0.05)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" '
         f'style="width:100%;max-width:{WIDTH:.0f}px" role="img" aria-label="line chart" '
@@ -42,7 +42,7 @@ def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
         if curve.smooth is not None:
             parts += _line(curve.steps, _scaled(curve.smooth, log), x_range, y_range, colour, False)
     parts += _legend(curves)
-    if not seen.any():
+    if not finite.any():
         middle = f'x="{WIDTH / 2:.0f}" y="{HEIGHT / 2:.0f}" text-anchor="middle"'
         parts.append(f"<text {middle}>no finite values yet</text>")
     return "".join(parts) + "</svg>"
@@ -50,8 +50,8 @@ def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
 
 def _scaled(values: np.ndarray, log: bool) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        shown = np.log10(values) if log else values
-        return np.where(np.abs(shown) < LARGEST, shown, np.nan)
+        scaled = np.log10(values) if log else values
+        return np.where(np.abs(scaled) < LARGEST, scaled, np.nan)
 
 
 def _span(values: np.ndarray, margin: float = 0.0) -> tuple[float, float]:

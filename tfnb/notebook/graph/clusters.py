@@ -44,8 +44,8 @@ def clusters_table(parts: Sequence[Clustered], notes: Mapping[tuple[str, str], S
         for (k, _), row in list(rows.items()):
             sources = [(rows.get((k, e.id), first_row.get(e.id)), e.port) for e in nodes[row].inputs]
             edges += [(source, port, row) for source, port in sources if source is not None]
-            before = [rows.get((k, c), first_row.get(c)) for c in nodes[row].control]
-            control += [(source, row) for source in before if source is not None]
+            control_rows = [rows.get((k, c), first_row.get(c)) for c in nodes[row].control]
+            control += [(source, row) for source in control_rows if source is not None]
         assert len(nodes) - begin == len(rows)
     return table_of_nodes(nodes, edges + _sent(nodes), control, names, texts)
 

@@ -28,13 +28,15 @@ MOST_NODES = 100_000  # more than twice as many as Inception with its gradients 
 def read_graph(path: str) -> GraphDef:
     """The GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError`."""
     text = path.endswith((".pbtxt", ".txt"))
-    most = MOST_TEXT if text else MOST_BYTES
+    max_size = MOST_TEXT if text else MOST_BYTES
     with os_errors(path):
         size = os.path.getsize(path)
-        if size > most:
-            raise ResourceExhaustedError(f"a graph of {size:,} bytes: at most {most:,} are read of a file of this kind")
+        if size > max_size:
+            raise ResourceExhaustedError(
+                f"a graph of {size:,} bytes: at most {max_size:,} are read of a file of this kind"
+            )
         with open(path, "rb") as file:
-            content = file.read(most + 1)
+            content = file.read(max_size + 1)
     parse = _from_text if text else _from_bytes
     for kind in _kinds(os.path.basename(path)):
         message = kind()

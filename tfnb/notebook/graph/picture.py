@@ -77,10 +77,10 @@ class _Draft:
             lines = _lines(self.model, box)
             width = max(len(lines[0]) * CHAR, len(lines[1]) * SMALL_CHAR) + 2 * PAD
             return _Drawn(box, (width, (2 if lines[1] else 1) * LINE + PAD), lines)
-        shown = self.shown(box)
-        drawn = _Drawn(box, (0, 0), (_short(self.model.tree.label[box]), ""), [self.measure(p) for p in shown])
-        self._connect(drawn, shown)
-        return drawn
+        parts = self.shown(box)
+        drawing = _Drawn(box, (0, 0), (_short(self.model.tree.label[box]), ""), [self.measure(p) for p in parts])
+        self._connect(drawing, parts)
+        return drawing
 
     def _connect(self, drawn: _Drawn, shown: Sequence[int]) -> None:
         model, box = self.model, drawn.box
@@ -115,37 +115,37 @@ class _Draft:
 
 def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[int]:
     """The boxes that are open at first: those of the paths and their ancestors, or as many as there is room for."""
-    opened = {0}
+    open_boxes = {0}
     if paths is not None:
         for path in paths:
             box = model.box(path)
             while box > 0:
                 if model.tree.parts(box):
-                    opened.add(box)
+                    open_boxes.add(box)
                 box = int(model.tree.parent[box])
-        return opened
-    drawn = _Draft(model, opened).shown
+        return open_boxes
+    parts_of = _Draft(model, open_boxes).shown
 
     def scopes(boxes: Sequence[int]) -> list[int]:
         """The scopes worth opening: those that data flows into, or that no data flows out of."""
-        worth_opening = []
+        candidates = []
         for b in boxes:
             parts = model.tree.parts(b)
             if KINDS[model.kind[b]] == "scope" and (model.inlet[parts].any() or not model.outlet[parts].any()):
-                worth_opening.append(b)
-        return worth_opening
+                candidates.append(b)
+        return candidates
 
-    shown = len(drawn(0))
-    closed = scopes(drawn(0))
+    shown = len(parts_of(0))
+    closed = scopes(parts_of(0))
     while closed:
-        smallest = min(closed, key=lambda b: len(drawn(b)))
-        parts = drawn(smallest)
+        smallest = min(closed, key=lambda b: len(parts_of(b)))
+        parts = parts_of(smallest)
         shown += len(parts) - 1
         if shown > ROOM:
             break
-        opened.add(smallest)
+        open_boxes.add(smallest)
         closed = [b for b in closed if b != smallest] + [b for b in parts if KINDS[model.kind[b]] == "scope"]
-    return opened
+    return open_boxes
 
 
 def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str:
@@ -153,8 +153,8 @@ def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str
     total = int(model.nodes[0])
     if not total:
         return "<p>an empty dataflow graph</p>"
-    opened = opened_boxes(model, (options or {}).get("open"))
-    root = _Draft(model, opened).measure(0)
+    open_boxes = opened_boxes(model, (options or {}).get("open"))
+    root = _Draft(model, open_boxes).measure(0)
     notes = [f"dataflow graph: {_amount(total)}"]
     extracted = [b for b in model.tree.parts(0) if model.extracted[b] not in (0, ATTACHED)]
     if extracted and len(extracted) < len(model.tree.parts(0)):
@@ -322,7 +322,7 @@ def _tooltip(model: GraphModel, box: int) -> str:
     lines += [model.table.specs[spec] for spec in model.table.outputs[node]]
     if model.table.devices[node]:
         lines.append(f"on {model.table.devices[node]}")
-    lines += [f"source: {text}" for what, text in model.card(box)["rows"] if what == "source"]
+    lines += [f"source: {text}" for label, text in model.card(box)["rows"] if label == "source"]
     return "\n".join(lines)
 
 
@@ -339,10 +339,10 @@ def _legend(model: GraphModel, boxes: Sequence[int]) -> tuple[str, float]:
     for b in boxes:
         if KINDS[model.kind[b]] == "scope" and model.group[b] >= 0:
             groups.setdefault(int(model.group[b]), []).append(b)
-    for group, same in sorted(groups.items())[:4]:
-        if len(same) > 1:
-            label = _short(model.tree.label[same[0]])
-            rows.append((GROUPS[group % len(GROUPS)], f"same structure: {label} × {len(same)}"))
+    for group, members in sorted(groups.items())[:4]:
+        if len(members) > 1:
+            label = _short(model.tree.label[members[0]])
+            rows.append((GROUPS[group % len(GROUPS)], f"same structure: {label} × {len(members)}"))
     x, out = 0.0, []
     for colour, text in rows:
         out.append(

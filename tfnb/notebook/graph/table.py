@@ -151,15 +151,15 @@ def _table(
 ) -> GraphTable:
     data = np.array(edges, np.int64).reshape(-1, 3)
     order = np.array(control, np.int64).reshape(-1, 2)
-    held = np.array(list(sizes), np.float64)
-    held[_slots(types, edges)] = 0
+    size_array = np.array(list(sizes), np.float64)
+    size_array[_slots(types, edges)] = 0
     return GraphTable(
         names,
         types,
         devices,
         specs,
         outputs,
-        held,
+        size_array,
         data[:, 0],
         data[:, 1],
         data[:, 2],
@@ -172,13 +172,13 @@ def _table(
 
 def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[int]:
     """The variables that updates read in addition to the updated variable, which is their first input."""
-    met: set[int] = set()
+    seen_updates: set[int] = set()
     slots = []
     for source, _, target in edges:
         if types[target].startswith(UPDATES):
-            if target in met and is_variable(types[source]):
+            if target in seen_updates and is_variable(types[source]):
                 slots.append(source)
-            met.add(target)
+            seen_updates.add(target)
     return slots
 
 
@@ -188,8 +188,8 @@ def is_variable(kind: str) -> bool:
 
 
 def _size(shape: Shape) -> int:
-    known = shape.num_elements()
-    return -1 if known is None else known
+    count = shape.num_elements()
+    return -1 if count is None else count
 
 
 def _details(node: Operation | Node) -> list[tuple[str, str]]:
@@ -235,12 +235,12 @@ def _of_message(message: GraphDef) -> GraphTable:
     edges, control, missing = [], [], 0
     for i, node in enumerate(nodes):
         for link in node.input:
-            before = link.startswith("^")
-            name, _, port = link[before:].partition(":")
+            is_control = link.startswith("^")
+            name, _, port = link[is_control:].partition(":")
             source = row.get(name)
             if source is None:
                 missing += 1
-            elif before:
+            elif is_control:
                 control.append((source, i))
             else:
                 edges.append((source, int(port) if port.isdecimal() and len(port) < 6 else 0, i))
@@ -327,9 +327,9 @@ def _details_in_file(node: NodeDef) -> list[tuple[str, str]]:
 
 def _tensor_text(message: TensorProto) -> str:
     try:
-        known = decode_shape(message.tensor_shape).num_elements()
-        if known is None or known > SMALL_VALUE:  # not decoded, because a file may claim any size
-            return f"{known:,} values" if known is not None else "unknown size"
+        count = decode_shape(message.tensor_shape).num_elements()
+        if count is None or count > SMALL_VALUE:  # not decoded, because a file may claim any size
+            return f"{count:,} values" if count is not None else "unknown size"
         return _value_text(decode_array(message))
     except (OpError, ValueError, TypeError) as error:
         return f"cannot be read: {error}"[:LONGEST]

@@ -102,9 +102,9 @@ class LiveGraph:
 
     def _received(self, channel: GraphChannel, message: object, _buffers: object) -> None:
         """A message from the browser. It comes in the thread of a comm."""
-        answer = self.answer(message) if isinstance(message, dict) else None
-        if answer is not None:
-            channel.send(answer[0], buffers=answer[1])
+        reply = self.answer(message) if isinstance(message, dict) else None
+        if reply is not None:
+            channel.send(reply[0], buffers=reply[1])
 
     def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
         """The reply to a message of the browser, and the reply's buffers; None for any other message."""
@@ -154,7 +154,7 @@ class GraphView:
         open: Sequence[str] | None = None,
         height: int = 560,
     ) -> None:
-        colour_by = next((by for by in COLOURS if by == colour), None)
+        colour_by = next((choice for choice in COLOURS if choice == colour), None)
         if colour is not None and colour_by is None:
             raise InvalidArgumentError(f"needed a colour of {', '.join(COLOURS)}, got {colour!r}")
         if not LEAST_HEIGHT <= height <= MOST_HEIGHT:

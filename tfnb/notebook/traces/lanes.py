@@ -77,8 +77,8 @@ def lane_to(task: str) -> str:
 
 def host_beside(device: str, hosts: Container[str]) -> str:
     """The host whose threads launch the kernels of a device: that of its task if there is one, else this process."""
-    own = f"{task_of(device)}/{HOST}"
-    return own if own in hosts else HOST
+    task_host = f"{task_of(device)}/{HOST}"
+    return task_host if task_host in hosts else HOST
 
 
 def lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> tuple[list[Lane], np.ndarray, int]:
@@ -91,16 +91,16 @@ def lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> 
 
     def place(key: tuple[str, str]) -> tuple[Any, ...]:
         device, lane = key
-        inside = is_host(device), device, _RANK.get(lane, 2), lane != TRANSFERS, lane != "MainThread", lane
-        return (_in_order(groups[device]), *inside)
+        sort_key = is_host(device), device, _RANK.get(lane, 2), lane != TRANSFERS, lane != "MainThread", lane
+        return (_in_order(groups[device]), *sort_key)
 
     row = np.full(len(events), -1, np.int32)
     lanes = []
     top = 0
     for key in sorted(members, key=place)[:MOST_LANES]:
-        mine = np.array(members[key])
-        rows = _stack(start[mine], end[mine])
-        row[mine] = np.where(rows < 0, -1, rows + top)
+        lane_events = np.array(members[key])
+        rows = _stack(start[lane_events], end[lane_events])
+        row[lane_events] = np.where(rows < 0, -1, rows + top)
         lanes.append(Lane(*key, top, int(rows.max()) + 1, groups[key[0]]))
         top += lanes[-1].rows
     return lanes, row, int((row < 0).sum())
@@ -127,7 +127,7 @@ def _stack(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     free: list[float] = []
     rows = np.zeros(len(start), np.int32)
     for i, (a, b) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        k = next((k for k, until in enumerate(free) if until <= a), len(free))
+        k = next((k for k, free_at in enumerate(free) if free_at <= a), len(free))
         if k < len(free):
             free[k] = b
         elif k < MOST_ROWS:

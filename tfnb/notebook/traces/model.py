@@ -69,24 +69,24 @@ class TraceModel:
     @property
     def account(self) -> list[tuple[str, float]]:
         """The time of all steps in microseconds, by what it was spent on: kernels, and the gaps between them."""
-        every = [s.account for s in self.steps]
+        accounts = [s.account for s in self.steps]
         return [
-            ("kernels", sum(a.kernels_us for a in every)),
-            ("host kernels", sum(a.host_us for a in every)),
-            ("launching", sum(a.launch_us for a in every)),
-            ("other", sum(a.other_us for a in every)),
+            ("kernels", sum(a.kernels_us for a in accounts)),
+            ("host kernels", sum(a.host_us for a in accounts)),
+            ("launching", sum(a.launch_us for a in accounts)),
+            ("other", sum(a.other_us for a in accounts)),
         ]
 
     def table(self) -> list[CostRow]:
         """The cost of kernels and host kernels by label, the most expensive first: number of events, microseconds."""
-        took = self.end - self.start
-        own = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
-        total = np.bincount(self.label[own], took[own], len(self.labels))
-        count = np.bincount(self.label[own], minlength=len(self.labels))
+        durations = self.end - self.start
+        is_kernel = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
+        total = np.bincount(self.label[is_kernel], durations[is_kernel], len(self.labels))
+        count = np.bincount(self.label[is_kernel], minlength=len(self.labels))
         longest = np.zeros(len(self.labels))
-        np.maximum.at(longest, self.label[own], took[own])
-        example = {int(self.label[i]): int(i) for i in np.flatnonzero(own)[::-1]}
-        every = float(total.sum()) or 1.0
+        np.maximum.at(longest, self.label[is_kernel], durations[is_kernel])
+        example = {int(self.label[i]): int(i) for i in np.flatnonzero(is_kernel)[::-1]}
+        total_time = float(total.sum()) or 1.0
         rows: list[CostRow] = []
         for k in np.argsort(-total, kind="stable").tolist():
             if not count[k]:
@@ -103,7 +103,7 @@ class TraceModel:
                     "total_us": float(total[k]),
                     "mean_us": float(total[k] / count[k]),
                     "max_us": float(longest[k]),
-                    "share": float(total[k] / every),
+                    "share": float(total[k] / total_time),
                 }
             )
         return rows
@@ -158,24 +158,24 @@ def trace_model(recording: object) -> TraceModel:
 
     Raises `InvalidArgumentError` for anything else, and if there is no event to show.
     """
-    given: list[_Given]
-    later: list[str] = []
+    step_data: list[_Given]
+    notes: list[str] = []
     if isinstance(recording, Recording | TraceFile):
         steps = _first_steps(recording.steps)
-        given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
+        step_data = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
         if rest := recording.steps[len(steps) :]:
             count = sum(s.n_events for s in rest)
-            later = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
+            notes = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
     else:
         times = times_of(recording)
         wall = recording.wall_us if isinstance(recording, RunMetadata) else 0.0
         wall = wall or max((t.end_us for t in times), default=0.0)
-        given = [(0.0, wall, times, getattr(recording, "graph", None))] if times else []
-    model = _model(given)
+        step_data = [(0.0, wall, times, getattr(recording, "graph", None))] if times else []
+    model = _model(step_data)
     if not model.events:
         raise InvalidArgumentError("nothing was recorded: there is no step to show")
     model.notes[:0] = recording.notes if isinstance(recording, Recording | TraceFile) else []
-    model.notes += later
+    model.notes += notes
     return model
 
 
@@ -184,40 +184,40 @@ def _first_steps(steps: Sequence[StepRecord | TraceStep]) -> Sequence[StepRecord
 
     The times of later steps are not computed, which would take minutes.
     """
-    room = MOST_EVENTS
+    remaining = MOST_EVENTS
     for k, step in enumerate(steps):
-        if room <= 0:
+        if remaining <= 0:
             return steps[:k]
-        room -= step.n_events
+        remaining -= step.n_events
     return steps
 
 
 def _model(given: list[_Given]) -> TraceModel:
-    every = [t for _, _, times, _ in given for t in times]
+    all_events = [t for _, _, times, _ in given for t in times]
     sizes = [len(times) for _, _, times, _ in given]
     begin = np.repeat(np.array([b for b, _, _, _ in given], np.float64), sizes)
     step = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
-    start = begin + np.fromiter((_number(t.start_us) for t in every), np.float64, len(every))
-    end = begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every))
+    start = begin + np.fromiter((_number(t.start_us) for t in all_events), np.float64, len(all_events))
+    end = begin + np.fromiter((_number(t.end_us) for t in all_events), np.float64, len(all_events))
     possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # is false for NaN
     end = np.maximum(end, start)
     order = np.lexsort((-end, start))
     order = order[possible[order]]
     notes = []
-    if impossible := len(every) - len(order):
+    if impossible := len(all_events) - len(order):
         notes.append(f"{impossible:,} events with impossible times are left out")
     if len(order) > MOST_EVENTS:
         notes.append(f"{len(order) - MOST_EVENTS:,} later events are left out (the limit is {MOST_EVENTS:,})")
         order = order[:MOST_EVENTS]
-    events = [every[i] for i in order]
+    events = [all_events[i] for i in order]
     zero = min(float(start[order[0]]), 0.0) if len(order) else 0.0
     start, end = start[order] - zero, end[order] - zero
     lanes, row, hidden = lay_out(events, start, end)
     if hidden:
         notes.append(f"{hidden:,} events overlap too much to be drawn, or are in one of too many lanes")
-        kept = np.flatnonzero(row >= 0)
-        events = [events[i] for i in kept]
-        start, end, row, order = start[kept], end[kept], row[kept], order[kept]
+        valid = np.flatnonzero(row >= 0)
+        events = [events[i] for i in valid]
+        start, end, row, order = start[valid], end[valid], row[valid], order[valid]
     names: dict[str, int] = {}
     label = np.fromiter((names.setdefault(_label(t), len(names)) for t in events), np.int32, len(events))
     kinds = {kind: k for k, kind in enumerate(KINDS)}

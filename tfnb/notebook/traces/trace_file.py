@@ -113,8 +113,8 @@ def trace_of(parsed: object, most_events: int = MOST_EVENTS) -> TraceFile:
     skipped += reading.drop_later_steps()
     if not reading.events:
         raise DataLossError(f"no Chrome trace: none of its {len(events):,} events says what ran when")
-    other = parsed.get("otherData") if isinstance(parsed, dict) else None
-    return TraceFile(_steps(reading, _recorded_steps(other)), skipped)
+    other_data = parsed.get("otherData") if isinstance(parsed, dict) else None
+    return TraceFile(_steps(reading, _recorded_steps(other_data)), skipped)
 
 
 def _recorded_steps(other: object) -> list[tuple[float, float]]:
@@ -145,44 +145,44 @@ class _Reading:
     def drop_later_steps(self) -> int:
         """Removes the events after the first `MOST_STEPS` steps, and returns how many were removed."""
         steps = sorted({_step(event) for event in self.events})[:MOST_STEPS]
-        kept, before = set(steps), len(self.events)
-        self.events = [event for event in self.events if _step(event) in kept]
-        return before - len(self.events)
+        first_steps, old_count = set(steps), len(self.events)
+        self.events = [event for event in self.events if _step(event) in first_steps]
+        return old_count - len(self.events)
 
     def take(self, event: object) -> None:
         """Reads one event, and counts it in `skipped` if it is invalid."""
         try:
-            known = isinstance(event, dict) and self._take(event)
+            is_valid = isinstance(event, dict) and self._take(event)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-            known = False
-        self.skipped += not known
+            is_valid = False
+        self.skipped += not is_valid
 
     def _take(self, event: dict[str, Any]) -> bool:
-        what, place = event["ph"], (_key(event.get("pid")), _key(event.get("tid")))
-        if what == "M":
+        phase, thread_key = event["ph"], (_key(event.get("pid")), _key(event.get("tid")))
+        if phase == "M":
             name = _text(event.get("args", {}).get("name"))
             if event["name"] == "process_name":
-                self.processes[place[0]] = name
+                self.processes[thread_key[0]] = name
             elif event["name"] == "thread_name":
-                self.threads[place] = name
+                self.threads[thread_key] = name
             return True
-        if what == "X":
+        if phase == "X":
             begin = _number(event["ts"])
-            self.events.append(_event(event, place, begin, begin + max(_number(event.get("dur", 0)), 0.0)))
-        elif what == "B":
+            self.events.append(_event(event, thread_key, begin, begin + max(_number(event.get("dur", 0)), 0.0)))
+        elif phase == "B":
             begin = _number(event["ts"])
-            self._begun.setdefault(place, []).append(_event(event, place, begin, begin))
-        elif what == "E":
-            stack = self._begun.get(place)
+            self._begun.setdefault(thread_key, []).append(_event(event, thread_key, begin, begin))
+        elif phase == "E":
+            stack = self._begun.get(thread_key)
             if not stack:
                 return False
-            begun = stack.pop()
-            begun.end = max(_number(event["ts"]), begun.begin)
-            self.events.append(begun)
-        elif what == "s":
-            self.wakers[_key(event["id"])] = place
-        elif what == "f":
-            self.woken.append((place, _number(event["ts"]), _key(event["id"])))
+            begin_event = stack.pop()
+            begin_event.end = max(_number(event["ts"]), begin_event.begin)
+            self.events.append(begin_event)
+        elif phase == "s":
+            self.wakers[_key(event["id"])] = thread_key
+        elif phase == "f":
+            self.woken.append((thread_key, _number(event["ts"]), _key(event["id"])))
         return True
 
 
@@ -195,8 +195,8 @@ def _event(event: dict[str, Any], place: Place, begin: float, end: float) -> _Ev
 
 def _steps(reading: _Reading, recorded: list[tuple[float, float]]) -> list[TraceStep]:
     ends = {(e.place, round(e.end, 3)): e for e in reading.events}
-    for place, at, number in reading.woken:
-        event, waker = ends.get((place, round(at, 3))), reading.wakers.get(number)
+    for thread_key, at, number in reading.woken:
+        event, waker = ends.get((thread_key, round(at, 3))), reading.wakers.get(number)
         if event is not None and waker is not None:
             event.woken_by = reading.threads.get(waker, "")
     first = 0.0 if recorded else min(e.begin for e in reading.events)
@@ -223,13 +223,13 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
     args, (pid, _) = event.args, event.place
     nodes = args.get("nodes")
     size = args.get("bytes", 0)
-    ours = _text(args.get("device"))  # present in a step of many tasks, where a process of the trace is a task
-    ours = ours if ours.startswith("/job:") else ""
-    lane = _text(args.get("lane")) if ours else reading.threads.get(event.place, "")
+    device_name = _text(args.get("device"))  # present in a step of many tasks, where a process of the trace is a task
+    device_name = device_name if device_name.startswith("/job:") else ""
+    lane = _text(args.get("lane")) if device_name else reading.threads.get(event.place, "")
     return NodeStats(
         name=_text(args.get("name")) or event.name,
         op=_text(args.get("op")) or event.name,
-        device=ours or reading.processes.get(pid) or f"process {_text(pid)}",
+        device=device_name or reading.processes.get(pid) or f"process {_text(pid)}",
         start_us=event.begin - begin,
         end_us=event.end - begin,
         nbytes=size if isinstance(size, int) and 0 <= size < 1 << 62 else 0,

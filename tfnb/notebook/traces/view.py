@@ -108,7 +108,7 @@ class Timeline:
         """One sentence: the number and duration of the steps, and what their time was spent on."""
         steps = self.model.steps
         wall = sum(s.wall_us for s in steps) or 1.0
-        shares = ", ".join(f"{name} {us / wall:.0%}" for name, us in self.account if name != "other")
+        shares = ", ".join(f"{name} {duration / wall:.0%}" for name, duration in self.account if name != "other")
         text = (
             f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: {shares} of it; "
             f"{len(self.model.events):,} events"
@@ -149,22 +149,22 @@ class Timeline:
 
     def _received(self, channel: TimelineChannel, message: object, _buffers: object) -> None:
         """A message from the browser. It comes in the thread of a comm."""
-        answer = self.answer(message) if isinstance(message, dict) else None
-        if answer is not None:
-            channel.send(answer[0], buffers=answer[1])
+        reply = self.answer(message) if isinstance(message, dict) else None
+        if reply is not None:
+            channel.send(reply[0], buffers=reply[1])
 
     def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
         """The reply to a message of the browser, and the reply's buffers; None for any other message."""
-        what = message.get("type")
-        if what == "ready":
+        kind = message.get("type")
+        if kind == "ready":
             data: DataMessage = {"type": "data", "trace": self._meta()}
             return data, self._columns()
-        if what == "card":
+        if kind == "card":
             i = message.get("event")
             if isinstance(i, int) and 0 <= i < len(self.model.events):
                 card: CardMessage = {"type": "card", "event": i, "card": self.model.card(i)}
                 return card, []
-        if what == "chrome":
+        if kind == "chrome":
             chrome: ChromeMessage = {"type": "chrome", "text": self.chrome_trace()}
             return chrome, []
         return None

@@ -73,20 +73,20 @@ def audio_item(value: SummaryValue, time: ItemTime) -> AudioItem:
     if len(data) > MOST_BYTES:
         raise ValueError(f"a sound of {len(data)} bytes; the limit is {MOST_BYTES}")
     try:
-        with wave.open(io.BytesIO(data)) as sound:
-            channels, width, rate, frames = sound.getparams()[:4]
+        with wave.open(io.BytesIO(data)) as source:
+            channels, width, rate, frames = source.getparams()[:4]
             if not (0 < channels <= MOST_CHANNELS and 0 < rate <= MOST_RATE and width <= 4):
                 raise ValueError(f"a sound of {channels} channels, {rate} Hz, {8 * width} bits")
-            shown = min(frames, MOST_SOUND // (channels * width))
-            samples = sound.readframes(shown)
+            n_frames = min(frames, MOST_SOUND // (channels * width))
+            samples = source.readframes(n_frames)
     except (wave.Error, EOFError) as fault:
         raise ValueError(f"a sound that is no WAV of whole samples ({fault})") from None
     out = io.BytesIO()
-    with wave.open(out, "wb") as again:
-        again.setnchannels(channels)
-        again.setsampwidth(width)
-        again.setframerate(rate)
-        again.writeframes(samples)
+    with wave.open(out, "wb") as shortened:
+        shortened.setnchannels(channels)
+        shortened.setsampwidth(width)
+        shortened.setframerate(rate)
+        shortened.writeframes(samples)
     seconds = len(samples) // (channels * width) / rate
     return {
         **time,

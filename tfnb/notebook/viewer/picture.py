@@ -34,12 +34,12 @@ def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], summary: 
 
 
 def _chart(runs: Sequence[tuple[str, Run]], tag: str) -> str:
-    having = [(name, run.scalars[tag]) for name, run in runs if tag in run.scalars]
+    available = [(name, run.scalars[tag]) for name, run in runs if tag in run.scalars]
     curves = []
-    for name, series in having[:MOST_CURVES]:
+    for name, series in available[:MOST_CURVES]:
         step, value = series.step, series.value
-        chosen = thinned(value, MOST_POINTS)
-        curves.append(Curve(name, step[chosen].astype(np.float64), value[chosen], None))
-    more = len(having) - len(curves)
+        indices = thinned(value, MOST_POINTS)
+        curves.append(Curve(name, step[indices].astype(np.float64), value[indices], None))
+    more = len(available) - len(curves)
     note = f" ({more:,} more runs)" if more > 0 else ""
     return f"<div><b>{escape(tag)}</b>{note}{line_chart_svg(curves)}</div>"

@@ -220,9 +220,9 @@ class ViewState:
         return out
 
     def _tags(self, wanted: Wanted) -> list[str]:
-        known = self.tags[wanted.kind]
-        there = set(known)
-        return [t for t in (known[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in there]
+        all_tags = self.tags[wanted.kind]
+        tag_set = set(all_tags)
+        return [t for t in (all_tags[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in tag_set]
 
     def appended_points(self, wanted: Wanted) -> AppendedPoints | None:
         """The points added to the wanted scalars since they were sent; None if `contents` must send them as a whole."""
@@ -231,28 +231,28 @@ class ViewState:
         shown, tags = self.shown(wanted), self._tags(wanted)
         curves: list[tuple[int, int, int, int, int]] = []
         numbers: list[np.ndarray] = []
-        held_now: dict[tuple[str, int], _Held] = {}
+        updated: dict[tuple[str, int], _Held] = {}
         for k, tag in enumerate(tags):
             for n, run in shown:
                 series = run.scalars.get(tag)
                 if series is None:
                     continue
-                held = self._held.get((tag, n))
-                if held is None or held.purges != series.purges:
+                previous = self._held.get((tag, n))
+                if previous is None or previous.purges != series.purges:
                     return None
-                if held.total == series.total:
+                if previous.total == series.total:
                     continue
-                new = series.since(held.total)
+                new = series.since(previous.total)
                 if new is None:
                     return None
-                chosen = thinned(new[2], max(ACROSS * len(new[0]) // series.total, FEWEST_NEW))
-                if held.points + len(chosen) > MOST_HELD:
+                indices = thinned(new[2], max(ACROSS * len(new[0]) // series.total, FEWEST_NEW))
+                if previous.points + len(indices) > MOST_HELD:
                     return None
-                numbers += [column[chosen] for column in new]
-                curves.append((k, n, held.total, series.total, len(chosen)))
-                held_now[tag, n] = _Held(held.purges, series.total, held.points + len(chosen))
-        self._held.update(held_now)
-        for tag in {tag for tag, _ in held_now}:
+                numbers += [column[indices] for column in new]
+                curves.append((k, n, previous.total, series.total, len(indices)))
+                updated[tag, n] = _Held(previous.purges, series.total, previous.points + len(indices))
+        self._held.update(updated)
+        for tag in {tag for tag, _ in updated}:
             self._sent["scalar", tag] = self._version("scalar", tag, shown)
         packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
         return AppendedPoints(tags, curves, packed.tobytes())
@@ -267,15 +267,15 @@ class ViewState:
 
         Raises `InvalidArgumentError` for an unknown number.
         """
-        chosen = range(len(self.runs)) if numbers is None else sorted(numbers)
-        unknown = [n for n in chosen if not 0 <= n < len(self.runs)]
+        run_numbers = range(len(self.runs)) if numbers is None else sorted(numbers)
+        unknown = [n for n in run_numbers if not 0 <= n < len(self.runs)]
         if unknown:
             raise InvalidArgumentError(f"there is no run of the number {unknown[0]}, only 0 to {len(self.runs) - 1}")
-        renamed = {}
-        for n in chosen:
+        renamed_runs = {}
+        for n in run_numbers:
             run = self.runs[n]
-            renamed[self.names[n]] = Run(self.names[n], run.path, run.scalars, run.items)
-        return EventTable(renamed)
+            renamed_runs[self.names[n]] = Run(self.names[n], run.path, run.scalars, run.items)
+        return EventTable(renamed_runs)
 
     def summary(self) -> str:
         """One line of text: the numbers of runs, tags and points."""

@@ -92,8 +92,8 @@ def _lines(axis: str, scale: str) -> Any:
     plot.multi_line("xs", "ys", source=smooth, line_color="colour", line_width=2, line_dash="dash", line_join="round")
     dots = _source("dots", "x", "y", "colour")
     plot.scatter("x", "y", source=dots, color="colour", size=5)
-    near = _source("near", "x", "y", "colour")
-    plot.scatter("x", "y", source=near, color="colour", size=7)
+    nearest = _source("near", "x", "y", "colour")
+    plot.scatter("x", "y", source=nearest, color="colour", size=7)
     cursor = Span(dimension="height", line_color=GREY, line_dash="dotted", name="cursor", visible=False)
     plot.add_layout(cursor)
     return plot
