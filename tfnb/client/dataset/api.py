@@ -35,8 +35,8 @@ def _records(op: OpDef, filenames: TensorLike, *rest: TensorLike, **attrs: bool 
     """The variant scalar of a data set of the records of files, one string scalar each."""
     graph = get_default_graph()
     names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
-    found: Tensor = op(names, *rest, graph=graph, **(_STRINGS.wire_attrs() | attrs))
-    return found
+    handle: Tensor = op(names, *rest, graph=graph, **(_STRINGS.wire_attrs() | attrs))
+    return handle
 
 
 def compression(kind: Compression) -> TensorLike:

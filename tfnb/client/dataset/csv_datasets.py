@@ -60,12 +60,12 @@ class CsvDataset(Dataset):
         columns = graph.to_tensor(np.array([] if select_cols is None else select_cols, np.int64), int64)
         shapes = [scalar] * len(defaults)
         names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
-        skip, quotes = graph.to_tensor(header, bool_), graph.to_tensor(use_quote_delim, bool_)
+        skip_header, quotes = graph.to_tensor(header, bool_), graph.to_tensor(use_quote_delim, bool_)
         handle = CSV_DATASET(
             names,
             compression(compression_type),
             long(buffer_size or 0),
-            skip,
+            skip_header,
             field_delim,
             quotes,
             na_value,
@@ -84,10 +84,10 @@ def _default(graph: GraphBuilder, given: TensorLike | DTypeLike) -> Tensor:
     except TypeError:
         dtype = None
     value: Any = given if dtype is None else np.empty(0, dtype.np)
-    found: Tensor = graph.to_tensor(value, dtype)
-    if found.dtype not in CSV_TYPES:
-        raise InvalidArgumentError(f"a column of CSV cannot be {found.dtype.name}; it can be one of {CSV_TYPES}")
-    return found
+    default: Tensor = graph.to_tensor(value, dtype)
+    if default.dtype not in CSV_TYPES:
+        raise InvalidArgumentError(f"a column of CSV cannot be {default.dtype.name}; it can be one of {CSV_TYPES}")
+    return default
 
 
 def make_csv_dataset(
@@ -159,8 +159,8 @@ def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any
         raise InvalidArgumentError(f"the label {label_name!r} must be one of the columns {list(names)}")
 
     def features(*columns: Tensor) -> Any:
-        found = OrderedDict(zip(names, columns, strict=True))
-        return found if label_name is None else (found, found.pop(label_name))
+        columns_by_name = OrderedDict(zip(names, columns, strict=True))
+        return columns_by_name if label_name is None else (columns_by_name, columns_by_name.pop(label_name))
 
     return features
 
@@ -168,23 +168,23 @@ def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any
 def _matching(pattern: FilePattern) -> list[str]:
     """The existing files that match a pattern, or one of several, sorted. Raises `NotFoundError` if there is none."""
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else list(pattern)
-    found = [f for p in patterns for f in glob.glob(os.fsdecode(p))]
-    if not patterns or not found:
+    files = [f for p in patterns for f in glob.glob(os.fsdecode(p))]
+    if not patterns or not files:
         raise NotFoundError(f"no file matches {pattern!r}")
-    return sorted(found)
+    return sorted(files)
 
 
 def _numbers(columns: Sequence[str | int], names: Sequence[str]) -> list[int]:
     """The ascending numbers of columns given by name or number. Raises `InvalidArgumentError` for unknown ones."""
-    found = []
+    numbers = []
     for c in columns:
-        known = names.index(c) if isinstance(c, str) and c in names else c
-        if not isinstance(known, int) or not 0 <= known < len(names):
+        index = names.index(c) if isinstance(c, str) and c in names else c
+        if not isinstance(index, int) or not 0 <= index < len(names):
             raise InvalidArgumentError(f"{c!r} is no column; there are {list(names)}")
-        found.append(known)
-    if len(set(found)) != len(found):
+        numbers.append(index)
+    if len(set(numbers)) != len(numbers):
         raise InvalidArgumentError(f"select_columns names a column twice: {list(columns)}")
-    return sorted(found)
+    return sorted(numbers)
 
 
 class _Inference:
@@ -214,10 +214,10 @@ class _Inference:
             fields = next(self._records(name), None)
             if fields is None:
                 raise InvalidArgumentError(f"{name} is empty: it has no header")
-            found = [f.decode() for f in fields]
-            if first is not None and found != first:
-                raise InvalidArgumentError(f"{name} has the columns {found}, {self._files[0]} has {first}")
-            first = found
+            header = [f.decode() for f in fields]
+            if first is not None and header != first:
+                raise InvalidArgumentError(f"{name} has the columns {header}, {self._files[0]} has {first}")
+            first = header
         return first or []
 
     def defaults(self, width: int, columns: Sequence[int], missing: str, rows: int | None) -> list[Tensor]:
@@ -237,22 +237,22 @@ class _Inference:
         ]
 
     def _first_records(self, rows: int | None) -> Iterator[list[bytes]]:
-        seen = 0
+        count = 0
         for name in self._files:
             records = self._records(name)
             if self._header:
                 next(records, None)
             for fields in records:
-                if rows is not None and seen >= rows:
+                if rows is not None and count >= rows:
                     return
-                seen += 1
+                count += 1
                 yield fields
 
 
 def _wider(before: DType | None, text: str) -> DType:
     """The first of `CSV_TYPES` that can hold the text and all values of the type `before`."""
-    least = 0 if before is None else CSV_TYPES.index(before)
-    return next(t for t in CSV_TYPES[least:] if _FITS[t](text))
+    first = 0 if before is None else CSV_TYPES.index(before)
+    return next(t for t in CSV_TYPES[first:] if _FITS[t](text))
 
 
 def _is_integer(text: str, limit: int) -> bool:

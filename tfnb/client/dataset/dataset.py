@@ -66,11 +66,11 @@ class Dataset(Transformations["Dataset"], ElementSequence):
         """
         if not isinstance(sparse_tensor, (SparseTensor, SparseTensorValue)):
             raise DTypeError(f"needed a SparseTensor, got {type(sparse_tensor).__name__}")
-        given = SparseTensor.from_value(sparse_tensor)
-        rank = None if given.shape.ndims is None else given.shape.ndims - 1
+        sparse = SparseTensor.from_value(sparse_tensor)
+        rank = None if sparse.shape.ndims is None else sparse.shape.ndims - 1
         shapes = [Shape((None, rank)), Shape((None,)), Shape((rank,))]
-        inputs = [given.indices, given.values, given.dense_shape]
-        return _computed(source_ops.SPARSE_TENSOR_SLICE, inputs, ElementSpec.of((int64, given.dtype, int64), shapes))
+        inputs = [sparse.indices, sparse.values, sparse.dense_shape]
+        return _computed(source_ops.SPARSE_TENSOR_SLICE, inputs, ElementSpec.of((int64, sparse.dtype, int64), shapes))
 
     @staticmethod
     def from_generator(
@@ -89,12 +89,12 @@ class Dataset(Transformations["Dataset"], ElementSequence):
         if not callable(generator):
             raise DTypeError("`generator` must be callable.")
         spec = ElementSpec.declared(output_types, output_shapes)
-        given = [get_default_graph().to_tensor(a) for a in args or ()]
+        arg_tensors = [get_default_graph().to_tensor(a) for a in args or ()]
 
         def convert(value: object) -> tuple[Any, ...]:
             return converted(value, spec)
 
-        return _computed(source_ops.GENERATOR, [given], spec, generator=generator, convert=convert)
+        return _computed(source_ops.GENERATOR, [arg_tensors], spec, generator=generator, convert=convert)
 
     @staticmethod
     def range(*args: TensorLike) -> Dataset:

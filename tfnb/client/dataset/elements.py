@@ -63,8 +63,8 @@ def mapped(value: object, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, Mapping):
         return {key: mapped(v, function) for key, v in value.items()}
     if isinstance(value, tuple) and not isinstance(value, SparseTensorValue):
-        found = [mapped(v, function) for v in value]
-        return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
+        results = [mapped(v, function) for v in value]
+        return type(value)(*results) if hasattr(value, "_fields") else tuple(results)
     return function(value)
 
 
@@ -98,8 +98,8 @@ def of_classes(types: object, classes: object) -> Any:
     """
     if classes is None:
         return types
-    given = iter(parts(classes))
-    return mapped(types, lambda t: SparseType(t) if next(given) is SparseTensor else t)
+    class_iterator = iter(parts(classes))
+    return mapped(types, lambda t: SparseType(t) if next(class_iterator) is SparseTensor else t)
 
 
 def wire_dtype(kind: ComponentType) -> DType:
@@ -114,8 +114,8 @@ def wire_shape(kind: ComponentType, shape: Shape) -> Shape:
 
 def wired(component: Component) -> Tensor:
     """The tensor that carries a component."""
-    found: Tensor = serialize_sparse(component) if isinstance(component, SparseTensor) else component
-    return found
+    tensor: Tensor = serialize_sparse(component) if isinstance(component, SparseTensor) else component
+    return tensor
 
 
 def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
@@ -130,7 +130,7 @@ def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
     indices, values, size = DESERIALIZE_SPARSE(tensor, dtype=kind.dtype)
     indices.set_shape([None, shape.ndims])
     size.set_shape([shape.ndims])
-    found = SparseTensor(indices, values, size)
+    sparse = SparseTensor(indices, values, size)
     if shape.dims is not None:
-        found.set_shape(shape)
-    return found
+        sparse.set_shape(shape)
+    return sparse

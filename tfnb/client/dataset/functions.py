@@ -42,12 +42,12 @@ class FunctionGraph(GraphBuilder):
         """The placeholder that stands for `t` in this graph; `t` itself if it belongs to this graph."""
         if t.graph is self:
             return t
-        found = self.captured.get(t)
-        if found is None:
+        placeholder = self.captured.get(t)
+        if placeholder is None:
             with self.control_dependencies(None):
-                found = PLACEHOLDER(dtype=t.dtype, shape=t.shape, name="captured", graph=self)
-            self.captured[t] = found
-        return found
+                placeholder = PLACEHOLDER(dtype=t.dtype, shape=t.shape, name="captured", graph=self)
+            self.captured[t] = placeholder
+        return placeholder
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
@@ -87,10 +87,10 @@ def trace(fn: Callable[..., Any], spec: ElementSpec, finish: Callable[[Any], Any
             PLACEHOLDER(dtype=wire_dtype(d), shape=wire_shape(d, s), name=f"arg{i}", graph=graph)
             for i, (d, s) in enumerate(zip(spec.flat_types, spec.shapes, strict=True))
         ]
-        found = call_with(fn, spec.unwired(args))
-        if found is None:
+        returned = call_with(fn, spec.unwired(args))
+        if returned is None:
             raise InvalidArgumentError(f"{what}: the function returned None; it must give tensors")
-        result = finish(found)
+        result = finish(returned)
         outputs = tuple(graph.to_tensor(wired(t)) for t in parts(result))
     function = GraphFunction((*args, *graph.captured.values()), outputs)
     return Traced(function, list(graph.captured), result)

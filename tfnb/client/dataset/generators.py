@@ -23,7 +23,7 @@ def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
 
     Raises `InvalidArgumentError` when the structure, a dtype or a shape differs from `spec`.
     """
-    found = []
+    arrays = []
     for part, dtype, shape in zip(_leaves(value, spec.types), flatten(spec.types), spec.shapes, strict=True):
         try:
             array = np.asarray(part)
@@ -42,8 +42,8 @@ def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
             raise InvalidArgumentError(
                 f"`generator` yielded an element of shape {array.shape} where an element of shape {shape} was expected."
             )
-        found.append(array)
-    return tuple(found)
+        arrays.append(array)
+    return tuple(arrays)
 
 
 def _leaves(value: object, types: object) -> list[Any]:

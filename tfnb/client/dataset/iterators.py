@@ -85,14 +85,16 @@ class Iterator:
 
         Raises `DTypeError` unless the types of the elements are the iterator's and the shapes are compatible.
         """
-        mine, given = self.element_spec, dataset.element_spec
-        if not given.has_types_of(mine):
-            raise DTypeError(f"Expected output types {mine.types!r} but got dataset with output types {given.types!r}.")
-        for have, want in zip(mine.shapes, given.shapes, strict=True):
-            if not have.is_compatible_with(want):
+        own_spec, other_spec = self.element_spec, dataset.element_spec
+        if not other_spec.has_types_of(own_spec):
+            raise DTypeError(
+                f"Expected output types {own_spec.types!r} but got dataset with output types {other_spec.types!r}."
+            )
+        for own_shape, other_shape in zip(own_spec.shapes, other_spec.shapes, strict=True):
+            if not own_shape.is_compatible_with(other_shape):
                 raise DTypeError(
                     f"Expected output shapes compatible with {self.output_shapes!r} but got dataset with output shapes "
-                    f"{given.output_shapes!r}."
+                    f"{other_spec.output_shapes!r}."
                 )
         op: Operation = ops.MAKE_ITERATOR(dataset.variant, self._handle, name=name)
         return op
@@ -103,8 +105,8 @@ class Iterator:
         A step that needs them advances the iterator by one element. It raises `OutOfRangeError` after the last element
         and `FailedPreconditionError` before the iterator is initialized.
         """
-        found = ops.GET_NEXT(self._handle, name=name, **self.element_spec.wire_attrs())
-        return self.element_spec.unwired(found if isinstance(found, list) else [found])
+        components = ops.GET_NEXT(self._handle, name=name, **self.element_spec.wire_attrs())
+        return self.element_spec.unwired(components if isinstance(components, list) else [components])
 
     def string_handle(self, name: str | None = None) -> Any:
         """A string scalar that identifies the iterator for `from_string_handle`."""

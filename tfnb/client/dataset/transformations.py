@@ -64,11 +64,11 @@ class Transformations(Generic[DatasetT]):
 
     def concatenate(self, dataset: DatasetT) -> DatasetT:
         """The elements of this data set, then those of `dataset`. Raises `DTypeError` when their types differ."""
-        mine, given = self.element_spec, dataset.element_spec
-        if not mine.has_types_of(given):
-            raise DTypeError(f"cannot concatenate data sets of types {mine.types} and {given.types}")
-        shapes = [_common(a, b) for a, b in zip(mine.shapes, given.shapes, strict=True)]
-        return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(mine.types, shapes), also=[dataset])
+        own_spec, other_spec = self.element_spec, dataset.element_spec
+        if not own_spec.has_types_of(other_spec):
+            raise DTypeError(f"cannot concatenate data sets of types {own_spec.types} and {other_spec.types}")
+        shapes = [_common(a, b) for a, b in zip(own_spec.shapes, other_spec.shapes, strict=True)]
+        return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(own_spec.types, shapes), also=[dataset])
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: TensorLike | None = None) -> DatasetT:
         """The elements `map_func(element)`; the items of a tuple are passed as separate arguments.
@@ -113,8 +113,12 @@ class Transformations(Generic[DatasetT]):
         Raises `DTypeError` when it returns anything else.
         """
         f = self._trace(predicate, "filter")
-        (found,) = f.function.outputs if len(f.function.outputs) == 1 else (None,)
-        if found is None or found.dtype is not bool_ or not found.shape.is_compatible_with(as_shape([])):
+        (predicate_result,) = f.function.outputs if len(f.function.outputs) == 1 else (None,)
+        if (
+            predicate_result is None
+            or predicate_result.dtype is not bool_
+            or not predicate_result.shape.is_compatible_with(as_shape([]))
+        ):
             raise DTypeError("`predicate` must return a scalar boolean tensor.")
         return self._derive(ops.FILTER, [f.captured], f=f.function)
 
@@ -126,9 +130,9 @@ class Transformations(Generic[DatasetT]):
         A seed makes the order repeatable. Every iteration has another order unless `reshuffle_each_iteration` is False.
         """
         seeds = seeds_for(get_default_graph(), seed)
-        again = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
+        reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
         inputs = [long(buffer_size), long(seeds["seed"]), long(seeds["seed2"])]
-        return self._derive(ops.SHUFFLE, inputs, reshuffle_each_iteration=again)
+        return self._derive(ops.SHUFFLE, inputs, reshuffle_each_iteration=reshuffle)
 
     def repeat(self, count: TensorLike | None = None) -> DatasetT:
         """All elements `count` times, an int64 scalar; None or -1 means without end."""
@@ -163,14 +167,14 @@ class Transformations(Generic[DatasetT]):
         spec, dtypes = self.element_spec, [d for d in self.element_spec.flat_types if not isinstance(d, SparseType)]
         if len(dtypes) < len(spec.shapes):
             raise DTypeError("Batching of padded sparse tensors is not supported: use batch")
-        wanted = spec.shapes if padded_shapes is None else flat_shapes(spec.types, padded_shapes)
+        target_shapes = spec.shapes if padded_shapes is None else flat_shapes(spec.types, padded_shapes)
         pads = [None] * len(dtypes) if padding_values is None else flatten(padding_values)
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
         graph = get_default_graph()
-        vectors = [graph.to_tensor(_as_vector(s), int64) for s in wanted]
+        vectors = [graph.to_tensor(_as_vector(s), int64) for s in target_shapes]
         values = [graph.to_tensor(_zero(d) if p is None else p, d) for p, d in zip(pads, dtypes, strict=True)]
         first = _first(size, drop)
-        shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in wanted]
+        shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in target_shapes]
         return self._derive(ops.PADDED_BATCH, [size, vectors, values, drop], ElementSpec.of(spec.types, shapes))
 
     def prefetch(self, buffer_size: TensorLike) -> DatasetT:
@@ -218,9 +222,9 @@ class Transformations(Generic[DatasetT]):
         spec = self.element_spec
         split = ElementSpec.of(spec.types, [s[1:] for s in spec.shapes])
         if any(isinstance(t, SparseType) for t in spec.flat_types):
-            carried = self.map(lambda *e: mapped(e if isinstance(spec.types, tuple) else e[0], rows))
-            found: DatasetT = carried._derive(ops.UNBATCH, [], split)
-            return found
+            wired_dataset = self.map(lambda *e: mapped(e if isinstance(spec.types, tuple) else e[0], rows))
+            result: DatasetT = wired_dataset._derive(ops.UNBATCH, [], split)
+            return result
         return self._derive(ops.UNBATCH, [], split)
 
     def ignore_errors(self) -> DatasetT:
@@ -233,10 +237,10 @@ class Transformations(Generic[DatasetT]):
 
         Raises `DTypeError` when the function returns no data set.
         """
-        found = transformation_func(self)
-        if not isinstance(found, ElementSequence):
+        result = transformation_func(self)
+        if not isinstance(result, ElementSequence):
             raise DTypeError("`transformation_func` must return a Dataset.")
-        return found
+        return result
 
     def _trace(self, fn: Callable[..., Any], what: str) -> Traced:
         return trace(self._on_elements(fn), self.element_spec, normal, what)
@@ -278,8 +282,8 @@ def long(value: TensorLike) -> Tensor:
 
 def rows(component: Tensor | SparseTensor) -> Tensor:
     """The tensor whose rows carry the rows of a component."""
-    found: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
-    return found
+    tensor: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
+    return tensor
 
 
 def _first(size: Tensor, drop: Tensor) -> int | None:

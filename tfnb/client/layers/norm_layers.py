@@ -137,13 +137,13 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Tensor, training: TensorLike = False) -> Tensor:
         axis = self._place(inputs.shape)
-        known = static_value(training)
-        if known is False:
+        static_training = static_value(training)
+        if static_training is False:
             mean, variance = self.moving_mean.value(), self.moving_variance.value()
         else:
             x = cast_to(inputs, self.moving_mean.dtype)
-            others = [i for i in range(len(inputs.shape)) if i != axis]
-            batch_mean, batch_variance = moments(x, others)
+            reduced_axes = [i for i in range(len(inputs.shape)) if i != axis]
+            batch_mean, batch_variance = moments(x, reduced_axes)
             mean, variance = smart_cond(
                 training,
                 lambda: (IDENTITY(batch_mean), IDENTITY(batch_variance)),
