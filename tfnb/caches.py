@@ -60,7 +60,7 @@ class Cache(dict[K, V]):
         return stored
 
     def renew(self, key: K) -> V | None:
-        """The value of the key, which becomes the newest entry; None if there is none."""
+        """Returns the value of the key and makes it the newest entry; returns None if the key is absent."""
         with self._changing:
             if key not in self:
                 return None
@@ -85,7 +85,9 @@ _caches: weakref.WeakSet[Cache[Any, Any]] = weakref.WeakSet()
 
 
 def remembered(name: str, limit: int) -> Callable[[F], F]:
-    """A decorator that keeps the `limit` latest results of a function of hashable arguments (`functools.lru_cache`)."""
+    """Returns a decorator that keeps the `limit` latest results of a function of hashable arguments
+    (`functools.lru_cache`).
+    """
 
     def decorate(function: F) -> F:
         wrapped: Any = functools.lru_cache(maxsize=limit)(function)
@@ -131,7 +133,8 @@ class Caches(tuple[CacheInfo, ...]):
 
 
 def list_caches() -> Caches:
-    """The caches in the memory of this process, by name: compiled steps, programs, results of functions.
+    """Returns the caches in the memory of this process, sorted by name: compiled steps, programs and results of
+    functions.
 
     The compiled kernels on disk are not included; see `TFNB_CACHE_DIR`.
     """

@@ -393,12 +393,12 @@ _BY_CODE: dict[int, type[OpError]] = {
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class of errors with this code. Raises `KeyError` for an unknown code."""
+    """Returns the class of errors with this code. Raises `KeyError` for an unknown code."""
     return _BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """The code of a class of errors. A class that TensorFlow does not have has the code of its base class."""
+    """Returns the code of a class of errors. A class that TensorFlow lacks has the code of its base class."""
     return cls.code
 
 

@@ -84,7 +84,7 @@ class DataSet:
         return self._epochs_completed
 
     def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
-        """The next `batch_size` images and labels, in random order if `shuffle` is set.
+        """Returns the next `batch_size` images and labels, in random order if `shuffle` is set.
 
         Raises `InvalidArgumentError` for a batch size below 1 or above the number of examples.
         """

@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 31
 
 
 def read_idx(path: str | Path, rank: int) -> np.ndarray:
-    """The array of unsigned bytes in an IDX file, which may be compressed with gzip.
+    """Returns the array of unsigned bytes in an IDX file, which may be compressed with gzip.
 
     Returns a `uint8` array of `rank` dimensions. Raises `NotFoundError` when there is no such file, and `DataLossError`
     when it is damaged, truncated, too long, or has another type or rank.

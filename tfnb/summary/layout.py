@@ -87,7 +87,7 @@ def _fields(data: bytes, at: int, end: int) -> list[_Field]:
 
 
 def layout(data: bytes) -> Layout | None:
-    """The layout of a serialized Event that has scalars and nothing else, or None for any other event."""
+    """Returns the layout of a serialized Event that has scalars and nothing else, or None for any other event."""
     try:
         return _event(data)
     except _NoScalar:
@@ -142,7 +142,7 @@ def _check_plugin(data: bytes, metadata: _Field) -> None:
 
 
 def _tensor(data: bytes, tensor: _Field) -> tuple[int, int]:
-    """The position of the number in a float or double tensor without dimensions."""
+    """Returns the position of the number in a float or double tensor without dimensions."""
     dtype, at = 0, -1
     size = 0
     for f in _fields(data, tensor.start, tensor.end):

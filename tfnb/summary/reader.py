@@ -46,7 +46,9 @@ class Item(NamedTuple):
     data: bytes | None = None
 
     def load(self) -> Any:
-        """The Event message that contains the item. Raises `NotFoundError` and the like when the file is gone."""
+        """Returns the Event message that contains the item. Raises `NotFoundError` or another `OpError` when the file
+        cannot be read.
+        """
         if self.data is not None:
             return as_message("event", "Event", self.data)
         with os_errors(self.path), open(self.path, "rb") as file:
@@ -54,7 +56,7 @@ class Item(NamedTuple):
             return as_message("event", "Event", file.read(self.length))
 
     def value(self) -> Any:
-        """The Summary.Value of the item. Raises `NotFoundError` when the event has no such tag."""
+        """Returns the Summary.Value of the item. Raises `NotFoundError` when the event has no such tag."""
         for value in self.load().summary.value:
             if value.tag == self.tag or value.node_name == self.tag:
                 return value
@@ -94,7 +96,9 @@ class Series:
         self.purges += 1
 
     def since(self, total: int) -> Columns | None:
-        """The arrays (step, wall_time, value) of the points after the first `total`; None if some were removed."""
+        """Returns the arrays (step, wall_time, value) of the points after the first `total`, or None if some were
+        removed.
+        """
         if total < self._whole_from:
             return None
         parts: list[Columns] = []
@@ -156,7 +160,7 @@ class Run:
     offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
 
     def tags(self, kind: str) -> list[str]:
-        """The sorted tags of a kind ("scalar", "image", ...)."""
+        """Returns the sorted tags of a kind ("scalar", "image", ...)."""
         if kind == "scalar":
             return sorted(self.scalars)
         return sorted(t for t, tag_items in self.items.items() if any(i.kind == kind for i in tag_items))
@@ -175,7 +179,7 @@ class _Restarts:
         self._least = np.minimum.accumulate(steps[::-1])[::-1]
 
     def keep(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """A mask of the points that no later restart drops, from their record numbers and steps."""
+        """Returns a mask of the points that no later restart drops, from their record numbers and their steps."""
         next_restart = np.searchsorted(self._numbers, numbers, "right")
         mask = np.ones(len(steps), bool)
         has_restart = next_restart < len(self._numbers)
@@ -327,7 +331,9 @@ class LogReader:
 
 
 def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
-    """The (name, folder, event files in order) of each run below a folder; a file is a run by itself."""
+    """Yields the name, the folder and the event files (in order) of each run below a folder. A single file is a run by
+    itself.
+    """
     if os.path.isfile(logdir):
         yield ".", os.path.dirname(logdir), [os.path.basename(logdir)]
         return
@@ -339,7 +345,7 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _scalars(event: Any) -> Iterator[tuple[str, float]]:
-    """The (tag, value) pairs of the scalars in an event that may contain other values as well."""
+    """Yields the (tag, value) pairs of the scalars in an event that may contain other values as well."""
     for value in event.summary.value:
         if value.HasField("simple_value"):
             yield value.tag or value.node_name, value.simple_value
@@ -350,7 +356,7 @@ def _scalars(event: Any) -> Iterator[tuple[str, float]]:
 
 
 def _number(tensor: Any) -> float | None:
-    """The value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
+    """Returns the value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
     if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
         return None
     try:
@@ -360,7 +366,7 @@ def _number(tensor: Any) -> float | None:
 
 
 def _kinds(event: Any) -> Iterator[tuple[str, str]]:
-    """The (tag, kind) pairs of the contents of an event that are not scalars."""
+    """Yields pairs (tag, kind) for the contents of an event that are not scalars."""
     field_name = event.WhichOneof("what")
     if field_name == "summary":
         for value in event.summary.value:
@@ -374,7 +380,7 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
 
 
 def _kind(value: Any) -> str:
-    """The kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
+    """Returns the kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
     field_name = value.WhichOneof("value")
     if field_name == "tensor":
         plugin = value.metadata.plugin_data.plugin_name

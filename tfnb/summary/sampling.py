@@ -12,7 +12,7 @@ __all__ = ["thinned"]
 
 
 def thinned(values: np.ndarray, count: int) -> np.ndarray:
-    """The increasing indices of at most `count` points (at least 4) that represent all of `values`.
+    """Returns the increasing indices of at most `count` points (at least 4) that represent all of `values`.
 
     NaN is never an extreme; of a section with nothing but NaN the two ends are kept.
     """

@@ -58,7 +58,9 @@ class Found:
 
 
 def scan(data: bytes, final: bool = False) -> Found:
-    """The contents of `data`, which starts with a record. If `final` is set, an incomplete last record is damaged."""
+    """Returns the contents of `data`, which starts with a record. An incomplete last record counts as damaged if
+    `final` is set, and is left for the next call otherwise.
+    """
     result = Found()
     offsets, lengths = _frames(data, result)
     if final and result.end < len(data):
@@ -69,7 +71,9 @@ def scan(data: bytes, final: bool = False) -> Found:
 
 
 def scan_events(events: Sequence[bytes]) -> tuple[Found, bytes]:
-    """The contents of serialized events that do not come from a file and have no checksums, and their bytes."""
+    """Returns a pair: the contents of serialized events that come from no file and have no checksums, and all their
+    bytes.
+    """
     data = bytes(FOOTER).join([*events, b""])  # the zeros take the place of checksums
     lengths = np.fromiter(map(len, events), np.int64, len(events))
     offsets = np.cumsum(lengths + FOOTER) - lengths - FOOTER
@@ -94,7 +98,7 @@ def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, found: Fou
 
 
 def records(data: bytes) -> Iterator[tuple[int, int]]:
-    """The (offset, length) of the data of each good record, in order."""
+    """Yields the (offset, length) of the data of each good record, in order."""
     result = Found()
     for offset, length in zip(*(a.tolist() for a in _frames(data, result)), strict=True):
         if _good(data, offset, length, result):
@@ -130,7 +134,7 @@ class _Frames:
 
 
 def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets and lengths of the complete records with a good header."""
+    """Returns the offsets and the lengths of the complete records whose headers are good."""
     frames = _Frames()
     lengths_of: dict[bytes, int] = {}
     recent: list[bytes] = []  # headers since the last search for a pattern
@@ -167,7 +171,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int], frames: _Frames) -> int:
-    """The position at which the records stop repeating the pattern of the most recent ones.
+    """Returns the position at which the records stop repeating the pattern of the most recent ones.
 
     A training writes the same sequence of record lengths repeatedly.
     """
@@ -193,7 +197,7 @@ def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int
 
 
 def _length(head: bytes) -> int:
-    """The length in a header, or -1 when the header is damaged."""
+    """Returns the length in a header, or -1 when the header is damaged."""
     n, crc = struct.unpack("<QI", head)
     return n if n <= MOST_RECORD and masked_crc(head[:8]) == crc else -1
 
@@ -211,7 +215,9 @@ class _Headers:
         self._done = 0  # positions before this one are not searched again
 
     def next(self, at: int) -> int:
-        """The first position from `at` on, or -1 if there is none. `at` must not decrease from call to call."""
+        """Returns the first position of a good header from `at` on, or -1 if there is none. `at` must not decrease from
+        call to call.
+        """
         last = len(self._data) - HEADER
         while True:
             k = int(np.searchsorted(self._places, at))
@@ -225,7 +231,7 @@ class _Headers:
 
 
 def _headers(data: bytes, begin: int, end: int) -> np.ndarray:
-    """The positions from `begin` to before `end` at which a good header starts."""
+    """Returns the positions from `begin` to before `end` at which a good header starts."""
     count = end - begin
     window = np.frombuffer(data, np.uint8, count + HEADER - 1, begin)
     zero = window == 0
@@ -295,7 +301,7 @@ def _single(data: bytes, number: int, offset: int, length: int, found: Found) ->
 
 
 def _varying(form: Layout, free_tags: bool) -> np.ndarray:
-    """The columns in which records of one form may differ."""
+    """Returns the numbers of the columns in which records of one form may differ."""
     columns = [*range(form.wall, form.wall + 8), *range(form.step, form.step + form.step_bytes)]
     for p in form.places:
         columns += range(p.at, p.at + p.size)
@@ -340,7 +346,7 @@ def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool
 
 
 def _masked(crcs: np.ndarray) -> np.ndarray:
-    """The same as `masked_crc` for an array of checksums."""
+    """Returns the masked checksums of an array of checksums, as `masked_crc` does for one."""
     return np.asarray(((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD)
 
 
@@ -361,7 +367,7 @@ def _steps(rows: np.ndarray, form: Layout) -> np.ndarray:
 
 
 def _by_tag(tags: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Each tag with the increasing numbers of the rows that have it."""
+    """Yields pairs of a tag and the increasing numbers of the rows that have this tag."""
     if tags.shape[1] == 0:
         yield b"", np.arange(len(tags))
         return

@@ -77,7 +77,7 @@ class FileWriter:
         self._finalizer = weakref.finalize(self, _close_quietly, self._file)
 
     def get_logdir(self) -> str:
-        """The name of the folder of the event files."""
+        """Returns the name of the folder of the event files."""
         return self._logdir
 
     @property
@@ -209,7 +209,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: FilePath) -> FileWriter:
-        """The writer for the folder `logdir`, which is created at the first call."""
+        """Returns the writer for the folder `logdir`, which is created at the first call."""
         with FileWriterCache._lock:
             name = os.fsdecode(logdir)
             if name not in FileWriterCache._writers:

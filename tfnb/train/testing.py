@@ -45,7 +45,7 @@ _SEED = 87654321
 
 
 def get_temp_dir() -> str:
-    """A folder for files of the tests of this process."""
+    """Returns a folder for files of the tests of this process."""
     if not _TEMPORARY:
         _TEMPORARY.append(tempfile.mkdtemp(prefix="tfnb_test_"))
     return _TEMPORARY[0]
@@ -60,17 +60,17 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def is_built_with_cuda() -> bool:
-    """False, since kernels are written in OpenCL."""
+    """Returns False, since kernels are written in OpenCL."""
     return False
 
 
 def gpu_device_name() -> str:
-    """The name of the first GPU of sessions, or ""."""
+    """Returns the name of the first GPU of sessions, or ""."""
     return next((d["name"] for d in list_devices() if "GPU" in str(d["name"]).upper()), "")
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """True if sessions have a GPU.
+    """Returns whether sessions have a GPU.
 
     It is an OpenCL device, so the result is False with `cuda_only`; `min_cuda_compute_capability` has no effect.
     """
@@ -78,14 +78,14 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 
 def _place(use_gpu: bool, force_gpu: bool) -> Any:
-    """A device, or a function that changes no device, for the operations that a test creates."""
+    """Returns a device, or a function that changes no device, for the operations that a test creates."""
     if force_gpu:
         return "/device:GPU:0"
     return (lambda op: op.device) if use_gpu else "/device:CPU:0"
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """The path `relative_path` below the folder of the running program."""
+    """Returns the path `relative_path` below the folder of the running program."""
     return str(Path(sys.argv[0]).resolve().parent / relative_path)
 
 
@@ -114,7 +114,7 @@ class TestCase(unittest.TestCase):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A new folder for this test."""
+        """Returns a new folder for this test."""
         return tempfile.mkdtemp(dir=get_temp_dir())
 
     @contextmanager
@@ -125,7 +125,7 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A context with a default session for `graph`, by default the default graph.
+        """Returns a context with a default session for `graph`, by default the default graph.
 
         As in TensorFlow, operations of the block are placed on the first CPU; with `use_gpu` the session chooses their
         device, and with `force_gpu` they are placed on the first GPU.
@@ -141,7 +141,7 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Like `session`; without arguments all calls of one test share a session."""
+        """Returns a context like `session`; without arguments, all calls of one test share a session."""
         if graph is not None or config is not None:
             with self.session(graph, config, use_gpu, force_gpu) as session:
                 yield session
@@ -156,7 +156,7 @@ class TestCase(unittest.TestCase):
     cached_session = test_session
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, computed by the default session."""
+        """Returns the values of tensors, computed by the default session."""
         session = get_default_session()
         if session is None:
             with self.test_session() as sess:
@@ -201,7 +201,9 @@ class TestCase(unittest.TestCase):
         half_rtol: float = 1e-3,
         half_atol: float = 1e-3,
     ) -> None:
-        """Like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit dtype."""
+        """Fails like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit
+        dtype.
+        """
         a, b = self._array(a), self._array(b)
         half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
         self.assertAllClose(
@@ -233,7 +235,7 @@ class TestCase(unittest.TestCase):
     def assertRaisesOpError(
         self, expected_err_re_or_predicate: str | Callable[[Exception], bool]
     ) -> AbstractContextManager[Any]:
-        """A context that fails unless its block raises an expected `OpError`.
+        """Returns a context that fails unless its block raises an expected `OpError`.
 
         expected_err_re_or_predicate: a regular expression that the message contains, or a function that returns True
         for the error.
@@ -275,7 +277,7 @@ def compute_gradient(
     init_targets: object = None,
     extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> Any:
-    """The Jacobian of `y` by `x`, once from gradients and once from differences: two arrays [size of x, size of y].
+    """Returns two Jacobians of `y` by `x`, from gradients and from differences: arrays [size of x, size of y].
 
     x: a floating tensor, or a list of them, for which the result is a list of such pairs. x_shape, y_shape: the shapes.
     x_init_value: the point, by default a random one. delta: half of the difference in x. init_targets: operations that
@@ -334,7 +336,7 @@ def _jacobians(
 
 
 def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """A gradient as a vector; the rows of a sparse gradient are summed."""
+    """Returns a gradient as a vector; the rows of a sparse gradient are summed."""
     if not hasattr(found, "indices"):
         return np.asarray(found).ravel()
     dense = np.zeros(shape, np.asarray(found.values).dtype)
@@ -352,7 +354,7 @@ def compute_gradient_error(
     init_targets: object = None,
     extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> float:
-    """The largest absolute difference between the two Jacobians of `compute_gradient`.
+    """Returns the largest absolute difference between the two Jacobians of `compute_gradient`.
 
     x, x_shape, y, y_shape and the other arguments are those of `compute_gradient`.
     """

@@ -77,7 +77,7 @@ def read_data_sets(
 
 
 def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` returns them.
+    """Returns ((train images, train labels), (test images, test labels)), as `tf.keras.datasets.mnist.load_data` does.
 
     Images are uint8 [n, 28, 28], labels uint8 [n]. They are the digits of the package, fewer than the 60,000 of the
     full data. `path`, the name under which Keras stores its download, is not used.
@@ -89,7 +89,8 @@ def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple
 
 
 def maybe_download(filename: str, work_directory: str | Path | None = None, source_url: str | None = None) -> str:
-    """The path of an MNIST file in `work_directory` or, if that lacks it, in the package; nothing is downloaded.
+    """Returns the path of an MNIST file in `work_directory` or, if that lacks it, in the package; nothing is
+    downloaded.
 
     Raises `InvalidArgumentError` for a `source_url` of other data where `work_directory` does not hold the file.
     """
@@ -102,12 +103,14 @@ def maybe_download(filename: str, work_directory: str | Path | None = None, sour
 
 
 def extract_images(f: str | Path | BinaryIO) -> np.ndarray:
-    """The images of an IDX file as uint8 [n, 28, 28, 1]; `f` is its path, or an open file with a `name`."""
+    """Returns the images of an IDX file as uint8 [n, 28, 28, 1]; `f` is its path, or an open file with a `name`."""
     return read_idx(_path(f), 3)[..., np.newaxis]
 
 
 def extract_labels(f: str | Path | BinaryIO, one_hot: bool = False, num_classes: int = CLASSES) -> np.ndarray:
-    """The labels of an IDX file as uint8 [n], or one-hot as float64 [n, num_classes]; `f` as in `extract_images`."""
+    """Returns the labels of an IDX file as uint8 [n], or one-hot as float64 [n, num_classes]. `f` is as in
+    `extract_images`.
+    """
     labels = read_idx(_path(f), 1)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 

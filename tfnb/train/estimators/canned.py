@@ -117,7 +117,7 @@ class _Canned(Estimator):
         return self._trained(mode, predictions, loss, metric)
 
     def _label_ids(self, labels: Tensor) -> Any:
-        """The class numbers of the labels. The step fails for a label that is not in `label_vocabulary`."""
+        """Returns the class numbers of the labels. The step fails for a label that is not in `label_vocabulary`."""
         if self._vocabulary is None:
             return RESHAPE(cast(labels, int64), [-1])
         equal = EQUAL(RESHAPE(labels, [-1, 1]), constant([list(self._vocabulary)]))

@@ -104,20 +104,20 @@ class Estimator:
     # ---- trained variables -------------------------------------------------------------------------
 
     def latest_checkpoint(self) -> str | None:
-        """The prefix of the latest checkpoint, or None."""
+        """Returns the prefix of the latest checkpoint, or None."""
         return latest_checkpoint(self.model_dir)
 
     def get_variable_names(self) -> list[str]:
-        """The names of the variables in the latest checkpoint. Raises `NotFoundError` when there is none."""
+        """Returns the names of the variables in the latest checkpoint. Raises `NotFoundError` when there is none."""
         return [name for name, _ in list_variables(self._checkpoint(None))]
 
     def get_variable_value(self, name: str) -> np.ndarray:
-        """The value of the variable `name` in the latest checkpoint. Raises `NotFoundError` when it is missing."""
+        """Returns the value of `name` in the latest checkpoint, an array. Raises `NotFoundError` when it is missing."""
         value: np.ndarray = load_variable(self._checkpoint(None), name)
         return value
 
     def eval_dir(self, name: str | None = None) -> str:
-        """The folder of the event files that `evaluate` writes for the evaluation `name`."""
+        """Returns the folder of the event files that `evaluate` writes for the evaluation `name`."""
         return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
 
     def _checkpoint(self, given: str | None) -> str:
@@ -187,7 +187,7 @@ class Estimator:
         asked: list[SessionRunHook],
         listeners: list[CheckpointSaverListener],
     ) -> list[SessionRunHook]:
-        """The hooks of the model for the chief, and a hook that saves unless another one does."""
+        """Returns the model's hooks for the chief, and a hook that saves checkpoints unless one of them does."""
         config, chief = self.config, list(spec.training_chief_hooks or ())
         savers = [h for h in [*asked, *(spec.training_hooks or ()), *chief] if isinstance(h, CheckpointSaverHook)]
         if not savers and (config.save_checkpoints_steps or config.save_checkpoints_secs):
@@ -223,7 +223,8 @@ class Estimator:
         checkpoint_path: str | None = None,
         name: str | None = None,
     ) -> dict[str, Any]:
-        """A dict of the metrics over `steps` batches, or over all data, with the mean "loss" and the "global_step".
+        """Returns a dict of the metrics over `steps` batches, or over all data, with the mean "loss" and the
+        "global_step".
 
         input_fn: returns the data. checkpoint_path: by default the latest checkpoint. The metrics are also written as
         summaries to `eval_dir(name)`, so evaluations of several data sets can be compared. Raises `NotFoundError`
@@ -277,7 +278,7 @@ class Estimator:
         checkpoint_path: str | None = None,
         yield_single_examples: bool = True,
     ) -> Iterator[Any]:
-        """An iterator over the predictions, for one example at a time, or with `yield_single_examples=False` one batch.
+        """Yields the predictions for one example at a time, or for one batch with `yield_single_examples=False`.
 
         input_fn: returns the data. predict_keys: the names of the predictions that are computed, by default all.
         checkpoint_path: by default the latest checkpoint. Raises `NotFoundError` without a checkpoint, and
@@ -360,12 +361,12 @@ class Estimator:
         return self.config.session_config or ConfigProto(allow_soft_placement=True)
 
     def _session(self, scaffold: Scaffold, path: str, hooks: list[SessionRunHook]) -> MonitoredSession:
-        """A session with the values of a checkpoint."""
+        """Returns a session whose variables have the values of a checkpoint."""
         creator = ChiefSessionCreator(scaffold, config=self._session_config(), checkpoint_filename_with_path=path)
         return MonitoredSession(creator, hooks)
 
     def _build(self, input_fn: Callable[..., Any], mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
-        """The spec, the scaffold with a saver, and the hooks that initialize the data."""
+        """Returns the spec of the model, a scaffold with a saver, and the hooks that initialize the data."""
         graph_step = get_or_create_global_step()
         hooks: list[SessionRunHook] = []
         data = self._with_known(input_fn, mode)()
@@ -390,7 +391,7 @@ class Estimator:
         return spec, scaffold, hooks
 
     def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
-        """The function with those of mode, params, config and `more` that it has parameters for."""
+        """Returns `function` with those of mode, params, config and `more` bound that it takes."""
         parameters = inspect.signature(function).parameters
         available = {**more, "mode": mode, "params": self.params, "config": self.config}
         arguments = {k: v for k, v in available.items() if k in parameters}
@@ -420,7 +421,7 @@ def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> l
 
 
 def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
-    """The predictions with the given names."""
+    """Returns the predictions with the given names."""
     if keys is None:
         return predictions
     names = [keys] if isinstance(keys, str) else list(keys)
@@ -433,7 +434,7 @@ def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
 
 
 def _batch_size(batch: Mapping[str, Any]) -> int:
-    """The number of examples in a batch. Raises `InvalidArgumentError` when its parts have different sizes."""
+    """Returns the number of examples in a batch. Raises `InvalidArgumentError` when its parts have different sizes."""
     sizes = {k: len(v) if np.ndim(v) else None for k, v in batch.items()}
     if len(set(sizes.values())) != 1 or None in sizes.values():
         raise InvalidArgumentError(

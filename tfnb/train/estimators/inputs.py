@@ -28,7 +28,7 @@ def numpy_input_fn(
     num_threads: int = 1,
     seed: int | None = None,
 ) -> Callable[[], Any]:
-    """An input function that returns (features, labels) of the next batch, or features alone without `y`.
+    """Returns an input function, which returns (features, labels) of the next batch, or features alone without `y`.
 
     x: an array, or a dict of arrays, all with the same length; y: likewise. The last batch of the data may be smaller.
     num_epochs: how often the data is repeated; None means without end. shuffle: True or False. seed: makes the order

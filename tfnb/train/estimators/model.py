@@ -148,7 +148,7 @@ class Model:
         return float(loss)
 
     def evaluate(self, x: TensorLike, y: TensorLike, batch_size: int = 256) -> dict[str, float]:
-        """The mean loss on the examples `x` with the labels `y`, and for a classifier the accuracy, as a dict."""
+        """Returns the mean loss on the examples `x` with the labels `y` (and a classifier's accuracy) as a dict."""
         x, y = np.asarray(x), np.asarray(y)
         fetches = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
         sums = dict.fromkeys(fetches, 0.0)
@@ -158,13 +158,13 @@ class Model:
         return {k: v / max(len(x), 1) for k, v in sums.items()}
 
     def predict(self, x: TensorLike, batch_size: int = 256) -> np.ndarray:
-        """The probabilities of a classifier for the examples `x`, or else the outputs."""
+        """Returns the probabilities of a classifier for the examples `x`, or else the outputs."""
         x = np.asarray(x)
         parts = [self.session.run(self.prediction, self._fed(x[at])) for at in _batches(np.arange(len(x)), batch_size)]
         return np.concatenate(parts)
 
     def predict_label(self, x: TensorLike) -> np.ndarray:
-        """The most likely class of each example of `x`, an array of ints."""
+        """Returns the most likely class of each example of `x`, an array of ints."""
         return self.predict(x).argmax(-1)
 
     def save(self, path: str) -> str:

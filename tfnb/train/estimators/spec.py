@@ -31,7 +31,7 @@ class ModeKeys:
 
 
 def checked_hooks(hooks: Iterable[SessionRunHook] | None, name: str) -> list[SessionRunHook]:
-    """The hooks as a list. Raises `InvalidArgumentError` for an object that is not a `SessionRunHook`."""
+    """Returns the hooks as a list. Raises `InvalidArgumentError` for an object that is not a `SessionRunHook`."""
     checked = list(hooks or ())
     for hook in checked:
         if not isinstance(hook, SessionRunHook):
@@ -125,7 +125,7 @@ class RunConfig:
                 raise InvalidArgumentError(f"RunConfig: {name} must be at least 0, got {value}")
 
     def replace(self, **changes: Any) -> RunConfig:
-        """A copy with some fields changed. One kind of interval between checkpoints replaces the other."""
+        """Returns a copy with some fields changed. One kind of interval between checkpoints replaces the other."""
         intervals = ("save_checkpoints_steps", "save_checkpoints_secs")
         for name, other_interval in (intervals, intervals[::-1]):
             if changes.get(name) is not None:

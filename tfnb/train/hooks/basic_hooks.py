@@ -52,7 +52,7 @@ class NanLossDuringTrainingError(OpError, RuntimeError):
 
 
 def needed_global_step(who: str) -> Any:
-    """The global step of the default graph. Raises `InvalidArgumentError` when there is none."""
+    """Returns the global step of the default graph. Raises `InvalidArgumentError` when there is none."""
     step = get_global_step()
     if step is None:
         raise InvalidArgumentError(f"{who} needs a global step: make one with tf.train.get_or_create_global_step()")
@@ -60,7 +60,9 @@ def needed_global_step(who: str) -> Any:
 
 
 def element(name_or_tensor: Any) -> Any:
-    """The graph element that a tensor, an operation or a name stands for; a name may lack its output number ":0"."""
+    """Returns the graph element that a tensor, an operation or a name stands for; a name may lack its output number
+    ":0".
+    """
     if not isinstance(name_or_tensor, str):
         return name_or_tensor
     name = name_or_tensor if ":" in name_or_tensor else f"{name_or_tensor}:0"

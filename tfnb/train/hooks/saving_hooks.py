@@ -38,19 +38,23 @@ class CheckpointSaverListener:
     """The interface of code that runs before and after a CheckpointSaverHook saves; by default it does nothing."""
 
     def begin(self) -> None:
-        """Is called once, before the session is created."""
+        """The hook calls this method once, before the session is created."""
 
     def before_save(self, session: Session, global_step_value: int) -> None:
-        """Is called before a checkpoint of `session` is saved; `global_step_value` is the number of steps so far."""
+        """The hook calls this method before it saves a checkpoint of `session`; `global_step_value` is the number of
+        steps so far.
+        """
 
     def after_save(self, session: Session, global_step_value: int) -> Any:
-        """Is called after a checkpoint of `session` was saved at the step `global_step_value`.
+        """The hook calls this method after it saved a checkpoint of `session` at the step `global_step_value`.
 
         Returning True requests that the training stops.
         """
 
     def end(self, session: Session, global_step_value: int) -> None:
-        """Is called at the end, after the last checkpoint of `session` was saved at the step `global_step_value`."""
+        """The hook calls this method at the end, after it saved the last checkpoint of `session` at the step
+        `global_step_value`.
+        """
 
 
 class CheckpointSaverHook(SessionRunHook):

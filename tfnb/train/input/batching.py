@@ -29,7 +29,7 @@ __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
 
 
 def components(tensors: object) -> Any:
-    """`tensors` in which every list or tuple is packed into one tensor, as in other places that take a tensor."""
+    """Returns `tensors` with every list or tuple packed into one tensor, as in other places that take a tensor."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}
     if isinstance(tensors, SparseTensorValue):
@@ -44,7 +44,9 @@ def _component(value: Tensor) -> Any:
 
 
 def flat_tensors(tensors: object) -> list[Any]:
-    """The tensors of a list or dict, or one tensor, as a flat list. Raises `InvalidArgumentError` if there is none."""
+    """Returns the tensors of a list or dict, or one tensor, as a flat list. Raises `InvalidArgumentError` if there is
+    none.
+    """
     if not isinstance(tensors, (Mapping, list, tuple)):
         tensors = [tensors]
     leaves = flatten(tensors)
@@ -57,7 +59,7 @@ def flat_tensors(tensors: object) -> list[Any]:
 def static_shapes(
     tensor_lists: Sequence[Sequence[Any]], shapes: Sequence[Any], enqueue_many: bool, open_dims: bool
 ) -> list[Shape] | None:
-    """The static shapes of the components of one example.
+    """Returns the static shapes of the components of one example.
 
     They are `shapes` if given, or else what all lists of tensors have in common. Raises `InvalidArgumentError` for an
     unknown rank, and for an unknown dimension unless `open_dims` is set.
@@ -85,7 +87,9 @@ def static_shapes(
 def make_queue(
     capacity: int, dtypes: Sequence[DType], shapes: Sequence[ShapeLike] | None, dynamic_pad: bool, **options: Any
 ) -> QueueBase:
-    """A first-in-first-out queue; with `dynamic_pad` one that pads the elements of a batch. `options` are passed on."""
+    """Returns a first-in-first-out queue; with `dynamic_pad` the queue pads the elements of a batch. `options` are
+    passed to its constructor.
+    """
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
     return kind(capacity, dtypes, shapes, **options)
 
@@ -116,7 +120,7 @@ def _batched(
     min_after: int | None = None,
     seed: int | None = None,
 ) -> Any:
-    """The batches of one or several lists of tensors, with one enqueuing thread for each list."""
+    """Returns the batches of one or several lists of tensors, with one enqueuing thread for each list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
     parts = [stored(components(tensors), enqueue_many) for tensors in lists]
@@ -201,7 +205,9 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, for the examples for which `keep_input`, a bool scalar (or vector with `enqueue_many`), is true."""
+    """Returns batches like `batch`, of the examples for which `keep_input`, a bool scalar (or vector with
+    `enqueue_many`), is true.
+    """
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -228,7 +234,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, with a thread for each list or dict of tensors in `tensors_list`."""
+    """Returns batches like `batch`, with one enqueuing thread for each list or dict of tensors in `tensors_list`."""
     return _batched(
         list(tensors_list),
         None,
@@ -256,7 +262,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch_join`, for the examples for which `keep_input` is true.
+    """Returns batches like `batch_join`, of the examples for which `keep_input` is true.
 
     tensors_list and batch_size have the same meaning there.
     """
@@ -288,7 +294,7 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, with examples in random order.
+    """Returns batches like `batch`, with the examples in random order.
 
     Each is drawn from at least `min_after_dequeue` examples in the queue, until the input ends. `seed` makes the order
     repeatable.
@@ -324,7 +330,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, for the examples for which `keep_input` is true.
+    """Returns batches like `shuffle_batch`, of the examples for which `keep_input` is true.
 
     tensors, batch_size, capacity and min_after_dequeue have the same meaning there.
     """
@@ -357,7 +363,9 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, with a thread for each list or dict of tensors in `tensors_list`."""
+    """Returns batches like `shuffle_batch`, with one enqueuing thread for each list or dict of tensors in
+    `tensors_list`.
+    """
     return _batched(
         list(tensors_list),
         None,
@@ -388,7 +396,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch_join`, for the examples for which `keep_input` is true.
+    """Returns batches like `shuffle_batch_join`, of the examples for which `keep_input` is true.
 
     tensors_list, batch_size, capacity and min_after_dequeue have the same meaning there.
     """

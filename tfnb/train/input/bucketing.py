@@ -46,7 +46,7 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """A pair of a bucket number and a batch of examples of that bucket.
+    """Returns a pair of a bucket number and a batch of examples of that bucket.
 
     tensors: one example. which_bucket: an int32 scalar from 0 to num_buckets - 1. batch_size: an int, or a list with
     one for each bucket. The other arguments are those of `tf.train.batch`. Raises `InvalidArgumentError` for fewer than
@@ -105,7 +105,7 @@ def _join(
     smaller: bool,
     shared_name: str | None,
 ) -> Any:
-    """The queue of full batches, which a thread for each bucket fills."""
+    """Returns the queue of full batches, which a thread for each bucket fills."""
     top = FIFOQueue(capacity, [int32, *dtypes], shared_name=shared_name, name="top_queue")
     moves = []
     for i, (q, n) in enumerate(zip(queues, sizes, strict=True)):
@@ -134,7 +134,7 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """A pair of lengths and a batch of sequences of similar lengths.
+    """Returns a pair of lengths and a batch of sequences of similar lengths.
 
     input_length: the length of the example `tensors`, an int32 scalar. bucket_boundaries: increasing lengths that
     separate the buckets. The other arguments are those of `bucket`.

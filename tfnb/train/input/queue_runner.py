@@ -108,7 +108,7 @@ class QueueRunner:
         return str(self._queue.name)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The QueueRunnerDef message with names below `export_scope`; None if the queue is not below it."""
+        """Returns the QueueRunnerDef message with names below `export_scope`; None if the queue is not below it."""
         scope = f"{export_scope}/" if export_scope else ""
         if not self.name.startswith(scope):
             return None
@@ -122,7 +122,9 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below `import_scope`."""
+        """Returns the runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below
+        `import_scope`.
+        """
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     @property
@@ -133,7 +135,8 @@ class QueueRunner:
     def create_threads(
         self, sess: Session, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """The threads that run the operations in `sess`; with `coord` also one that closes the queue at the stop.
+        """Returns the threads that run the operations in `sess`. With `coord` one more thread closes the queue at the
+        stop.
 
         daemon, start: make them daemon threads, and start them. Returns no threads while those of an earlier call for
         this session are running.
@@ -191,7 +194,7 @@ class QueueRunner:
 
 
 def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
-    """The nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
+    """Returns the nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
     content = message if isinstance(message, bytes) else message.SerializeToString()
     runner_def = queue_runner_def()()
     try:

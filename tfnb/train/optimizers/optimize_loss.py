@@ -57,7 +57,7 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """A tensor of the loss; a session that evaluates it runs one step of the optimizer.
+    """Returns a tensor of the loss; a session that evaluates it runs one step of the optimizer.
 
     loss: a floating scalar. global_step: the counter of steps, by default that of the graph. optimizer: a name ("Adam",
     "SGD", ...), a class, an instance, or a function of the learning rate. gradient_noise_scale: the factor of normal

@@ -67,13 +67,13 @@ class SyncReplicasOptimizer(Optimizer):
         self._made = False
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """The gradients that the wrapped optimizer computes; the arguments are passed on."""
+        """Returns the gradients that the wrapped optimizer computes; the arguments are passed on."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
-        """An operation that submits the gradients of this worker and waits until the step is done.
+        """Returns an operation that submits the gradients of this worker and waits until the step is done.
 
         global_step: the counter of the steps of all workers, which must be given. Raises `InvalidArgumentError` without
         it or without gradients.
@@ -105,7 +105,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train
 
     def _make_local_step(self, global_step: Variable) -> Variable:
-        """A variable on this worker with the global step for which its next gradients are computed."""
+        """Returns a variable on this worker with the global step for which its next gradients are computed."""
         anchor = NO_OP(name="local_anchor", graph=get_default_graph())
         with get_default_graph().colocate_with(anchor):
             return Variable(
@@ -119,7 +119,7 @@ class SyncReplicasOptimizer(Optimizer):
     def _accumulate(
         self, pairs: Sequence[tuple[Any, Any]], global_step: Variable
     ) -> tuple[list[Operation], list[tuple[Any, Any]], list[Operation]]:
-        """The operations of the accumulators of the gradients.
+        """Creates the accumulators of the gradients and the operations on them.
 
         Returns those that submit the gradients of this worker, the pairs of mean gradient and variable, and the
         operations that set the global step of the accumulators.
@@ -149,7 +149,9 @@ class SyncReplicasOptimizer(Optimizer):
             return average_op
 
     def _hand_out_tokens(self, update: Operation) -> Operation:
-        """After the update, enqueues a token for each worker: the step for which its next gradients are computed."""
+        """Returns an operation that runs after the update and enqueues a token for each worker: the step for which the
+        next gradients are computed.
+        """
         with get_default_graph().control_dependencies([update]):
             step = self._global_step.read_value()
             enqueue_op: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
@@ -158,7 +160,7 @@ class SyncReplicasOptimizer(Optimizer):
     # ---- operations of the chief -----------------------------------------------------------------
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """The queue runner of the chief, which repeatedly applies the mean gradients and enqueues tokens.
+        """Returns the queue runner of the chief, which repeatedly applies the mean gradients and enqueues tokens.
 
         Raises `FailedPreconditionError` before `apply_gradients` was called.
         """
@@ -166,7 +168,8 @@ class SyncReplicasOptimizer(Optimizer):
         return self._runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """An operation that enqueues tokens for the first step, if there are fewer workers than gradients to aggregate.
+        """Returns an operation that enqueues tokens for the first step, if there are fewer workers than gradients to
+        aggregate.
 
         num_tokens: the number of tokens; -1 means `replicas_to_aggregate`. Raises `InvalidArgumentError` for too few.
         """
@@ -184,7 +187,7 @@ class SyncReplicasOptimizer(Optimizer):
             return init_op
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """The hook that the `MonitoredTrainingSession` of a worker needs.
+        """Returns the hook that the `MonitoredTrainingSession` of a worker needs.
 
         is_chief: True for the chief, whose hook also runs the synchronous steps; num_tokens: as in
         `get_init_tokens_op`.
@@ -198,15 +201,15 @@ class SyncReplicasOptimizer(Optimizer):
     # ---- the wrapped optimizer -------------------------------------------------------------
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Variable | None:
-        """A slot of the wrapped optimizer; the arguments are those of `Optimizer.get_slot`."""
+        """Returns a slot of the wrapped optimizer; the arguments are those of `Optimizer.get_slot`."""
         return self._opt.get_slot(*args, **kwargs)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots of the wrapped optimizer."""
+        """Returns the names of the slots of the wrapped optimizer."""
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
-        """The slot variables of the wrapped optimizer."""
+        """Returns the slot variables of the wrapped optimizer."""
         return self._opt.variables()
 
 

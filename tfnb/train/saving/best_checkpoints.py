@@ -36,7 +36,7 @@ class BestCheckpoints:
         return self._found[0][1] if self._found else None
 
     def keeps(self, prefix: str) -> bool:
-        """True if the checkpoint `prefix` is among the best."""
+        """Returns whether the checkpoint `prefix` is among the best."""
         return any(p == prefix for _, p in self._found)
 
     def add(self, folder: str, prefix: str, metric: float) -> None:
@@ -52,7 +52,7 @@ class BestCheckpoints:
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
 
     def drop(self) -> list[str]:
-        """The checkpoints that ceased to be among the best since the previous call."""
+        """Returns the checkpoints that ceased to be among the best since the previous call."""
         dropped, self._dropped = self._dropped, []
         return [p for p in dropped if not self.keeps(p)]
 
@@ -66,7 +66,9 @@ def _write(path: str, text: str) -> None:
 
 
 def _read(folder: str) -> list[tuple[float, str]]:
-    """The metric and the prefix of each checkpoint that the file lists. Raises `DataLossError` when it is damaged."""
+    """Returns the metric and the prefix of each checkpoint that the file lists. Raises `DataLossError` when it is
+    damaged.
+    """
     path = os.path.join(folder, _FILE)
     if not os.path.exists(path):
         return []
@@ -89,7 +91,7 @@ def _read(folder: str) -> list[tuple[float, str]]:
 
 
 def best_checkpoint(checkpoint_dir: str) -> str | None:
-    """The prefix of the best checkpoint in a folder (see `Saver(keep_best=...)`), or None."""
+    """Returns the prefix of the best checkpoint in a folder (see `Saver(keep_best=...)`), or None."""
     for _, path in _read(os.fsdecode(checkpoint_dir)):
         if is_checkpoint(path):
             return path

@@ -39,32 +39,32 @@ class CheckpointReader:
         self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """True if the checkpoint has a tensor with the name `tensor_str`."""
+        """Returns whether the checkpoint has a tensor with the name `tensor_str`."""
         return tensor_str in self._checkpoint.entries
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value of the tensor with the name `tensor_str`, a NumPy array.
+        """Returns the value of the tensor with the name `tensor_str`, a NumPy array.
 
         Raises `NotFoundError` for an unknown name, and `DataLossError` for damaged data.
         """
         return self._checkpoint.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """A dict of the name of each tensor to its shape, a list of ints."""
+        """Returns a dict of the name of each tensor to its shape, a list of ints."""
         return {n: list(e.shape) for n, e in self._checkpoint.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """A dict of the name of each tensor to its dtype."""
+        """Returns a dict of the name of each tensor to its dtype."""
         return {n: e.dtype for n, e in self._checkpoint.entries.items()}
 
     def debug_string(self) -> bytes:
-        """A text with one line for each tensor: name, dtype and shape."""
+        """Returns a text with one line for each tensor: name, dtype and shape."""
         entries = sorted(self._checkpoint.entries.items())
         return "".join(f"{n} ({e.dtype.name}) {list(e.shape)}\n" for n, e in entries).encode()
 
 
 def load_checkpoint(ckpt_dir_or_file: FilePath) -> CheckpointReader:
-    """The reader of a checkpoint, or of the latest one in a folder. Raises `NotFoundError` when there is none."""
+    """Returns the reader of a checkpoint, or of the latest one in a folder. Raises `NotFoundError` without one."""
     path = os.fsdecode(ckpt_dir_or_file)
     if os.path.isdir(path):
         prefix = latest_checkpoint(path)
@@ -75,12 +75,14 @@ def load_checkpoint(ckpt_dir_or_file: FilePath) -> CheckpointReader:
 
 
 def list_variables(ckpt_dir_or_file: FilePath) -> list[tuple[str, list[int]]]:
-    """The sorted pairs (name, shape) of the tensors of a checkpoint. Raises `NotFoundError` when there is none."""
+    """Returns the sorted pairs (name, shape) of a checkpoint's tensors. Raises `NotFoundError` without a checkpoint."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def load_variable(ckpt_dir_or_file: FilePath, name: str) -> Any:
-    """The value of the tensor `name` of a checkpoint; a final ":0" of the name is ignored. Raises `NotFoundError`."""
+    """Returns the value of the tensor `name` of a checkpoint; a final ":0" of the name is ignored. Raises
+    `NotFoundError`.
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
@@ -156,7 +158,8 @@ def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None
 def assign_from_checkpoint(
     model_path: FilePath, var_list: Mapping[str, Any] | Sequence[Any], ignore_missing_vars: bool = False
 ) -> tuple[Any, dict[Any, Any]]:
-    """A pair of an operation and a feed_dict: running it with these feeds assigns the values of a checkpoint.
+    """Returns a pair of an operation and a feed_dict; the operation, run with these feeds, assigns the values of a
+    checkpoint.
 
     var_list: variables, or a dict of names in the checkpoint to variables. Raises `NotFoundError` for a name that the
     checkpoint lacks, unless `ignore_missing_vars` is set, and `ShapeError` when shapes differ.
@@ -189,7 +192,7 @@ def assign_from_checkpoint_fn(
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None]:
-    """A function of a session that restores variables from the checkpoint `model_path`.
+    """Returns a function of a session that restores variables from the checkpoint `model_path`.
 
     var_list: variables, or a dict of names in the checkpoint to variables. ignore_missing_vars: skip variables that it
     lacks. reshape_variables: a variable may have another shape with the same number of elements.

@@ -56,7 +56,7 @@ _MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
 
 @cache
 def _saved_model_message() -> Any:
-    """The class of TensorFlow's SavedModel message, which has a version and MetaGraphDefs."""
+    """Returns the class of TensorFlow's SavedModel message, which has a version and MetaGraphDefs."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pool = importlib.import_module("google.protobuf.descriptor_pool").Default()
     meta_graph = proto("meta_graph").MetaGraphDef.DESCRIPTOR
@@ -163,7 +163,7 @@ class SavedModelBuilder:
         )
 
     def _made(self) -> str:
-        """The scratch folder that gets its final name in `save`; missing parent folders are created."""
+        """Returns the scratch folder that gets its final name in `save`; missing parent folders are created."""
         with os_errors(self._dir):
             if self._scratch is None:
                 os.makedirs(os.path.dirname(self._dir) or ".", exist_ok=True)
@@ -213,7 +213,7 @@ class SavedModelBuilder:
         meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
 
     def _asset_name(self, source: str) -> str:
-        """The name of an asset: that of the file, with a number if another file has the same name."""
+        """Returns the name of an asset: the name of the file, with a number if another file has the same name."""
         base_name = os.path.basename(source)
         numbered = (f"{base_name}_{k}" for k in itertools.count(1))
         return next(n for n in itertools.chain([base_name], numbered) if self._assets.get(n, source) == source)

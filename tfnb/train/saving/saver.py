@@ -173,7 +173,7 @@ class Saver:
         clear_extraneous_savers: bool = False,
         strip_default_attrs: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the saver and its graph, which is also written to `filename` if that is given.
+        """Returns the MetaGraphDef of the saver and its graph, which is also written to `filename` if that is given.
 
         The arguments are those of `tf.train.export_meta_graph`.
         """
@@ -201,7 +201,7 @@ class Saver:
         write_state: bool = True,
         metric: float | None = None,
     ) -> Future[str]:
-        """Like `save`, but only reads the variables, between two steps; a thread of the saver writes them.
+        """Saves like `save`, but only reads the variables, between two steps; a thread of the saver writes them.
 
         It waits until an earlier save is written, so there is at most one copy of the variables. Returns a future of
         the prefix. The future and the next call of `save`, `save_async` or `wait` raise an error of the thread.
@@ -326,7 +326,7 @@ class Saver:
         raise AbortedError(f"restore: {prefix} was saved anew {_ATTEMPTS} times while it was restored")
 
     def _has_several_nodes(self) -> bool:
-        """True if several nodes restore, so a save at the same time could give them different checkpoints."""
+        """Returns whether several nodes restore. A save meanwhile could give them different checkpoints."""
         return self._chosen is None or self._sharded or self._sequentially
 
     def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
@@ -402,7 +402,7 @@ class Saver:
             self._every_hours = saver_def.keep_checkpoint_every_n_hours
 
     def as_saver_def(self) -> Any:
-        """The `SaverDef` message: the names of the nodes, and which checkpoints are kept."""
+        """Returns the `SaverDef` message: the names of the nodes, and which checkpoints are kept."""
         names = self._built()
         return proto("saver").SaverDef(
             filename_tensor_name=names.filename_tensor_name,
@@ -420,7 +420,7 @@ class Saver:
         return self.as_saver_def()
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The `SaverDef` message with names below `export_scope`; None if the nodes are not below it."""
+        """Returns the `SaverDef` message with names below `export_scope`; None if the nodes are not below it."""
         saver_def = self.as_saver_def()
         if export_scope is None:
             return saver_def
@@ -434,7 +434,9 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver whose nodes, below `import_scope`, are already in the default graph, from its `SaverDef` message."""
+        """Returns a saver from its `SaverDef` message; its nodes are already in the default graph, below
+        `import_scope`.
+        """
         if not import_scope:
             return Saver(saver_def=saver_def)
         scoped = proto("saver").SaverDef()
@@ -453,7 +455,7 @@ def _same_folder(one: str, other: str) -> bool:
 
 
 def _step_number(sess: Session, global_step: TensorLike) -> int:
-    """The value of a number, tensor or variable, an int."""
+    """Returns the value of a step given as a number, a tensor or a variable, as an int."""
     if hasattr(global_step, "graph"):
         return int(sess.run(global_step))
     if not isinstance(global_step, (int, np.integer)):

@@ -56,7 +56,8 @@ class SaverNames:
 
 
 def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveable]:
-    """The variables of `var_list`, sorted by name: all for None, a list of them, or a dict of names to variables.
+    """Returns the variables of `var_list`, sorted by name. `var_list` is None for all variables, a list, or a dict of
+    names to variables.
 
     Raises `DTypeError` for an object that is not a variable, and `InvalidArgumentError` for a name that occurs twice.
     """
@@ -79,7 +80,7 @@ def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveab
 
 
 def _parts(value: Any) -> list[Any]:
-    """The parts of a partitioned variable, the members of a list, or a list of the one variable."""
+    """Returns the parts of a partitioned variable, the members of a list, or a list of the one variable."""
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Variable, Tensor)):

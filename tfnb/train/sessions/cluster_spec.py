@@ -46,27 +46,29 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """The number of tasks of a job whose address is known. Raises `NotFoundError` for an unknown job."""
+        """Returns the number of tasks of a job whose address is known. Raises `NotFoundError` for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The sorted numbers of the known tasks of a job. Raises `NotFoundError` for an unknown job."""
+        """Returns the sorted numbers of the known tasks of a job. Raises `NotFoundError` for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of the task `task_index` of the job `job_name`. Raises `NotFoundError` for an unknown task."""
+        """Returns the address of the task `task_index` of the job `job_name`. Raises `NotFoundError` for an unknown
+        task.
+        """
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise NotFoundError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of the tasks of a job, in the order of their numbers; None for an unknown address."""
+        """Returns the addresses of the tasks of a job, in the order of their numbers; None for an unknown address."""
         tasks = self._job(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """A dict of job name to its addresses: a list when all are known, else a dict by task number."""
+        """Returns a dict of job name to its addresses: a list when all are known, else a dict by task number."""
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
@@ -101,7 +103,7 @@ def _tasks(job: str, given: Sequence[str] | Mapping[int, str]) -> dict[int, str]
 
 
 def byte_size_load_fn(op: Operation) -> float:
-    """The size of a variable in bytes, as a load for `GreedyLoadBalancingStrategy`.
+    """Returns the size in bytes of the variable that `op` creates, as a load for `GreedyLoadBalancingStrategy`.
 
     Raises `InvalidArgumentError` when its shape is not fully known.
     """
@@ -146,7 +148,8 @@ def replica_device_setter(
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:
-    """A function for `tf.device` that places variables on parameter servers and other operations on `worker_device`.
+    """Returns a function for `tf.device` that places variables on parameter servers and other operations on
+    `worker_device`.
 
     `ps_tasks`: the number of parameter servers; 0 takes it from the job of `cluster` that `ps_device` names. Returns
     None when there are none. `ps_ops`: the types of the operations that are placed there. `ps_strategy(op)`: the number

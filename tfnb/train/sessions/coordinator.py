@@ -47,7 +47,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """True if `join` has returned and the stop was not cleared since."""
+        """Returns whether `join` has returned and the stop was not cleared since."""
         return self._joined
 
     def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
@@ -74,7 +74,7 @@ class Coordinator:
             self._stop.clear()
 
     def should_stop(self) -> bool:
-        """True after the stop was requested."""
+        """Returns whether the stop was requested."""
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
@@ -83,7 +83,7 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """A context in which an exception requests the stop and is not propagated."""
+        """Returns a context in which an exception requests the stop and is not propagated."""
         try:
             yield
         except Exception as e:
@@ -186,10 +186,10 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Is called once, before the first call of the target."""
+        """The thread calls this method once, before the first call of the target."""
 
     def stop_loop(self) -> None:
-        """Is called once, after the last call of the target."""
+        """The thread calls this method once, after the last call of the target."""
 
     def run_loop(self) -> None:
         """Calls the target once."""

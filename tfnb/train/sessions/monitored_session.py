@@ -148,7 +148,7 @@ class _Monitored:
         return self._graph
 
     def should_stop(self) -> bool:
-        """True if the training is over: a hook requested it, an input ended, or the session is closed.
+        """Returns whether the training is over: a hook requested the stop, an input ended, or the session is closed.
 
         Raises the error that ended an input thread, unless a lost task was its cause, since the training then
         continues.
@@ -300,7 +300,7 @@ class _Monitored:
 
 
 def _merged_options(options: list[Any]) -> Any:
-    """RunOptions that contain everything that the user and the hooks requested."""
+    """Returns RunOptions that contain everything that the user and the hooks requested."""
     if len(options) < 2:
         return options[0] if options else None
     return RunOptions(
@@ -347,7 +347,7 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The session without hooks; None after `close`."""
+        """Returns the session without hooks; None after `close`."""
         return None if self._running is None else self._running.session
 
 
@@ -368,7 +368,7 @@ def MonitoredTrainingSession(
     save_checkpoint_steps: Any = USE_DEFAULT,
     summary_dir: FilePath | None = None,
 ) -> MonitoredSession:
-    """A monitored session that saves checkpoints and summaries of a training.
+    """Returns a monitored session that saves checkpoints and summaries of a training.
 
     checkpoint_dir: the folder of the checkpoints; the latest one there is restored. By default a checkpoint is saved
     every 600 seconds and summaries every 100 steps; None switches either off. summary_dir: the folder of the summaries,

@@ -65,7 +65,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], None] | None:
-        """`init_fn` as a function of the session alone."""
+        """The user's `init_fn`, as a function of the session alone, or None."""
         user_init_fn = self._given_init_fn
         return None if user_init_fn is None else lambda session: user_init_fn(self, session)
 
@@ -98,7 +98,7 @@ class Scaffold:
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
-        """The one member of the collection `collection_key`, or else the value of `default_constructor()`.
+        """Returns the one member of the collection `collection_key`, or else the value of `default_constructor()`.
 
         That value is added to the collection. Raises `InvalidArgumentError` when the collection has several members;
         the message says that `arg_name` must be given to the scaffold.
@@ -119,13 +119,15 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """An operation that initializes local variables and tables."""
+        """Returns an operation that initializes local variables and tables."""
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)
 
 
 def collected_saver() -> Saver | None:
-    """The saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is none."""
+    """Returns the saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is
+    none.
+    """
     savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
     if not savers:
         return None

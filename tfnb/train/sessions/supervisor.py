@@ -109,7 +109,7 @@ class Supervisor:
 
     @staticmethod
     def _chosen(given: Any, default: Callable[[], Any]) -> Any:
-        """The given value, or the default if the value is USE_DEFAULT, which is 0."""
+        """Returns the given value, or the default if the value is USE_DEFAULT, which is 0."""
         return default() if given is Supervisor.USE_DEFAULT else given
 
     @staticmethod
@@ -128,7 +128,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Any:
-        """A session that is ready: the chief restores or initializes it, other workers wait for the chief."""
+        """Returns a session that is ready: the chief restores or initializes it, other workers wait for the chief."""
         self.coord.clear_stop()
         if self.is_chief:
             session = self.session_manager.prepare_session(
@@ -162,7 +162,7 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:
-        """A context with a session; an error in the block or in a thread is raised at its end.
+        """Returns a context with a session; an error in the block or in a thread is raised at its end.
 
         At the end all threads stop. A last checkpoint is saved if the block ended normally, at the end of an input, or
         by an interrupt.
@@ -292,11 +292,11 @@ class Supervisor:
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """True after the stop was requested."""
+        """Returns whether the stop was requested."""
         return self.coord.should_stop()
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
-        """A context in which an exception requests the stop."""
+        """Returns a context in which an exception requests the stop."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
