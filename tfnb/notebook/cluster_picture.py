@@ -19,7 +19,7 @@ _LEFT = "text-align:left;"
 
 
 def amount(size: float) -> str:
-    """A number of bytes in a suitable unit."""
+    """Returns a number of bytes in a suitable unit."""
     if size < 1024:
         return f"{round(size, 1):g} bytes"
     for unit in ("bytes", "KiB", "MiB"):
@@ -30,7 +30,7 @@ def amount(size: float) -> str:
 
 
 def summary(state: Mapping[str, Any]) -> str:
-    """One sentence about the whole cluster."""
+    """Returns one sentence about the whole cluster."""
     tasks = state["tasks"]
     count = {s: sum(t["state"] == s for t in tasks) for s in _SIGNS}
     parts = [f"{count['alive']} of {len(tasks)} tasks alive"]
@@ -82,7 +82,7 @@ def _number(task: Mapping[str, Any], what: str) -> str:
 
 
 def _pairs(state: Mapping[str, Any]) -> str:
-    """A table with a row for each sender and a column for each receiver: bytes per step, and in total."""
+    """Returns a table with a row for each sender and a column for each receiver: bytes per step, and in total."""
     volume: dict[str, int] = {}
     for s in state["sent"]:
         for name in (s["from"], s["to"]):

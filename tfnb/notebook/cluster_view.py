@@ -124,7 +124,7 @@ class ClusterView(LiveView):
 
 
 def _state_message(state: Mapping[str, Any]) -> StateMessage:
-    """The part of the state that the browser shows; the reports of the tasks contain more."""
+    """Returns the part of the state that the browser shows; the reports of the tasks contain more."""
     public_state: ClusterState = {
         "tasks": _rows(TaskReport, state["tasks"]),
         "devices": _rows(DeviceReport, state["devices"]),
@@ -135,14 +135,14 @@ def _state_message(state: Mapping[str, Any]) -> StateMessage:
 
 
 def _rows(declared: type[Row], rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """The fields of each row that the message declares."""
+    """Returns the fields of each row that the message declares."""
     fields = get_type_hints(declared)
     return [cast(Row, {name: row[name] for name in fields if name in row}) for row in rows]
 
 
 def show_cluster(cluster: object) -> ClusterView:
-    """A live view of a `tf.train.DaskCluster`, or of a session on one: state, memory, variables, transfers between
-    tasks.
+    """Returns a live view of a `tf.train.DaskCluster`, or of a session on one: state, memory, variables, and transfers
+    between tasks.
 
     A notebook shows it at once and updates it also while cells run. Raises `DTypeError` if `cluster` is neither,
     `FailedPreconditionError` for a session without a cluster, and `ClosedSessionError` if it is closed.

@@ -142,7 +142,7 @@ _Value = tuple[Any, str, str]  # value, type of the op, source line
 
 
 def _run(run: Session | Mapping[Any, Any], fetches: object, feed_dict: Mapping[Any, Any] | None) -> dict[str, _Value]:
-    """The values of a run by name, in topological order."""
+    """Returns the values of a run by name, in topological order."""
     if not isinstance(run, Session):
         return {str(getattr(k, "name", k)): (v, "", "") for k, v in run.items()}
     graph = run.graph

@@ -69,7 +69,7 @@ class LiveView(ClosedAtEnd):
 
     @abstractmethod
     def _work(self) -> None:
-        """The thread: until `_closed` is set, waits for `_wake` and sends updates."""
+        """Runs in a thread: waits for `_wake` and sends updates, until `_closed` is set."""
 
     @abstractmethod
     def _release(self) -> None:
@@ -77,7 +77,7 @@ class LiveView(ClosedAtEnd):
 
     @abstractmethod
     def _repr_html_(self) -> str:
-        """The static picture."""
+        """Returns the static picture."""
 
     def _opened(self) -> None:
         """Sends messages while the browser creates its first place."""

@@ -33,7 +33,7 @@ class TfnbMagics(Magics):
 
     @line_magic
     def tfnb(self, line: str) -> Any:
-        """%tfnb LOGDIR: shows the summaries in that folder, as `tf.view` does."""
+        """Shows the summaries in a folder, as `tf.view` does: `%tfnb LOGDIR`."""
         path = line.strip().strip("\"'")
         if not path:
             raise UsageError("%tfnb needs a folder of event files: %tfnb logs")
@@ -44,7 +44,7 @@ class TfnbMagics(Magics):
 
     @cell_magic
     def tfnb_profile(self, line: str, cell: str) -> None:
-        """%%tfnb_profile [SESSION]: runs the cell, records the steps of its sessions, and shows the timeline.
+        """Runs the cell, records the steps of its sessions and shows their timeline: `%%tfnb_profile [SESSION]`.
 
         Without the name of a session it records the default session and all sessions that are variables of the
         notebook.

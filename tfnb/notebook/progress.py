@@ -108,7 +108,7 @@ def progress(
     label: str = "",
     stream: TextIO | None = None,
 ) -> Progress[T]:
-    """A progress bar that yields the items of `iterable`.
+    """Returns a progress bar that yields the items of `iterable`.
 
     `total` is needed only where the iterable has no length. Assign to `note` inside the loop to show a
     few words beside the bar::

@@ -36,7 +36,7 @@ def install(shell: InteractiveShell) -> None:
 
 
 def cell_name(shell: InteractiveShell, filename: str) -> str | None:
-    """`cell [2]` for the file name under which IPython compiled its second cell; None for any other file."""
+    """Returns `cell [2]` for the file name under which IPython compiled its second cell; None for any other file."""
     label = shell.compile.format_code_name(filename)
     if label is None:
         return None
@@ -45,7 +45,7 @@ def cell_name(shell: InteractiveShell, filename: str) -> str | None:
 
 
 def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """The frames of the user, and those of libraries that tfnb did not call; None if no frame is left."""
+    """Returns the frames of the user, and those of libraries that tfnb did not call; None if no frame is left."""
     entries = []
     in_package = False  # whether tfnb, or a library that tfnb called, is running
     for entry in _entries(traceback):
@@ -75,7 +75,7 @@ def _show(
     traceback: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:
-    """IPython's handler of exceptions."""
+    """Shows an exception; IPython calls this function as its handler of exceptions."""
     from_package = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
     if from_package and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
         _show_short(shell, kind, error, traceback, tb_offset)
@@ -110,7 +110,9 @@ def _show_short(
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The error and the errors that Python shows before it: its causes, or those that were being handled."""
+    """Returns the error and the errors that Python shows before it: its causes, or the errors that were being
+    handled.
+    """
     chain: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and all(current is not e for e in chain):

@@ -24,7 +24,7 @@ LARGEST, SMALLEST = 1e100, 1e-100
 
 
 def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
-    """The chart of some curves over a common axis of steps; `log` makes the other axis logarithmic."""
+    """Returns the chart of some curves over a common axis of steps; `log` makes the other axis logarithmic."""
     xs = np.concatenate([c.steps for c in curves]) if curves else np.zeros(0)
     ys = np.concatenate([_scaled(c.values, log) for c in curves]) if curves else np.zeros(0)
     finite = np.isfinite(xs) & np.isfinite(ys)
@@ -65,7 +65,7 @@ def _span(values: np.ndarray, margin: float = 0.0) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers in a range, about TICKS of them."""
+    """Returns about TICKS round numbers in a range."""
     rough = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough)

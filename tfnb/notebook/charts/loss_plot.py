@@ -172,8 +172,8 @@ class LossPlot(ClosedAtEnd):
             chart.send(message, [np.concatenate(parts).tobytes()])
 
     def _received(self, _chart: LossChart, message: object, _buffers: object) -> None:
-        """A message from the browser, in the thread of a comm. `whole`: the browser lacks the points before the new
-        ones.
+        """Handles a message from the browser, in the thread of a comm. The message "whole" says that the browser lacks
+        the points before the new ones.
         """
         if isinstance(message, dict) and message.get("op") == "whole":
             self._whole = True
@@ -207,7 +207,7 @@ def _view(chart: LossChart, text: str) -> dict[str, Any]:
 
 
 def _picture(svg: str, document: dict[str, Any]) -> str:
-    """The SVG, and a script that replaces it by the live chart if BokehJS has been started."""
+    """Returns the SVG, and a script that replaces the SVG by the live chart if BokehJS has been started."""
     element_id = f"tfnb-plot-{uuid4().hex}"
     # Inside a script, "<" could begin a tag that ends the script.
     item = json.dumps(document).replace("<", "\\u003c")

@@ -55,7 +55,7 @@ class SmoothedSeries:
 
     @property
     def smooth(self) -> bool:
-        """Whether the series is long enough for a smoothed line."""
+        """Returns whether the series is long enough for a smoothed line."""
         return bool(self._smoothing) and len(self) >= SMOOTHED_FROM
 
     def add(self, step: float, value: float) -> None:
@@ -69,7 +69,9 @@ class SmoothedSeries:
         self._smooth.append(self._mean / self._weight if math.isfinite(value) else value)
 
     def curve(self, most: int, start: int = 0) -> Curve:
-        """At most `most` (at least 4) points from `start` on: of each interval the two ends and the two extremes."""
+        """Returns at most `most` (at least 4) points from `start` on. Each interval keeps its two ends and its two
+        extremes.
+        """
         steps, values = np.array(self._steps[start:]), np.array(self._values[start:])
         indices = thinned(values, max(most, 4))
         smooth = None

@@ -19,7 +19,9 @@ Note = tuple[str, str]
 
 
 def clusters_table(parts: Sequence[Clustered], notes: Mapping[tuple[str, str], Sequence[Note]]) -> GraphTable:
-    """The table of the partitions of a step; `notes` are texts for the card of a cluster, by its device and name."""
+    """Returns the table of the partitions of a step; `notes` are texts for the card of a cluster, by its device and
+    name.
+    """
     nodes: list[Node] = []
     names: list[str] = []
     edges: list[tuple[int, int, int]] = []
@@ -55,7 +57,7 @@ def _short(device: str) -> str:
 
 
 def _sent(nodes: Sequence[Node]) -> list[tuple[int, int, int]]:
-    """The edges from each Send to its Recv."""
+    """Returns the edges from each Send to its Recv."""
     keys = [(node.type, _key(node.attrs)) for node in nodes]
     sends = {key: i for i, (kind, key) in enumerate(keys) if kind in ("_Send", "_HostSend")}
     return [(sends[key], 0, i) for i, (kind, key) in enumerate(keys) if kind in ("_Recv", "_HostRecv") and key in sends]

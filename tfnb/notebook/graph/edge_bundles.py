@@ -41,7 +41,7 @@ class Bundles:
 
 
 def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
-    """The ends of edges between boxes that are leaves."""
+    """Returns the ends of edges between boxes that are leaves."""
     a, b = source.astype(np.int64), target.astype(np.int64)
     while True:
         deeper = tree.depth[a] - tree.depth[b]
@@ -54,8 +54,8 @@ def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
 
 
 def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
-    """For each box, how many of the edges that end in `box` cross its border on the way from `until`, which contains
-    `box`.
+    """Returns, for each box, the number of edges that cross its border. Edge i ends in `box[i]` and comes from
+    `until[i]`, a box around it.
     """
     count = np.zeros(len(tree.parent), np.int64)
     at, stop = box, until

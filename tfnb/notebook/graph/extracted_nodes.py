@@ -95,8 +95,8 @@ def _is_gradient(label: str) -> bool:
 def extract_nodes(
     tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray
 ) -> np.ndarray:
-    """For each box the reason why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers),
-    or 0.
+    """Returns, for each box, the reason why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its
+    readers), or 0.
     """
     rules = _Rules(tree, types, edges, inside, outlet)
     why = np.zeros(len(tree.parent), np.int64)

@@ -26,7 +26,9 @@ MOST_NODES = 100_000  # more than twice as many as Inception with its gradients 
 
 
 def read_graph(path: str) -> GraphDef:
-    """The GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError`."""
+    """Returns the GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large),
+    `DataLossError`.
+    """
     text = path.endswith((".pbtxt", ".txt"))
     max_size = MOST_TEXT if text else MOST_BYTES
     with os_errors(path):
@@ -56,7 +58,7 @@ def _kinds(name: str) -> Iterator[Any]:
 
 @cache
 def _saved_model() -> Any:
-    """The class of TensorFlow's SavedModel messages, which `tensorboard` lacks: a version and MetaGraphDefs."""
+    """Returns the class of TensorFlow's SavedModel messages, which `tensorboard` lacks: a version and MetaGraphDefs."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pools = importlib.import_module("google.protobuf.descriptor_pool")
     factory = importlib.import_module("google.protobuf.message_factory")
@@ -101,7 +103,9 @@ def _from_text(message: Message, content: bytes) -> bool:
 
 
 def _graph_in(message: object) -> GraphDef | None:
-    """The graph in a GraphDef, a MetaGraphDef or a SavedModel; of several, the first that has nodes."""
+    """Returns the graph in a GraphDef, a MetaGraphDef or a SavedModel. Of several graphs it is the first that has
+    nodes.
+    """
     if hasattr(message, "meta_graphs"):
         graphs = [m.graph_def for m in message.meta_graphs if m.graph_def.node]
         return graphs[0] if graphs else None
@@ -109,7 +113,7 @@ def _graph_in(message: object) -> GraphDef | None:
 
 
 def _plausible(graph: GraphDef) -> bool:
-    """Whether each node has a name and a type: other bytes often parse as a message with strange nodes.
+    """Returns whether each node has a name and a type. Other bytes often parse as a message with strange nodes.
 
     Raises `ResourceExhaustedError` for too many nodes.
     """

@@ -192,7 +192,9 @@ def _place(plan: _Plan) -> None:
 
 
 def _settle(plan: _Plan, row: Sequence[int], wish: Sequence[float]) -> None:
-    """The least-squares solution for the wished centers that keeps the order, by pooling adjacent violators."""
+    """Moves the boxes of a row to the least-squares solution for the wished centers that keeps their order, by pooling
+    adjacent violators.
+    """
     offset, shifts = 0.0, []
     for i, node in enumerate(row):
         if i:
@@ -238,7 +240,7 @@ def _finish(
 
 
 def _anchor(plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
-    """The places at which edges enter and leave a box, relative to its middle."""
+    """Returns the horizontal positions at which edges enter and leave a box, relative to its middle."""
     if box not in anchors:
         return 0.0, 0.0
     half = plan.sizes[box][0] / 2

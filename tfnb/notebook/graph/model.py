@@ -73,7 +73,7 @@ class GraphModel:
     nbytes: np.ndarray | None = None
 
     def box(self, path: str) -> int:
-        """The number of the box with this path. Raises `InvalidArgumentError` if there is none."""
+        """Returns the number of the box with this path. Raises `InvalidArgumentError` if there is none."""
         box = self._boxes.get(path)
         if box is None:
             raise InvalidArgumentError(f"the graph has no scope or node {path!r}")
@@ -103,7 +103,7 @@ class GraphModel:
         return {"box": box, "rows": rows, "code": code}
 
     def to_bytes(self) -> bytes:
-        """The message for the browser (see tfnb/notebook/protocol/graph.py), compressed by deflate."""
+        """Returns the message for the browser (see tfnb/notebook/protocol/graph.py), compressed by deflate."""
         labels, label = _interned(_cut(text) for text in self.tree.label)
         types, kind = _interned(self.table.types)
         devices, device = _interned(_cut(d) for d in self.table.devices)
@@ -161,7 +161,7 @@ class GraphModel:
 
 
 def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
-    """The model of a `tf.Graph`, a GraphDef (or its bytes), a stage of the compiler, or a table of nodes.
+    """Returns the model of a `tf.Graph`, a GraphDef (or its bytes), a stage of the compiler, or a table of nodes.
 
     `run_metadata`: the times and memory of a traced step (`tf.RunMetadata`, its `step_stats`, or TensorFlow's message).
     Raises `DTypeError` if `graph` is not a graph.
@@ -195,7 +195,7 @@ def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
 
 
 def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
-    """The tree with its series folded into single boxes, and the structure of each box."""
+    """Returns the tree with its series folded into single boxes, and the structure of each box."""
     plan = draft(table.names)
     tree, new = number(plan)
     data, control = _edge_ends(tree, table)
@@ -228,7 +228,9 @@ def _edge_ends(tree: Tree, table: GraphTable) -> tuple[EdgeEnds, EdgeEnds]:
 
 
 def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
-    """The number of the tensor of each data edge, and of its spec (-1: unknown)."""
+    """Returns two arrays with one item for each data edge: the number of its tensor, and the number of the tensor's
+    spec (-1: unknown).
+    """
     width = int(table.port.max(initial=0)) + 1
     specs = np.full(len(table.source), -1, np.int64)
     for i, (source, port) in enumerate(zip(table.source.tolist(), table.port.tolist(), strict=True)):
@@ -239,7 +241,7 @@ def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _borders(tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of drawn data edges into and out of each box. An edge that ends in a stub is not drawn."""
+    """Returns the numbers of drawn data edges into and out of each box. An edge that ends in a stub is not drawn."""
     is_drawn = (why[data.start] == 0) & (why[data.stop] == 0)
     outlet = border(tree, tree.leaf[table.source[is_drawn]], data.start[is_drawn])
     inlet = border(tree, tree.leaf[table.target[is_drawn]], data.stop[is_drawn])
@@ -247,7 +249,7 @@ def _borders(tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray) -> 
 
 
 def _sums(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
-    """For each box, the sum of a column of nodes over the nodes inside it."""
+    """Returns, for each box, the sum of a column of nodes over the nodes inside it."""
     column = np.zeros(len(tree.parent) + 1)
     np.add.at(column, tree.leaf + 1, of_nodes)
     total = np.cumsum(column)

@@ -47,7 +47,7 @@ class ClusterText:
     why_not: tuple[str, ...]
 
     def notes(self) -> list[tuple[str, str]]:
-        """The texts for the card of a node in the cluster: its launches, and the generated code."""
+        """Returns the texts for the card of a node in the cluster: its launches, and the generated code."""
         rows = [("launches", "\n".join(self.launches)), ("not fused", "\n".join(self.why_not))]
         return [row for row in rows if row[1]] + [("generated OpenCL", source) for source in self.sources]
 
@@ -85,7 +85,9 @@ class PassView:
 
     @cached_property
     def _live(self) -> LiveGraph:
-        """The live view of the stages in their order; the last one, the clusters with their OpenCL, is shown first."""
+        """Returns the live view of the stages in their order. The last one, the clusters with their OpenCL, is shown
+        first.
+        """
         graphs: list[tuple[str, Callable[[], GraphModel]]]
         graphs = [(name, partial(graph_model, g)) for name, g in self.stages]
         notes = {(c.device, c.name): c.notes() for c in self.clusters}
@@ -130,7 +132,7 @@ def _stage_name(name: str, g: Graph) -> str:
 
 
 def _device_of(name: str) -> str:
-    """The device of a stage that is one partition, from the name of the stage."""
+    """Returns the device of a stage that is one partition, from the name of the stage."""
     return name.partition(" ")[2]
 
 
@@ -142,7 +144,7 @@ def _line(g: Graph, node: Node) -> str:
 
 
 def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) -> PassView:
-    """The stages through which a request goes: pruned, optimised, placed, and in clusters with their OpenCL.
+    """Returns the stages through which a request goes: pruned, optimised, placed, and in clusters with their OpenCL.
 
     `fetches` are as in `session.run`; `feeds` are the tensors that are fed (the keys of a feed_dict). Nothing is run,
     so the OpenCL of a cluster is empty until the same request has been run. Raises `DTypeError` if `session` is not a
@@ -217,7 +219,7 @@ class Parameters:
 
 
 def count_parameters(graph: GraphBuilder | None = None, collection: str = "trainable_variables") -> Parameters:
-    """The number of parameters of the variables of a collection, by name scope and variable.
+    """Returns the number of parameters of the variables of a collection, by name scope and variable.
 
     `graph`: the default graph if it is None.
     """

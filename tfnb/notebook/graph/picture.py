@@ -114,7 +114,9 @@ class _Draft:
 
 
 def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[int]:
-    """The boxes that are open at first: those of the paths and their ancestors, or as many as there is room for."""
+    """Returns the boxes that are open at first: those of the paths and their ancestors, or as many as there is room
+    for.
+    """
     open_boxes = {0}
     if paths is not None:
         for path in paths:
@@ -127,7 +129,7 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
     parts_of = _Draft(model, open_boxes).shown
 
     def scopes(boxes: Sequence[int]) -> list[int]:
-        """The scopes worth opening: those that data flows into, or that no data flows out of."""
+        """Returns the scopes worth opening: those that data flows into, or that no data flows out of."""
         candidates = []
         for b in boxes:
             parts = model.tree.parts(b)
@@ -149,7 +151,7 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
 
 
 def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str:
-    """HTML: the drawing in a frame that scrolls, and a line with the number of operations."""
+    """Returns the HTML of the drawing in a frame that scrolls, and of a line with the number of operations."""
     total = int(model.nodes[0])
     if not total:
         return "<p>an empty dataflow graph</p>"
@@ -178,7 +180,7 @@ def _short(text: str) -> str:
 
 
 def _lines(model: GraphModel, box: int) -> tuple[str, str]:
-    """The lines of text in a closed box."""
+    """Returns the lines of text in a closed box."""
     label, kind, node = model.tree.label[box], KINDS[model.kind[box]], int(model.tree.node[box])
     if kind == "series":
         return _short(label), f"{len(model.tree.parts(box)):,} similar"
@@ -217,7 +219,7 @@ def _svg(model: GraphModel, root: _Drawn) -> str:
 
 
 def _inner(model: GraphModel, drawn: _Drawn, arrow: str) -> list[str]:
-    """The content of an open box, in its own coordinates."""
+    """Returns the content of an open box, in its own coordinates."""
     layout = drawn.layout
     if layout is None:
         return []
@@ -256,7 +258,9 @@ def _edge(model: GraphModel, points: list[Point], bundle: int, arrow: str) -> st
 
 
 def _curve(points: list[Point]) -> str:
-    """A smooth path through points: vertical at its ends, and parallel to the line between the neighbours elsewhere."""
+    """Returns a smooth path through points. It is vertical at its ends, and elsewhere parallel to the line between the
+    neighbours of a point.
+    """
     last = len(points) - 1
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for i, ((x, y), (to_x, to_y)) in enumerate(zip(points, points[1:], strict=False)):
@@ -313,7 +317,7 @@ def _colour(model: GraphModel, box: int) -> str:
 
 
 def _tooltip(model: GraphModel, box: int) -> str:
-    """The tooltip of a box: its full name, its type or size, and the source line that created it."""
+    """Returns the tooltip of a box: its full name, its type or size, and the source line that created it."""
     node = int(model.tree.node[box])
     path = model.tree.path(box)
     if node < 0:

@@ -26,7 +26,9 @@ _S = np.uint64(29)
 
 
 def structure(tree: Tree, types: Sequence[str], edges: Bundles, initial: np.ndarray) -> np.ndarray:
-    """A hash of 64 bits for each box. `initial`: boxes that only compute initial values, which do not count."""
+    """Returns a hash of 64 bits for each box. `initial` marks the boxes that only compute initial values, which do not
+    count.
+    """
     n = len(tree.parent)
     hashes = np.full(n, 1, np.uint64)
     type_hashes = {t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)}
@@ -67,7 +69,9 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 def groups(tree: Tree, alike: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """The group of each scope for which there is an equal one, or -1; group 0 contains the most nodes."""
+    """Returns, for each scope that equals another one, the number of its group, and -1 for other boxes. Group 0
+    contains the most nodes.
+    """
     group = np.full(len(tree.parent), -1, np.int64)
     scopes = np.flatnonzero((tree.end > np.arange(len(tree.parent)) + 1) & (nodes >= SMALLEST) & ~tree.series)
     scopes = scopes[scopes > 0]

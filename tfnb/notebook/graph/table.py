@@ -58,7 +58,9 @@ class GraphTable:
 
 
 def graph_table(graph: object) -> GraphTable:
-    """The table of a `tf.Graph`, a stage of the compiler, operations, a GraphDef or its bytes. Raises `DTypeError`."""
+    """Returns the table of a `tf.Graph`, a stage of the compiler, operations, a GraphDef or its bytes. Raises
+    `DTypeError`.
+    """
     if isinstance(graph, GraphBuilder):
         return _of_operations(graph.get_operations())
     if isinstance(graph, Graph):
@@ -73,7 +75,7 @@ def graph_table(graph: object) -> GraphTable:
 
 
 def shape_text(shape: Shape) -> str:
-    """`?×784`, `scalar`, or an empty text where the rank is unknown."""
+    """Returns the text of a shape: `?×784`, `scalar`, or an empty text where the rank is unknown."""
     if shape.dims is None:
         return ""
     return "×".join("?" if d is None else str(d) for d in shape.dims) if shape.dims else "scalar"
@@ -118,7 +120,9 @@ def table_of_nodes(
     names: list[str] | None = None,
     notes: dict[str, list[tuple[str, str]]] | None = None,
 ) -> GraphTable:
-    """The table of operations or of nodes of a step: `edges` are (row, port, row), `names` their names in the table."""
+    """Returns the table of operations or of nodes of a step. `edges` are (row, port, row), and `names` are the nodes'
+    names in the table.
+    """
     specs = _Specs()
     outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
     sizes = [_size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes]
@@ -171,7 +175,7 @@ def _table(
 
 
 def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[int]:
-    """The variables that updates read in addition to the updated variable, which is their first input."""
+    """Returns the variables that updates read in addition to the updated variable, which is their first input."""
     seen_updates: set[int] = set()
     slots = []
     for source, _, target in edges:
@@ -183,7 +187,7 @@ def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[
 
 
 def is_variable(kind: str) -> bool:
-    """Whether nodes of this type hold trainable state."""
+    """Returns whether nodes of this type hold trainable state."""
     return kind in ("Variable", "VariableV2", "VarHandleOp")
 
 
@@ -193,7 +197,7 @@ def _size(shape: Shape) -> int:
 
 
 def _details(node: Operation | Node) -> list[tuple[str, str]]:
-    """The attributes, the value and the source line of an operation or of a node of a step."""
+    """Returns the attributes, the value and the source line of an operation or of a node of a step."""
     rows = [(key, getattr(t, "name", str(t))) for key, t in node.types.items()]
     value = None
     if is_dataclass(node.attrs):
@@ -262,7 +266,9 @@ def _of_message(message: GraphDef) -> GraphTable:
 
 
 def _outputs(node: NodeDef, specs: _Specs) -> tuple[int, ...]:
-    """The specs of a node's outputs according to the file: all shapes, or the one that the node's attributes give."""
+    """Returns the specs of a node's outputs according to the file: all shapes, or the one that the node's attributes
+    give.
+    """
     attr = node.attr
     enum = next((attr[k].type for k in ("dtype", "T", "DstT", "SrcT") if k in attr), 0)
     if "_output_shapes" not in attr:

@@ -68,7 +68,7 @@ class Tree:
     label: list[str]
 
     def parts(self, box: int) -> list[int]:
-        """The boxes directly inside."""
+        """Returns the boxes directly inside a box."""
         boxes, at = [], box + 1
         while at < self.end[box]:
             boxes.append(at)
@@ -76,7 +76,7 @@ class Tree:
         return boxes
 
     def path(self, box: int) -> str:
-        """The full name of a box; for a series, its label."""
+        """Returns the full name of a box, or for a series its label."""
         parts: list[str] = []
         while box > 0:
             if not self.series[box] or not parts:
@@ -86,7 +86,7 @@ class Tree:
 
 
 def draft(names: Sequence[str]) -> Draft:
-    """The boxes of the name scopes in these names of nodes."""
+    """Returns the boxes of the name scopes in these names of nodes."""
     plan = Draft([], [], [], [], [], [], [])
     plan.add(-1, "")
     boxes: dict[tuple[int, str], int] = {}
@@ -141,7 +141,7 @@ def _unwrap(drafted: Draft) -> None:
 
 
 def number(drafted: Draft) -> tuple[Tree, np.ndarray]:
-    """The tree in preorder, and the new number of each drafted box (-1 for a box that was removed)."""
+    """Returns the tree in preorder, and the new number of each drafted box (-1 for a box that was removed)."""
     order: list[int] = []
     stack = [0]
     while stack:
@@ -221,7 +221,9 @@ def _fold_series(drafted: Draft, box: int, alike: Sequence[int], after: Sequence
 
 
 def _encloses(members: Sequence[int], after: Sequence[Sequence[int]]) -> bool:
-    """Whether a path leaves the members and returns to them: a box in their place would then be part of a cycle."""
+    """Returns whether a path leaves the members and returns to them. A box in their place would then be part of a
+    cycle.
+    """
     member_set = set(members)
     visited: set[int] = set()
     pending = [b for m in members for b in after[m] if b not in member_set]
@@ -257,7 +259,7 @@ def _fold_runs(drafted: Draft, box: int) -> None:
 
 
 def _group(drafted: Draft, box: int, groups: Sequence[tuple[list[int], str]]) -> None:
-    """For each (members, label) puts a box in the place of the first member, with all members inside.
+    """Puts, for each (members, label), a box in the place of the first member, with all members inside.
 
     All groups of a box are created in one pass over its parts, of which there may be hundreds of thousands.
     """
@@ -278,7 +280,9 @@ def _group(drafted: Draft, box: int, groups: Sequence[tuple[list[int], str]]) ->
 
 
 def _series_label(labels: Sequence[str]) -> str:
-    """`layer_[1…12]` of layer_1 .. layer_12, `MatMul_[0…5]` of MatMul, MatMul_1 .. MatMul_5."""
+    """Returns the label of a series: `layer_[1…12]` of layer_1 .. layer_12, `MatMul_[0…5]` of MatMul, MatMul_1 ..
+    MatMul_5.
+    """
     first, last = labels[0], labels[-1]
     match = _NUMBER.match(last)
     stem = match[1] if match else last

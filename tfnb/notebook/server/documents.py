@@ -139,7 +139,7 @@ MODULES = {"events": "viewer", "graph": "graph_widget", "trace": "timeline"}
 
 
 def module_and_style(kind: str) -> tuple[str, str]:
-    """The ES module that draws documents of a kind, and its style sheet. Raises `InvalidArgumentError`."""
+    """Returns the ES module that draws documents of a kind, and its style sheet. Raises `InvalidArgumentError`."""
     name = MODULES.get(kind)
     if name is None:
         raise InvalidArgumentError(f"needed one of {', '.join(MODULES)}, got {kind[:40]!r}")
@@ -169,7 +169,7 @@ class Documents:
     def exchange(
         self, name: str, kind: str, place: str, admits: Callable[[str], bool], request: Mapping[str, Any]
     ) -> ServedReply:
-        """One exchange with the document `name`.
+        """Makes one exchange of messages with the document `name`.
 
         `request` contains the `state` and the `messages` of the browser, and `first` if the document is opened or
         reloaded. Raises `InvalidArgumentError` for an unknown kind, and the errors of reading the file.

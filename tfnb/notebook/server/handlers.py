@@ -41,7 +41,9 @@ class _Handler(APIHandler):
     auth_resource = "contents"
 
     async def in_thread(self, work: Callable[[], Result]) -> Result | None:
-        """The result of `work`, which runs in a thread; None after an `OpError`, which was sent to the browser."""
+        """Returns the result of `work`, which runs in a thread; None after an `OpError`, which was sent to the
+        browser.
+        """
         pool = self.settings["tfnb_threads"]
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, work)

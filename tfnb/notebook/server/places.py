@@ -16,7 +16,7 @@ __all__ = ["inside_only", "place_of"]
 
 
 def place_of(root: str, path: str, hidden: bool = False) -> str:
-    """The absolute path of `path`, which is relative to `root` and has slashes. Raises `NotFoundError`.
+    """Returns the absolute path of `path`, which is relative to `root` and has slashes. Raises `NotFoundError`.
 
     hidden: whether names that begin with a dot are allowed.
     """
@@ -38,7 +38,7 @@ def place_of(root: str, path: str, hidden: bool = False) -> str:
 
 
 def inside_only(root: str, hidden: bool = False) -> Callable[[str], bool]:
-    """A predicate for paths below a folder: whether a path is a regular file below `root`, after following links."""
+    """Returns a predicate for paths: whether a path is a regular file below `root`, after following links."""
     base = os.path.realpath(root)
 
     def admits(path: str) -> bool:

@@ -22,12 +22,12 @@ _SLACK = 3.0  # microseconds, since two lanes may have two clocks
 
 
 def causes(model: TraceModel) -> np.ndarray:
-    """For each event the index of the event that it waited for, or -1."""
+    """Returns, for each event, the index of the event that it waited for, or -1."""
     return _Causes(model).all()
 
 
 def critical_path(model: TraceModel, cause: np.ndarray) -> np.ndarray:
-    """True for the events on the critical path of their step."""
+    """Returns an array that is True for the events on the critical path of their step."""
     critical = np.zeros(len(model.events), bool)
     last: dict[int, int] = {}
     for i in range(min(len(model.events), MOST)):
@@ -83,7 +83,7 @@ class _Causes:
         return max(earlier, key=lambda c: self.end[c], default=-1)
 
     def _before(self, i: int, t: NodeStats) -> list[int]:
-        """The events that a kernel or a host operation may have waited for."""
+        """Returns the events that a kernel or a host operation may have waited for."""
         step = self.step[i]
         lane_events = self.lanes.get((t.device, t.lane), ())
         candidates = [c for c in lane_events[-1:] if self.step[c] == step and self.end[c] <= self.start[i] + _SLACK]
@@ -103,14 +103,16 @@ class _Causes:
         return candidates
 
     def _launch(self, launch: int, i: int) -> list[int]:
-        """The launch that enqueued a kernel, if it ended before the kernel; otherwise the event before that launch."""
+        """Returns the launch that enqueued a kernel, if it ended before the kernel; otherwise the event before that
+        launch.
+        """
         if self.end[launch] < self.end[i]:
             return [launch]
         t = self.model.events[launch]
         return [c for c in self.lanes[t.device, t.lane] if self.end[c] <= self.start[i] and c != launch][-1:]
 
     def _producers(self, i: int, t: NodeStats) -> tuple[str, ...]:
-        """The names of the nodes whose values the nodes of an event read, except for the nodes of the event."""
+        """Returns the names of the nodes whose values the nodes of an event read, except for the nodes of the event."""
         graph = self.model.steps[self.step[i]].graph
         if graph is None or not t.nodes:
             return ()
@@ -124,7 +126,7 @@ class _Causes:
         return producer_names
 
     def _ended(self, i: int, t: NodeStats) -> list[int]:
-        """The events that may have ended a wait."""
+        """Returns the events that may have ended a wait."""
         if t.woken_by:
             lane = self.lanes.get((host_beside(t.device, self.hosts), t.woken_by), [])
             at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
@@ -141,7 +143,9 @@ class _Causes:
         return [] if c is None else [c]
 
     def _arrived(self, i: int, t: NodeStats) -> list[int]:
-        """Among the tensors from other tasks, the last one that arrived before the end of a wait."""
+        """Returns a list of one event, the tensor from another task that arrived last before the end of a wait, or an
+        empty list.
+        """
         lane = self.sent.get((self.step[i], lane_to(task_of(t.device))), [])
         at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
         arrivals = [c for c in lane[max(at - 32, 0) : at] if self.end[c] <= self.end[i]]
@@ -149,6 +153,6 @@ class _Causes:
 
 
 def _node_of(tensor: str) -> str:
-    """The node of the name of a tensor: `w` for `w:0`, and for `^w`, the message that w has run."""
+    """Returns the name of the node of a tensor: `w` for `w:0`, and also for `^w`, the message that w has run."""
     name, colon, _ = tensor.rpartition(":")
     return name if colon else tensor.removeprefix("^")

@@ -78,7 +78,9 @@ class TraceModel:
         ]
 
     def table(self) -> list[CostRow]:
-        """The cost of kernels and host kernels by label, the most expensive first: number of events, microseconds."""
+        """Returns the cost of kernels and host kernels by label, the most expensive first: number of events,
+        microseconds.
+        """
         durations = self.end - self.start
         is_kernel = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
         total = np.bincount(self.label[is_kernel], durations[is_kernel], len(self.labels))
@@ -114,17 +116,21 @@ class TraceModel:
         return str(t.op if node is None else node.type)
 
     def _source(self, i: int) -> str:
-        """The user's line that created the operation of an event; for a gradient, the line of the forward operation."""
+        """Returns the user's line that created the operation of an event; for a gradient, the line of the forward
+        operation.
+        """
         node = self._forward(self.events[i].name) or self.graph_nodes.get(self.events[i].name)
         return _source_of(node)
 
     def _forward(self, name: str) -> Node | None:
-        """The node whose gradient the node of this name computes (`gradients/NAME_grad/...`); None for others."""
+        """Returns the node whose gradient the node of this name computes (`gradients/NAME_grad/...`); None for
+        others.
+        """
         match = _GRADIENT.search(name)
         return self.graph_nodes.get(match.group(1)) if match else None
 
     def card(self, i: int) -> EventCard:
-        """The details of an event: op, shapes, bytes, the user's source line."""
+        """Returns the details of an event: op, shapes, bytes, the user's source line."""
         t = self.events[i]
         return {
             "op": self._op(i),
@@ -154,7 +160,7 @@ def _source_of(node: Node | None) -> str:
 
 
 def trace_model(recording: object) -> TraceModel:
-    """The model of a Recording, a trace file, a RunMetadata, its step statistics, or TensorFlow's messages.
+    """Returns the model of a Recording, a trace file, a RunMetadata, its step statistics, or TensorFlow's messages.
 
     Raises `InvalidArgumentError` for anything else, and if there is no event to show.
     """
@@ -180,7 +186,7 @@ def trace_model(recording: object) -> TraceModel:
 
 
 def _first_steps(steps: Sequence[StepRecord | TraceStep]) -> Sequence[StepRecord | TraceStep]:
-    """The first steps with at most MOST_EVENTS events and one step more.
+    """Returns the steps from the first one on, up to and including the step that reaches MOST_EVENTS events.
 
     The times of later steps are not computed, which would take minutes.
     """
@@ -237,7 +243,7 @@ def _step(begin: float, wall: float, times: Sequence[NodeStats], graph: Graph | 
 
 
 def _number(value: float) -> float:
-    """A time as float; NaN if the value from a file is not a number."""
+    """Returns a time as float; NaN if the value from a file is not a number."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -245,5 +251,5 @@ def _number(value: float) -> float:
 
 
 def _label(t: NodeStats) -> str:
-    """The label of an event: a kernel's main node, and how many other nodes it computes."""
+    """Returns the label of an event: a kernel's main node, and how many other nodes it computes."""
     return t.name + (f" +{len(t.nodes) - 1}" if t.kind == "kernel" and len(t.nodes) > 1 else "")

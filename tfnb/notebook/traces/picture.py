@@ -31,14 +31,16 @@ _WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
 
 
 def time_text(us: float) -> str:
-    """A time in microseconds as text, in a suitable unit."""
+    """Returns a time in microseconds as text, in a suitable unit."""
     if us >= 1e6:
         return f"{us / 1e6:.4g} s"
     return f"{us / 1e3:.4g} ms" if us >= 1e3 else f"{us:.4g} µs"
 
 
 def timeline_html(model: TraceModel, most: int = 8) -> str:
-    """A bar of where the time went, an SVG of the lanes, and a table of the `most` most expensive operations."""
+    """Returns the HTML of a bar of where the time went, an SVG of the lanes, and a table of the `most` most expensive
+    operations.
+    """
     left_cell = "<td style='text-align:left'>"
     rows = "".join(
         f"<tr>{left_cell}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
@@ -52,13 +54,13 @@ def timeline_html(model: TraceModel, most: int = 8) -> str:
 
 
 def _last(source: str) -> str:
-    """The statement in a text of file, line and statement; the whole text if there is no statement."""
+    """Returns the statement in a text of file, line and statement; the whole text if there is no statement."""
     lines = [line.strip() for line in source.splitlines()]
     return lines[-1][:200] if lines else ""
 
 
 def _account(model: TraceModel) -> str:
-    """The time of kernels and of gaps as one bar, whose length is the time of the steps."""
+    """Returns the time of kernels and of gaps as one bar, whose length is the time of the steps."""
     kinds = {"kernels": "kernel", "host kernels": "host", "launching": "launch", "other": "wait"}
     total = sum(duration for _, duration in model.account) or 1.0
     parts = "; ".join(f"{name} {time_text(duration)} ({duration / total:.1%})" for name, duration in model.account)
@@ -108,13 +110,13 @@ def _svg(model: TraceModel) -> str:
 
 
 def _round_unit(least: float) -> float:
-    """The smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
+    """Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(k * power for k in (1, 2, 5, 10) if k * power >= least)
 
 
 def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
-    """At most `_BINS` bars per row: events that are too narrow to see are joined with their neighbours."""
+    """Returns at most `_BINS` bars per row: events that are too narrow to see are joined with their neighbours."""
     min_duration = model.span_us / _BINS
     starts = model.start[events]
     cumulative = np.concatenate([[0.0], np.cumsum(model.end[events] - starts)])

@@ -69,8 +69,8 @@ class _Event:
 
 
 def read_trace(path: str, most_bytes: int = MOST_BYTES, most_events: int = MOST_EVENTS) -> TraceFile:
-    """The steps in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError` (no Chrome
-    trace).
+    """Returns the steps in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large) or `DataLossError` (no
+    Chrome trace).
     """
     with os_errors(path):
         with open(path, "rb") as file:
@@ -102,7 +102,7 @@ def _json(content: bytes) -> Any:
 
 
 def trace_of(parsed: object, most_events: int = MOST_EVENTS) -> TraceFile:
-    """The steps in parsed JSON: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
+    """Returns the steps in parsed JSON: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
     events = parsed.get("traceEvents") if isinstance(parsed, dict) else parsed
     if not isinstance(events, list):
         raise DataLossError("no Chrome trace: needed a list of events, or an object with traceEvents")
@@ -118,7 +118,7 @@ def trace_of(parsed: object, most_events: int = MOST_EVENTS) -> TraceFile:
 
 
 def _recorded_steps(other: object) -> list[tuple[float, float]]:
-    """The begin and the duration of each step, which only files of tfnb contain."""
+    """Returns the begin and the duration of each step, which only files of tfnb contain."""
     steps = other.get("tfnb_steps") if isinstance(other, dict) else None
     try:
         return [(_number(begin), max(_number(wall), 0.0)) for begin, wall in steps or ()]
@@ -139,7 +139,7 @@ class _Reading:
         self._begun: dict[Place, list[_Event]] = {}
 
     def open_events(self) -> list[_Event]:
-        """The events that began and have not ended."""
+        """Returns the events that began and have not ended."""
         return [event for stack in self._begun.values() for event in stack]
 
     def drop_later_steps(self) -> int:
@@ -214,7 +214,7 @@ def _steps(reading: _Reading, recorded: list[tuple[float, float]]) -> list[Trace
 
 
 def _step(event: _Event) -> int:
-    """The number of the step of an event; 0 if the event has none."""
+    """Returns the number of the step of an event; 0 if the event has none."""
     step = event.args.get("step")
     return step if isinstance(step, int) and not isinstance(step, bool) else 0
 
@@ -242,7 +242,9 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
 
 
 def _kind(category: str) -> str:
-    """tfnb's kind for the categories that TensorFlow's and PyTorch's profilers write; any other is "host"."""
+    """Returns tfnb's kind for the categories that the profilers of TensorFlow and PyTorch write; any other category is
+    "host".
+    """
     if category in ("kernel", "host", "launch", "compile", "transfer", "schedule", "wait"):
         return category
     words = category.lower()
@@ -268,7 +270,7 @@ def _key(value: object) -> Key:
 
 
 def _number(value: float | str) -> float:
-    """A time in microseconds. Raises `TypeError`, `ValueError` or `OverflowError` for anything else."""
+    """Returns a time in microseconds. Raises `TypeError`, `ValueError` or `OverflowError` for anything else."""
     number = float(value)
     if not math.isfinite(number) or abs(number) > 1e18:
         raise ValueError("no time")

@@ -44,7 +44,9 @@ Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
 
 def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
-    """The curves of a tag, each of at most `most` points; `total` is the number of points before downsampling."""
+    """Returns the curves of a tag, each of at most `most` points; `total` is the number of points before
+    downsampling.
+    """
     curves = [
         _curve(number, series, most)
         for number, run in shown
@@ -68,7 +70,7 @@ def _curve(run: int, series: Series, most: int) -> CurveData:
 
 
 def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
-    """The items of a tag of any kind but scalars: some steps of the first few runs that have it."""
+    """Returns the items of a tag of any kind but scalars: some steps of the first few runs that have it."""
     available = [(n, r) for n, r in shown if any(i.kind == kind for i in r.items.get(tag, ()))]
     selected = [(n, *_chosen(kind, tag, r)) for n, r in available[:MOST_RUNS]]
     left_out = len(available) - len(selected)
@@ -93,7 +95,7 @@ def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
 
 
 def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
-    """The number of items of a kind that a run has had, and evenly chosen ones of them that are sent."""
+    """Returns the number of items of a kind that a run has had, and a few evenly chosen items, which are sent."""
     items = [i for i in run.items[tag] if i.kind == kind]
     total, max_steps = max(run.seen.get(tag, 0), len(items)), MOST_STEPS[kind]
     if len(items) > max_steps:
@@ -104,7 +106,7 @@ def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
 def _guarded(
     make: Callable[[SummaryValue, ItemTime], Message], kept: int = 512
 ) -> Callable[[Item], Message | UnreadableItem]:
-    """A function from an item to its message, which caches the latest `kept` messages.
+    """Returns a function from an item to its message, which caches the latest `kept` messages.
 
     An error in the data of the item becomes the note of its message.
     """
@@ -138,7 +140,7 @@ class _Key:
 
 
 def buckets(value: SummaryValue) -> tuple[np.ndarray, np.ndarray]:
-    """The buckets of a histogram of TensorFlow 1 or 2: (n + 1 edges, n counts), float64 arrays.
+    """Returns the buckets of a histogram of TensorFlow 1 or 2: (n + 1 edges, n counts), float64 arrays.
 
     Raises `ValueError` if the histogram is empty or has numbers that are not finite.
     """
@@ -160,7 +162,9 @@ def buckets(value: SummaryValue) -> tuple[np.ndarray, np.ndarray]:
 
 
 def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -> np.ndarray:
-    """The values below which the fractions `levels` of all values lie, if values are uniform inside a bucket."""
+    """Returns the values below which the fractions `levels` of all values lie, if values are uniform inside a
+    bucket.
+    """
     cumulative = np.concatenate([[0.0], np.cumsum(count)])
     if not cumulative[-1]:
         return np.full(len(levels), np.nan)
@@ -171,7 +175,7 @@ def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -
 
 
 def rebinned(edges: np.ndarray, count: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The counts in buckets with the edges `wanted`; their sum is unchanged if `wanted` spans all values."""
+    """Returns the counts in buckets with the edges `wanted`; their sum is unchanged if `wanted` spans all values."""
     cumulative = np.concatenate([[0.0], np.cumsum(count)])
     # A bucket of width 0 makes a step in `below`: `interp` uses the last of equal edges, which is the upper end.
     return np.diff(np.interp(wanted, edges, cumulative, left=0.0, right=cumulative[-1]))
@@ -191,7 +195,7 @@ def _histogram_of(value: SummaryValue, time: ItemTime) -> _Histogram:
 
 
 def _histograms(run: int, total: int, histograms: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
-    """The histograms of a run by step: percentiles, and counts in common buckets."""
+    """Returns the histograms of a run by step: percentiles, and counts in common buckets."""
     good = [h for h in histograms if isinstance(h, _Histogram)]
     low = min((float(h.edges[0]) for h in good), default=0.0)
     high = max((float(h.edges[-1]) for h in good), default=1.0)

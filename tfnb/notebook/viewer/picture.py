@@ -21,7 +21,9 @@ MOST_CHARTS, MOST_CURVES, MOST_POINTS = 6, 6, 160
 
 
 def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], summary: str, place: str) -> str:
-    """The first charts of some runs. `place` is the id by which the live viewer hides its own picture."""
+    """Returns the first charts of some runs as HTML. `place` is the id by which the live viewer hides its own
+    picture.
+    """
     charts = "".join(_chart(runs, tag) for tag in tags[:MOST_CHARTS])
     more = len(tags) - MOST_CHARTS
     rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""

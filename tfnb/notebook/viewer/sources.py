@@ -127,7 +127,9 @@ class GraphSource(Source):
 
 
 def sources_of(what: object, name: str = "") -> list[Source]:
-    """The sources for the argument of `tf.view`. Raises `InvalidArgumentError` for anything that cannot be shown."""
+    """Returns the sources for the argument of `tf.view`. Raises `InvalidArgumentError` for anything that cannot be
+    shown.
+    """
     if isinstance(what, (str, os.PathLike)):
         return [FolderSource(what, name)]
     if isinstance(what, FileWriter):
@@ -156,7 +158,7 @@ def _joined(prefix: str, name: str) -> str:
 
 
 def _own_name(what: object, count: int) -> str:
-    """The name of one of several folders: the last part of its path."""
+    """Returns the name of one of several folders: the last part of its path."""
     if count > 1 and isinstance(what, (str, os.PathLike)):
         return Path(os.fsdecode(what)).resolve().name
     return ""

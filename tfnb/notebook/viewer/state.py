@@ -60,7 +60,7 @@ class Wanted:
 
     @staticmethod
     def from_message(message: object) -> Wanted:
-        """The content that a message of the browser asks for; malformed fields count as absent."""
+        """Returns the content that a message of the browser asks for; malformed fields count as absent."""
         fields = message if isinstance(message, dict) else {}
         kind: Kind = next((kind for kind in KINDS if kind == fields.get("kind")), "scalar")
         tags, runs = fields.get("tags"), fields.get("runs")
@@ -123,7 +123,9 @@ class ViewState:
     # ---- catalogue -------------------------------------------------------------------------------
 
     def catalogue(self) -> Catalogue:
-        """The names of runs and tags, parameters and notes; the same object as before if nothing has changed."""
+        """Returns the names of runs and tags, parameters and notes; the same object as before if nothing has
+        changed.
+        """
         form = self._form_now()
         if form != self._form or self._catalogue is None:
             self._form = form
@@ -191,13 +193,13 @@ class ViewState:
     # ---- content ---------------------------------------------------------------------------------
 
     def shown(self, wanted: Wanted) -> list[tuple[int, Run]]:
-        """The chosen runs with their numbers."""
+        """Returns the chosen runs with their numbers."""
         if wanted.runs is None:
             return list(enumerate(self.runs[:FIRST_RUNS]))
         return [(n, run) for n, run in enumerate(self.runs) if n in wanted.runs]
 
     def contents(self, wanted: Wanted, all_of_them: bool, most: int = MOST) -> list[Content]:
-        """The content of the wanted tags: all of it, or only what has changed since the last call.
+        """Returns the content of the wanted tags: all of it, or only what has changed since the last call.
 
         most: the largest number of points of a curve.
         """
@@ -225,7 +227,9 @@ class ViewState:
         return [t for t in (all_tags[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in tag_set]
 
     def appended_points(self, wanted: Wanted) -> AppendedPoints | None:
-        """The points added to the wanted scalars since they were sent; None if `contents` must send them as a whole."""
+        """Returns the points added to the wanted scalars since they were sent; None if `contents` must send them as a
+        whole.
+        """
         if wanted.kind != "scalar":
             return None
         shown, tags = self.shown(wanted), self._tags(wanted)
@@ -263,7 +267,7 @@ class ViewState:
         return tuple((n, len(i), i[-1].step, i[-1].wall_time) for n, r in shown if (i := r.items.get(tag)))
 
     def table(self, numbers: Iterable[int] | None = None) -> EventTable:
-        """The scalars of all runs, or of those with these numbers, under the names of the viewer.
+        """Returns the scalars of all runs, or of those with these numbers, under the names of the viewer.
 
         Raises `InvalidArgumentError` for an unknown number.
         """
@@ -278,14 +282,14 @@ class ViewState:
         return EventTable(renamed_runs)
 
     def summary(self) -> str:
-        """One line of text: the numbers of runs, tags and points."""
+        """Returns one line of text: the numbers of runs, tags and points."""
         points = sum(s.total for r in self.runs for s in r.scalars.values())
         counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
         return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
 
 
 def _another(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number appended if a run of that name exists."""
+    """Returns the name, with a number appended if a run of that name exists."""
     if name not in taken:
         return name
     return next(f"{name} ({k})" for k in range(2, len(taken) + 3) if f"{name} ({k})" not in taken)

@@ -83,14 +83,14 @@ class View(LiveView):
         self._wake.set()
 
     def table(self) -> Any:
-        """The scalars of all runs as an `EventTable`, downsampled where there are very many."""
+        """Returns the scalars of all runs as an `EventTable`, downsampled where there are very many."""
         with self._lock:
             self._state.poll()
             return self._state.table()
 
     def to_pandas(self) -> Any:
-        """The scalars of all runs as a DataFrame: run, tag, step, wall_time, value. Raises `InvalidArgumentError`
-        without pandas.
+        """Returns the scalars of all runs as a DataFrame: run, tag, step, wall_time, value. Raises
+        `InvalidArgumentError` without pandas.
         """
         return self.table().to_pandas()
 
