@@ -367,7 +367,7 @@ def batch_norm(
 def _normalization_options(
     initializers: Mapping[str, InitializerLike], regularizers: Mapping[str, Regularizer]
 ) -> dict[str, Any]:
-    """The options of `BatchNormalization` for what `batch_norm` takes by the names of the variables."""
+    """Returns the options of `BatchNormalization` for those of `batch_norm`, which have the names of the variables."""
     return {
         "beta_initializer": initializers.get("beta", Zeros()),
         "gamma_initializer": initializers.get("gamma", Ones()),

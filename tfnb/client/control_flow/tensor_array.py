@@ -141,12 +141,12 @@ class TensorArray:
 
     @property
     def element_shape(self) -> Shape:
-        """What is known of the shape of every element."""
+        """The shape of every element, as far as it is known."""
         return self._element.shape
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether the array grows when an element beyond its size is written."""
+        """Returns whether the array grows when an element beyond its size is written."""
         return self._dynamic
 
     def with_flow(self, flow: Tensor) -> TensorArray:

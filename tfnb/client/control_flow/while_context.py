@@ -131,7 +131,9 @@ class WhileContext(Context):
         return merge
 
     def decide(self, pred: TensorLike) -> None:
-        """The loop continues while `pred` is true. Called inside, before the body."""
+        """Makes the loop continue while `pred` is true. The builder calls this method inside the loop, before the
+        body.
+        """
         pred = self.graph.to_tensor(pred)
         if not pred.dtype.is_bool:
             raise DTypeError(f"while_loop: cond must return a bool, got {pred.dtype.name}", pred.op)

@@ -78,7 +78,7 @@ class CsvDataset(Dataset):
 
 
 def _default(graph: GraphBuilder, given: TensorLike | DTypeLike) -> Tensor:
-    """The default of a column as a tensor; an empty one for a dtype, whose column has no default."""
+    """Returns the default of a column as a tensor. A dtype gives an empty tensor, whose column has no default."""
     try:
         dtype = as_dtype(given) if isinstance(given, (DType, str, type, np.dtype)) else None
     except TypeError:
@@ -151,7 +151,7 @@ def make_csv_dataset(
 
 
 def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any]:
-    """The function from the columns of a batch to the dict of features, or to features and label.
+    """Returns the function from the columns of a batch to the dict of features, or to the features and the label.
 
     Raises `InvalidArgumentError` when the label is not one of the columns.
     """
@@ -166,7 +166,9 @@ def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any
 
 
 def _matching(pattern: FilePattern) -> list[str]:
-    """The existing files that match a pattern, or one of several, sorted. Raises `NotFoundError` if there is none."""
+    """Returns the existing files that match a pattern, or one of several, sorted. Raises `NotFoundError` if there is
+    none.
+    """
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else list(pattern)
     files = [f for p in patterns for f in glob.glob(os.fsdecode(p))]
     if not patterns or not files:
@@ -175,7 +177,9 @@ def _matching(pattern: FilePattern) -> list[str]:
 
 
 def _numbers(columns: Sequence[str | int], names: Sequence[str]) -> list[int]:
-    """The ascending numbers of columns given by name or number. Raises `InvalidArgumentError` for unknown ones."""
+    """Returns the ascending numbers of columns given by name or number. Raises `InvalidArgumentError` for an unknown
+    column.
+    """
     numbers = []
     for c in columns:
         index = names.index(c) if isinstance(c, str) and c in names else c
@@ -206,7 +210,9 @@ class _Inference:
             file.close()
 
     def names(self) -> list[str]:
-        """The column names in the headers. Raises `InvalidArgumentError` unless all files have the same header."""
+        """Returns the column names in the headers. Raises `InvalidArgumentError` unless all files have the same
+        header.
+        """
         if not self._header:
             raise InvalidArgumentError("make_csv_dataset: give column_names, or files with a header")
         first: list[str] | None = None
@@ -221,7 +227,9 @@ class _Inference:
         return first or []
 
     def defaults(self, width: int, columns: Sequence[int], missing: str, rows: int | None) -> list[Tensor]:
-        """A default for each column; its dtype fits the first `rows` records, without fields equal to `missing`."""
+        """Returns a default for each column. Its dtype fits the first `rows` records, without fields equal to
+        `missing`.
+        """
         kinds: list[DType | None] = [None] * len(columns)
         for fields in self._first_records(rows):
             if len(fields) != width:
@@ -250,7 +258,7 @@ class _Inference:
 
 
 def _wider(before: DType | None, text: str) -> DType:
-    """The first of `CSV_TYPES` that can hold the text and all values of the type `before`."""
+    """Returns the first of `CSV_TYPES` that can hold the text and all values of the type `before`."""
     first = 0 if before is None else CSV_TYPES.index(before)
     return next(t for t in CSV_TYPES[first:] if _FITS[t](text))
 

@@ -35,11 +35,13 @@ class FunctionGraph(GraphBuilder):
         self.captured: dict[Tensor, Tensor] = {}  # tensor of the outer graph -> placeholder of this graph
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """Like `GraphBuilder.to_tensor`, but a tensor of the outer graph gives the placeholder that stands for it."""
+        """Converts like `GraphBuilder.to_tensor`, but replaces a tensor of the outer graph by the placeholder that
+        stands for it.
+        """
         return self.capture(super().to_tensor(value, dtype, ref))
 
     def capture(self, t: Tensor) -> Tensor:
-        """The placeholder that stands for `t` in this graph; `t` itself if it belongs to this graph."""
+        """Returns the placeholder that stands for `t` in this graph, or `t` itself if it belongs to this graph."""
         if t.graph is self:
             return t
         placeholder = self.captured.get(t)
@@ -52,7 +54,9 @@ class FunctionGraph(GraphBuilder):
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
-        """Like `GraphBuilder.create_op`, for inputs of which some may belong to the outer graph."""
+        """Creates an operation like `GraphBuilder.create_op`, from inputs of which some may belong to the outer
+        graph.
+        """
         return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 
 

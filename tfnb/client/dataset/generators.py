@@ -19,7 +19,7 @@ __all__ = ["converted"]
 
 
 def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
-    """The components of a value that a generator yielded, as arrays.
+    """Returns the components of a value that a generator yielded, as arrays.
 
     Raises `InvalidArgumentError` when the structure, a dtype or a shape differs from `spec`.
     """
@@ -47,7 +47,7 @@ def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
 
 
 def _leaves(value: object, types: object) -> list[Any]:
-    """The leaves of a value, which must have the structure of `types`."""
+    """Returns the leaves of a value, which must have the structure of `types`."""
     if isinstance(types, Mapping):
         if isinstance(value, Mapping) and set(value) == set(types):
             return [leaf for key in sorted(types) for leaf in _leaves(value[key], types[key])]

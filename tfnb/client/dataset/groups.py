@@ -117,7 +117,7 @@ def bucket_by_sequence_length(
     padded_shapes: object = None,
     padding_values: object = None,
 ) -> Transformation:
-    """Padded batches of elements of similar length.
+    """Returns a transformation to padded batches of elements of similar length.
 
     `element_length_func(element)` is the length, an int32 scalar. The boundaries divide lengths into buckets: below the
     first boundary, between two, and from the last one on. A batch has elements of one bucket, as many as
@@ -142,6 +142,6 @@ def bucket_by_sequence_length(
 
 
 def _to_int64(value: TensorLike) -> Tensor:
-    """A value of any numeric dtype as an int64 tensor of the default graph."""
+    """Returns a value of any numeric dtype as an int64 tensor of the default graph."""
     result: Tensor = cast(get_default_graph().to_tensor(value), int64)
     return result

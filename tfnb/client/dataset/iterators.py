@@ -44,7 +44,8 @@ class Iterator:
         shared_name: str | None = None,
         output_classes: object = None,
     ) -> Iterator:
-        """An iterator without a data set: running `make_initializer(dataset)` assigns one with this structure.
+        """Returns an iterator without a data set. Running `make_initializer(dataset)` assigns a data set with this
+        structure.
 
         output_types: a structure of dtypes. output_shapes, output_classes: like structures of static shapes and of
         `tf.Tensor` or `tf.SparseTensor`; None means unknown shapes and dense tensors. Iterators of one session with
@@ -60,7 +61,8 @@ class Iterator:
     def from_string_handle(
         string_handle: TensorLike, output_types: object, output_shapes: object = None, output_classes: object = None
     ) -> Iterator:
-        """The iterator that a string scalar identifies, the value of another iterator's `string_handle()`.
+        """Returns the iterator that a string scalar identifies, which is the value of another iterator's
+        `string_handle()`.
 
         Feeding the string chooses an iterator for each step. output_types, output_shapes, output_classes: as in
         `from_structure`. A step raises `NotFoundError` when the session has no such iterator, and
@@ -81,7 +83,7 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset: SupportsIteration, name: str | None = None) -> Operation:
-        """An operation that assigns `dataset` to the iterator and moves it to the first element.
+        """Returns an operation that assigns `dataset` to the iterator and moves it to the first element.
 
         Raises `DTypeError` unless the types of the elements are the iterator's and the shapes are compatible.
         """
@@ -100,7 +102,7 @@ class Iterator:
         return op
 
     def get_next(self, name: str | None = None) -> Any:
-        """The tensors of the next element, in the structure of an element.
+        """Returns the tensors of the next element, in the structure of an element.
 
         A step that needs them advances the iterator by one element. It raises `OutOfRangeError` after the last element
         and `FailedPreconditionError` before the iterator is initialized.
@@ -109,7 +111,7 @@ class Iterator:
         return self.element_spec.unwired(components if isinstance(components, list) else [components])
 
     def string_handle(self, name: str | None = None) -> Any:
-        """A string scalar that identifies the iterator for `from_string_handle`."""
+        """Returns a string scalar that identifies the iterator for `from_string_handle`."""
         return ops.TO_STRING(self._handle, name=name)
 
     @property

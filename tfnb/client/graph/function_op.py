@@ -268,7 +268,7 @@ class Defun:
 
 
 def function_op(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorator: creates one op from a Python function of tensors; `options` are those of `Defun`.
+    """Decorates a Python function of tensors, from which it creates one op; `options` are those of `Defun`.
 
     A body is built for each combination of dtypes and ranks of the arguments, and the compiler inlines the calls; the
     graph, its drawing and its GraphDef show one node per call. The gradient is derived.

@@ -82,7 +82,7 @@ class _Conv(Layer):
 
     @property
     def channels_first(self) -> bool:
-        """Whether the channels are the second dimension of the inputs, not the last."""
+        """Returns whether the channels are the second dimension of the inputs, not the last."""
         return self.data_format.startswith("NC")
 
     def _channels(self, shape: Shape) -> int:

@@ -90,7 +90,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
-        """Whether `get_variable` shares existing variables: True, False or `tf.AUTO_REUSE`."""
+        """Returns whether `get_variable` shares existing variables: True, False or `tf.AUTO_REUSE`."""
         return self._d.reuse
 
     @property
@@ -124,7 +124,7 @@ class VariableScope:
         return self._d.caching_device
 
     def reuse_variables(self) -> None:
-        """From now on `get_variable` inside this scope shares existing variables and creates none."""
+        """Makes `get_variable` inside this scope share existing variables and create none, from now on."""
         self._d = replace(self._d, reuse=True)
 
     def set_initializer(self, initializer: InitializerLike) -> None:
