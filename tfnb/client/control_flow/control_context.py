@@ -162,7 +162,7 @@ class Context(ABC):
             return
         self._read_references(op)
         if op.opdef.kind in _PRIMITIVES and self.in_loop:
-            # The inputs of a primitive say its frame, and a constant has none. A RefEnter passes a reference on.
+            # A primitive is in the frame of its inputs, and a constant is in none. A RefEnter returns a reference.
             refs = [a.ref for a in op.opdef.input_args]
             if not any(refs):
                 op.inputs = tuple(self.inside(t) for t in op.inputs)

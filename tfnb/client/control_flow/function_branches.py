@@ -26,7 +26,7 @@ from tfnb.types import DType, Shape, bool_, int32, scalar, unknown_shape
 
 __all__ = ["FunctionalForms"]
 
-_ROUNDS = 12  # of widening the shapes of loop variables; if they still change then, all shapes become unknown
+_ROUNDS = 12  # rounds in which the shapes of loop variables are widened; if they still change, all become unknown
 Build = Callable[[Sequence[Tensor], Sequence[Function]], list[Tensor]]
 
 

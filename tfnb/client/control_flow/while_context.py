@@ -68,7 +68,7 @@ class WhileContext(Context):
         self.inputs: list[Tensor] = []
         self.results: dict[int, Tensor] = {}
         self.exits: list[Tensor] = []
-        self.pred: Any = None  # output of the LoopCond
+        self.pred: Any = None  # the output of the LoopCond
         self._constants: set[Tensor] = set()  # outputs of constant Enters
 
     # tensors that enter

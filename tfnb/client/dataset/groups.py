@@ -132,7 +132,7 @@ def bucket_by_sequence_length(
     def key_of(*element: object) -> Tensor:
         length = cast(get_default_graph().to_tensor(call_with(element_length_func, element)), int32)
         bucket_number: Tensor = reduce_sum(cast(LESS(bounds - 1, length), int64))
-        return bucket_number  # the number of boundaries that the length reaches is the number of its bucket
+        return bucket_number  # it equals the number of boundaries that the length reaches
 
     def batched(key: Tensor, group: Dataset) -> Dataset:
         shapes = group.output_shapes if padded_shapes is None else padded_shapes

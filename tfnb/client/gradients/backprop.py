@@ -346,7 +346,7 @@ class _Backward:
         xs = [copies[t] for t in outside]
         ys = [copies[t] for t in dys]
         stops = {*xs, *(copies.get(t, t) for t in self.stops)}
-        enclosing_loops = loops_around(self.graph.scopes.control_flow)  # the place of the copies
+        enclosing_loops = loops_around(self.graph.scopes.control_flow)  # the copies are in these loops
         inner = _Backward(self.graph, xs, ys, stops, self.colocate, (*self.levels, *enclosing_loops))
         for y, dy in zip(ys, dys.values(), strict=True):
             inner.add(y, dy)

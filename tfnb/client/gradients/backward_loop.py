@@ -121,7 +121,7 @@ class BackwardLoop(WhileContext):
             if t.op.opdef.kind is Kind.CONST:
                 return self.graph.constant(t.op.attrs.value)
             if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:
-                # It leads into a branch, whose condition is needed in any case.
+                # This Switch leads into a branch, whose condition is needed in any case.
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 output: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
                 return output

@@ -28,7 +28,7 @@ __all__ = ["API", "input_layer", "numeric_column"]
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """Numbers as they are: `shape` numbers for each example."""
+    """Unchanged numbers: an array of shape `shape` for each example."""
 
     key: str
     shape: tuple[int, ...]

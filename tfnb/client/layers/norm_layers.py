@@ -126,7 +126,7 @@ class BatchNormalization(Layer):
         self.beta = self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
         scope = get_variable_scope()
         partitioner = scope.partitioner
-        scope.set_partitioner(None)  # because they are assigned as a whole
+        scope.set_partitioner(None)  # because each moving statistic is assigned as a whole
         try:
             self.moving_mean = self.add_variable("moving_mean", [n], dtype, self.mean_initializer, None, False)
             self.moving_variance = self.add_variable(

@@ -37,7 +37,7 @@ _PASSING = (
     Kind.ENTER,
     Kind.EXIT,
     Kind.NEXT_ITERATION,
-)  # their outputs are inputs that were checked before
+)  # the outputs of these nodes equal inputs that were checked before
 _Item = tuple[Tensor | str, Context]
 
 

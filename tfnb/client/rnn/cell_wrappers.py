@@ -278,7 +278,7 @@ class EmbeddingWrapper(_Wrapper):
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
-        # values of this initialiser have variance one
+        # the values of this initialiser have variance one
         """Returns (output, new state) of the inner cell for the embeddings of the integers `inputs`."""
         default = get_variable_scope().initializer or RandomUniform(-math.sqrt(3), math.sqrt(3))
         parts = nest.flatten(state)

@@ -31,7 +31,7 @@ def _int64(value: TensorLike, graph: GraphBuilder) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """What dense and sparse accumulators have in common."""
+    """The common part of dense and sparse accumulators."""
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ class Variable(VariableReference):
         self._graph = graph
         self.trainable = trainable
         self.constraint = constraint
-        self.save_slice_info: Any = None  # of a part of a partitioned variable, or of a slot of one
+        self.save_slice_info: Any = None  # set for a part of a partitioned variable, and for a slot of a part
         requested_dtype = None if dtype is None else as_dtype(dtype)
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(name or "Variable") as scope:
