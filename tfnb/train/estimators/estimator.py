@@ -291,7 +291,7 @@ class Estimator:
             session = self._session(scaffold, path, [*started, *all_hooks, *(spec.prediction_hooks or ())])
         with session:
             while not session.should_stop():
-                with graph.as_default():  # but not while the caller's code runs
+                with graph.as_default():  # the graph is the default only here, not while the caller's code runs
                     batch = session.run(requested)
                 if not yield_single_examples:
                     yield batch

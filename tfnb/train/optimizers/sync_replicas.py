@@ -87,7 +87,7 @@ class SyncReplicasOptimizer(Optimizer):
         with graph.as_default(), graph.name_scope(name or self._name):
             self._local_step = self._make_local_step(global_step)
             apply_ops, averaged_pairs, set_steps = self._accumulate(pairs, global_step)
-            # On its device, not in its group: each variable is updated where it is itself.
+            # A device, not a colocation group: each variable is updated on its own device.
             with graph.device(global_step.device):
                 update = self._opt.apply_gradients(averaged_pairs, global_step)
                 self._global_step = global_step

@@ -239,7 +239,7 @@ class SavedModelBuilder:
                 file.write(content)
             sync_file(path)
             sync_folder(temporary_folder)
-            if os.path.lexists(self._dir):  # since renaming would replace an empty folder
+            if os.path.lexists(self._dir):  # because renaming would replace an empty folder
                 raise AlreadyExistsError(f"the export directory {self._dir} exists already")
             os.rename(temporary_folder, self._dir)
             sync_folder(os.path.dirname(self._dir))

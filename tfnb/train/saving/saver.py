@@ -343,7 +343,7 @@ class Saver:
                 )
             shape = s.ref.shape
             fits = shape.is_compatible_with(entry.shape)
-            if s.slice_spec:  # "FULL SHAPE PLACES"
+            if s.slice_spec:  # "FULL_SHAPE RANGES", as in `SaveSliceInfo.spec`
                 shape = as_shape([int(n) for n in s.slice_spec.split(" ")[:-1]])
                 fits = shape.is_compatible_with(entry.shape)
             elif self._reshape and shape.is_fully_defined():
@@ -353,7 +353,7 @@ class Saver:
                     f"restore: {s.name} has shape {shape} here, {entry.shape} in {checkpoint.prefix}",
                     s.ref.op,
                 )
-        if self._sharded or self._sequentially:  # several nodes restore, so all values are checked before
+        if self._sharded or self._sequentially:  # several nodes restore, so all values are checked before any node runs
             checkpoint.verify(s.name for s in chosen)
 
     # ---- what is kept ----------------------------------------------------------------------------
