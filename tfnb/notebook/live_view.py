@@ -51,8 +51,8 @@ class LiveView(ClosedAtEnd):
         self._channel: Channel | None = None
         self._thread: threading.Thread | None = None
         self._watchers = 0
-        self._answered = False  # the browser has answered
-        self._closed = threading.Event()  # is also set when the browser can no longer be reached
+        self._answered = False  # whether the browser has answered
+        self._closed = threading.Event()  # this is also set when the browser can no longer be reached
         self._wake = threading.Event()
         self._closing, self._released = threading.Lock(), False
         self._shown_in: Any = None
@@ -90,7 +90,7 @@ class LiveView(ClosedAtEnd):
     def _ipython_display_(self) -> None:
         if not in_kernel() or self._closed.is_set():
             display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
-        elif self._shown_in != get_ipython().execution_count:  # otherwise this cell has shown it already
+        elif self._shown_in != get_ipython().execution_count:  # otherwise this cell has shown the view already
             self.show()
 
     def show(self) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_name", "install", "without_our_frames"]
 
-CONTEXT = 3  # the number of statements that are shown of a frame: the one at fault and its two neighbours
+CONTEXT = 3  # the number of statements that are shown of a frame: the faulty statement and its two neighbours
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))

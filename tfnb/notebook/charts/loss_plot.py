@@ -32,7 +32,7 @@ from tfnb.notebook.protocol.loss import AppendLossPoints, LossCurve
 
 __all__ = ["LossPlot"]
 
-SECONDS_PER_DRAWING = 0.165  # the next step after that is drawn
+SECONDS_PER_DRAWING = 0.165  # the first step after this time is drawn
 LIVE_POINTS, SAVED_POINTS = 1500, 300
 # A curve of which the browser has more points is sent as a whole again, which downsamples it.
 MOST_HELD = 2 * LIVE_POINTS

@@ -22,7 +22,9 @@ __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_gr
 
 MOST_BYTES, MOST_TEXT = 256 << 20, 4 << 20
 MOST_TEXT_VALUES = 200_000  # protobuf's parser of text is written in Python, and takes some 10 us per value
-MOST_NODES = 100_000  # more than twice as many as Inception with its gradients has; such a graph is drawn in seconds
+MOST_NODES = (
+    100_000  # more than twice the number of nodes of Inception with gradients; such a graph is drawn in seconds
+)
 
 
 def read_graph(path: str) -> GraphDef:

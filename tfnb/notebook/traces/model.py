@@ -26,7 +26,7 @@ from tfnb.session.recording import Recording, StepAccount, StepRecord, account
 __all__ = ["MOST_EVENTS", "Step", "TraceModel", "trace_model"]
 
 MOST_EVENTS = 2_000_000
-FARTHEST_US = 1e15  # some thirty years after the begin
+FARTHEST_US = 1e15  # a later time is impossible: this is some thirty years after the begin
 _GRADIENT = re.compile(r"gradients(?:_\d+)?/(.+?)_grad/")
 _Given = tuple[float, float, Sequence[NodeStats], Graph | None]
 

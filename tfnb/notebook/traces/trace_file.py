@@ -223,7 +223,7 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
     args, (pid, _) = event.args, event.place
     nodes = args.get("nodes")
     size = args.get("bytes", 0)
-    device_name = _text(args.get("device"))  # present in a step of many tasks, where a process of the trace is a task
+    device_name = _text(args.get("device"))  # a trace of several tasks, each of which is a process, has this field
     device_name = device_name if device_name.startswith("/job:") else ""
     lane = _text(args.get("lane")) if device_name else reading.threads.get(event.place, "")
     return NodeStats(

@@ -177,7 +177,7 @@ def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -
 def rebinned(edges: np.ndarray, count: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Returns the counts in buckets with the edges `wanted`; their sum is unchanged if `wanted` spans all values."""
     cumulative = np.concatenate([[0.0], np.cumsum(count)])
-    # A bucket of width 0 makes a step in `below`: `interp` uses the last of equal edges, which is the upper end.
+    # A bucket of width 0 makes a jump in `cumulative`. `interp` uses the last of equal edges, its upper end.
     return np.diff(np.interp(wanted, edges, cumulative, left=0.0, right=cumulative[-1]))
 
 

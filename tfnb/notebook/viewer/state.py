@@ -111,7 +111,9 @@ class ViewState:
 
     def poll(self) -> bool:
         """Polls each source, and returns whether any of them has changed."""
-        changed = sum(source.poll() for source in self.sources) > 0  # all are asked
+        changed = (
+            sum(source.poll() for source in self.sources) > 0
+        )  # the sum polls every source, `any` would stop early
         for k, source in enumerate(self.sources):
             for name, run in source.runs.items():
                 if (k, name) not in self._numbers:

@@ -35,7 +35,7 @@ __all__ = ["View", "view"]
 
 # Seconds: between polls of a hidden view; without new points until curves are sent whole; between pictures.
 SECONDS_ASLEEP, SECONDS_TO_REST, SECONDS_PER_PICTURE = 2.0, 1.0, 10.0
-MOST_ROWS = 2_000_000  # in one export
+MOST_ROWS = 2_000_000  # the largest number of rows in one exported table
 
 
 class ViewerModel(Channel):
@@ -68,7 +68,7 @@ class View(LiveView):
         self._wanted = Wanted()
         self._all = True  # the next message contains everything
         self._charts: dict[str, Any] = {}
-        self._appended: float | None = None  # the time when the last points were appended since the last whole
+        self._appended: float | None = None  # the time of the last new points; None after all points were sent
         self._limiter = RateLimiter(0.0)
         self._pictured: Any = None
         self._sent = 0
