@@ -82,7 +82,7 @@ class Series:
         self._held += len(step)
         self.total += len(step)
         if self._max is not None and self._held > 2 * self._max:
-            recent_count = self._max // 4  # are not downsampled, so that `since` can return them
+            recent_count = self._max // 4  # these are not downsampled, so that `since` can return them
             thinned_older = thinned(self.value[: self._held - recent_count], max(self._max - recent_count, 4))
             self._keep(np.concatenate([thinned_older, np.arange(self._held - recent_count, self._held)]))
             self._whole_from = self.total - recent_count
@@ -175,7 +175,7 @@ class _Restarts:
     def __init__(self, found: list[tuple[int, int]]) -> None:
         self._numbers = np.array([number for number, _ in found], np.int64)  # increasing
         steps = np.array([step for _, step in found], np.int64)
-        # For each restart the smallest step of it and of all later ones.
+        # For each restart, the smallest step of this restart and of all later ones.
         self._least = np.minimum.accumulate(steps[::-1])[::-1]
 
     def keep(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:

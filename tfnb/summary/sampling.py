@@ -28,7 +28,7 @@ def thinned(values: np.ndarray, count: int) -> np.ndarray:
     rows = np.arange(n_intervals)
     low = index[rows, np.where(finite, block, np.inf).argmin(axis=1)]
     high = index[rows, np.where(finite, block, -np.inf).argmax(axis=1)]
-    # Within a stretch the four are put in order; the stretches are.
+    # The four points of an interval are sorted here; the intervals are in order already.
     ends = np.stack([starts[:-1], np.minimum(low, high), np.maximum(low, high), starts[1:] - 1], 1)
     flat = ends.reshape(-1)
     return flat[np.append(True, flat[1:] != flat[:-1])]
