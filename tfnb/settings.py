@@ -80,7 +80,7 @@ _FLAGS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off"
 
 
 def load_settings() -> Settings:
-    """Settings from the environment. Raises `InvalidArgumentError` on a value that is not understood."""
+    """Returns the settings from the environment. Raises `InvalidArgumentError` for an invalid value."""
     values: dict[str, str | bool] = {}
     for f in fields(Settings):
         name = f.metadata["env"]
