@@ -35,13 +35,13 @@ def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
 
 def _defer(place: ModuleType, name: str, value: Lazy) -> None:
     """Lets the module `place` load `name` on first use (PEP 562)."""
-    waiting = place.__dict__.setdefault("__lazy__", {})
-    waiting[name] = value
+    lazy_values = place.__dict__.setdefault("__lazy__", {})
+    lazy_values[name] = value
 
     def missing(attribute: str) -> Any:
-        if attribute not in waiting:
+        if attribute not in lazy_values:
             raise AttributeError(f"module {place.__name__!r} has no attribute {attribute!r}")
-        loaded = waiting[attribute].load()
+        loaded = lazy_values[attribute].load()
         setattr(place, attribute, loaded)
         return loaded
 
@@ -52,9 +52,9 @@ def _child(parent: ModuleType, name: str) -> ModuleType:
     child = parent.__dict__.get(name)
     if isinstance(child, ModuleType):
         return child
-    full = f"{parent.__name__}.{name}"
-    module = ModuleType(full, f"The public names of `tf.{full.partition('.')[2]}`.")
-    sys.modules.setdefault(full, module)
+    full_name = f"{parent.__name__}.{name}"
+    module = ModuleType(full_name, f"The public names of `tf.{full_name.partition('.')[2]}`.")
+    sys.modules.setdefault(full_name, module)
     setattr(parent, name, module)
     return module
 

@@ -59,8 +59,8 @@ def model_variable(
 
 def _more_collections(collections: VariableCollections | None, name: str) -> list[str]:
     """Returns the collections of the variable `name`, from one name, a list, or a dict by the variables' names."""
-    more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
-    return [more] if isinstance(more, str) else list(more)
+    names = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _collected(y: Tensor, collections: CollectionNames | None) -> Tensor:
@@ -288,10 +288,10 @@ def separable_conv2d(
         conv_options = (_window(stride, layout), padding, _two(rate), None, layout)
         if num_outputs is None:
             return _finished(depthwise_op(x, taps, *conv_options), n_channels, options, layout)
-        point = model_variable(
+        pointwise_kernel = model_variable(
             "pointwise_weights", [1, 1, n_channels, num_outputs], x.dtype, pointwise_initializer or first, *rest
         )
-        return _finished(separable_op(x, taps, point, *conv_options), num_outputs, options, layout)
+        return _finished(separable_op(x, taps, pointwise_kernel, *conv_options), num_outputs, options, layout)
 
 
 def _two(value: Any) -> list[int]:

@@ -42,13 +42,13 @@ def sequence_loss(
         loss = softmax_loss_function or sparse_softmax_cross_entropy_with_logits
         step_losses = loss(labels=RESHAPE(y, [-1]), logits=flat) * RESHAPE(w, [-1])
         # the weights may add up to zero
-        small = 1e-12
+        epsilon = 1e-12
         if average_across_timesteps and average_across_batch:
-            return reduce_sum(step_losses) / (reduce_sum(w) + small)
+            return reduce_sum(step_losses) / (reduce_sum(w) + epsilon)
         step_losses = RESHAPE(step_losses, shape_of(x)[:2])
         if average_across_timesteps or average_across_batch:
             axis = 1 if average_across_timesteps else 0
-            return reduce_sum(step_losses, axis) / (reduce_sum(w, axis) + small)
+            return reduce_sum(step_losses, axis) / (reduce_sum(w, axis) + epsilon)
         return step_losses
 
 

@@ -186,8 +186,8 @@ def bow_encoder(
         mask = cast(NOT_EQUAL(words, 0), rows.dtype)
         count = reduce_sum(mask, 1, keepdims=True)
         mean = DIV_NO_NAN(reduce_sum(rows * expand_dims(mask, -1), 1), count * ones_like(rows[:, 0]))
-        none = embedding_lookup(table, words[:, 0] * 0)
-        return SELECT(GREATER(count[:, 0], 0.0), mean, none)
+        zero_rows = embedding_lookup(table, words[:, 0] * 0)
+        return SELECT(GREATER(count[:, 0], 0.0), mean, zero_rows)
 
 
 @add_arg_scope

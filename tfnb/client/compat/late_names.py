@@ -106,10 +106,12 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
             def through(op: Operation, *dys: Tensor) -> list[Any]:
                 grads = gradient(*dys[: len(result_parts)])
-                listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
-                if len(listed) != len(tensors):
-                    raise InvalidArgumentError(f"custom_gradient: {len(listed)} gradients for {len(tensors)} arguments")
-                return [None] * len(result_parts) + listed
+                grad_list = list(grads) if isinstance(grads, (list, tuple)) else [grads]
+                if len(grad_list) != len(tensors):
+                    raise InvalidArgumentError(
+                        f"custom_gradient: {len(grad_list)} gradients for {len(tensors)} arguments"
+                    )
+                return [None] * len(result_parts) + grad_list
 
             key = f"CustomGradient-{next(_numbers)}"
             RegisterGradient(key)(through)

@@ -118,8 +118,8 @@ def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequ
     if isinstance(include, str) or isinstance(exclude, str):
         raise InvalidArgumentError("include and exclude are lists of scopes, got a string")
     candidates = get_variables() if include is None else [v for scope in include for v in get_variables(scope)]
-    dropped = {id(v) for scope in exclude or () for v in get_variables(scope)}
-    return [v for v in dict.fromkeys(candidates) if id(v) not in dropped]
+    excluded_ids = {id(v) for scope in exclude or () for v in get_variables(scope)}
+    return [v for v in dict.fromkeys(candidates) if id(v) not in excluded_ids]
 
 
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:

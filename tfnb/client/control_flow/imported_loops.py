@@ -120,9 +120,9 @@ def _name_apart(graph: GraphBuilder, name: str, enters: Sequence[Operation]) -> 
 def _restored(
     graph: GraphBuilder, outer: Context | None, enters: Sequence[Operation], own: Sequence[Operation]
 ) -> WhileContext:
-    conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
-    if len(conds) != 1:
-        raise _Unclear(f"it has {len(conds)} LoopCond nodes where a loop has one")
+    loop_conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
+    if len(loop_conds) != 1:
+        raise _Unclear(f"it has {len(loop_conds)} LoopCond nodes where a loop has one")
     variables, constants = [], []
     for enter in enters:
         merges = [c for c in enter.y.consumers() if c.opdef.kind is Kind.MERGE and _closes(c)]
@@ -134,7 +134,7 @@ def _restored(
             constants.append(enter)
     takes_saved = any(op.opdef is LOOP_STACK_POP for op in own)
     loop = _blank(BackwardLoop if takes_saved else WhileContext, graph, outer, enters[0])
-    loop.pred = conds[0].y
+    loop.pred = loop_conds[0].y
     for op in own:
         op.extra[CONTEXT] = loop
     for enter, merge in variables:
@@ -198,12 +198,12 @@ def _add_variable(loop: WhileContext, enter: Operation, merge: Operation) -> Non
         raise _Unclear(f"its loop variable {merge.name!r} has more than one Exit")
     with Detached(loop.graph, loop.outer):
         loop.exits.append(exits[0].y if exits else EXIT(exit_value, name="Exit"))
-    following = next(t.op for t in merge.inputs if t.op.opdef.kind is Kind.NEXT_ITERATION)
+    next_iteration = next(t.op for t in merge.inputs if t.op.opdef.kind is Kind.NEXT_ITERATION)
     loop.enters.append(enter.y)
     loop.made_outside.add(enter.y)
     loop.merges.append(value)
     loop.inputs.append(body_value)
-    loop.results[len(loop.merges) - 1] = following.inputs[0]
+    loop.results[len(loop.merges) - 1] = next_iteration.inputs[0]
 
 
 def _restore_stacks(ops: Sequence[Operation]) -> None:
@@ -211,10 +211,10 @@ def _restore_stacks(ops: Sequence[Operation]) -> None:
     too.
     """
     pushes: dict[tuple[Operation, int], Operation] = {}
-    waiting = [op for op in ops if op.opdef in (LOOP_STACK_PUSH, LOOP_STACK_POP)]
-    while waiting:
+    remaining = [op for op in ops if op.opdef in (LOOP_STACK_PUSH, LOOP_STACK_POP)]
+    while remaining:
         deferred = []
-        for op in waiting:
+        for op in remaining:
             stack = _stack_of(op.inputs[0])
             push = op if op.opdef is LOOP_STACK_PUSH else pushes.get((stack, op.attrs.slot))
             if stack is None or push is None:
@@ -223,9 +223,9 @@ def _restore_stacks(ops: Sequence[Operation]) -> None:
                 pushes[stack, op.attrs.slot] = op
             else:
                 _connect(stack, push, op)
-        if len(deferred) == len(waiting):
+        if len(deferred) == len(remaining):
             return
-        waiting = deferred
+        remaining = deferred
 
 
 def _stack_of(handle: Tensor) -> Any:

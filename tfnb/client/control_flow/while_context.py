@@ -161,9 +161,9 @@ class WhileContext(Context):
                 result.op,
             )
         result = self.inside(result)
-        following: Tensor = NEXT_ITERATION(result, name="NextIteration")
-        _check_invariant(self.enters[k], merge, following)
-        replace_input(merge.op, 1, following)
+        next_value: Tensor = NEXT_ITERATION(result, name="NextIteration")
+        _check_invariant(self.enters[k], merge, next_value)
+        replace_input(merge.op, 1, next_value)
         self.results[k] = result
 
     def build(

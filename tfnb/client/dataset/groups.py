@@ -96,11 +96,11 @@ def scan(initial_state: object, scan_func: Callable[..., Any]) -> Transformation
             returned = scan_func(before, element)
             if not isinstance(returned, tuple) or len(returned) != 2:
                 raise DTypeError("`scan_func` must return a pair: the next state and an element.")
-            following, result = normal(returned[0]), normal(returned[1])
-            if [t.dtype for t in flatten(following)] != [t.dtype for t in state_tensors]:
+            next_state, result = normal(returned[0]), normal(returned[1])
+            if [t.dtype for t in flatten(next_state)] != [t.dtype for t in state_tensors]:
                 raise DTypeError("The element types for the new state must match the initial state.")
             outputs.append(result)
-            return (following, result)
+            return (next_state, result)
 
         f = trace(step, ElementSpec(types, (*(t.shape for t in state_tensors), *element_spec.shapes)), normal, "scan")
         spec = ElementSpec.of(outputs[0], [t.shape for t in parts(outputs[0])])

@@ -301,8 +301,8 @@ def rows(component: Tensor | SparseTensor) -> Tensor:
 
 def _first(size: Tensor, drop: Tensor) -> int | None:
     """Returns the static first dimension of batches: the batch size, if it is constant and no batch is smaller."""
-    n, exact = constant_value(size), constant_value(drop)
-    return int(n) if n is not None and exact is not None and bool(exact) else None
+    n, drops_remainder = constant_value(size), constant_value(drop)
+    return int(n) if n is not None and drops_remainder is not None and bool(drops_remainder) else None
 
 
 def _common(a: Shape, b: Shape) -> Shape:

@@ -92,17 +92,17 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
         if function is None or function is GRADIENT_MISSING:
             raise NotFoundError(f"gradient_override_map names {op.gradient_type!r}, which is not registered", op)
         return None if function is NOT_DIFFERENTIABLE else function
-    own = op.opdef.grad
-    if own is NOT_DIFFERENTIABLE:
+    op_gradient = op.opdef.grad
+    if op_gradient is NOT_DIFFERENTIABLE:
         return None
-    if own is None or own is GRADIENT_MISSING:
-        own = _REGISTERED.get(op.type)
-    if own is None:
+    if op_gradient is None or op_gradient is GRADIENT_MISSING:
+        op_gradient = _REGISTERED.get(op.type)
+    if op_gradient is None:
         raise NotFoundError(
             f"the op {op.type} has no gradient; register one with tf.RegisterGradient({op.type!r})",
             op,
         )
-    return own  # type: ignore[return-value]
+    return op_gradient  # type: ignore[return-value]
 
 
 def gradients(
@@ -127,7 +127,7 @@ def gradients(
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
     x_list = [_as_ref(graph, x) for x in _listed(xs)]
-    stops = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
+    stop_tensors = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
     seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if aggregation_method not in (None, 0, 1, 2):
         raise InvalidArgumentError(
@@ -145,8 +145,8 @@ def gradients(
             )
         pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if has_gradient(y)]
         y_list = [y for y, _ in pairs]
-        open_paths(x_list, y_list, stops)
-        walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, enclosing_loops)
+        open_paths(x_list, y_list, stop_tensors)
+        walk = _Backward(graph, x_list, y_list, stop_tensors, colocate_gradients_with_ops, enclosing_loops)
         for y, seed in pairs:
             walk.add(y, seed)
         walk.run()
@@ -337,17 +337,17 @@ class _Backward:
 
     def _repeat(self, scope: RecomputeScope) -> None:
         """Adds a copy of the operations in the scope, and computes the gradients through the copy."""
-        ends = [t for op in scope.ops for t in op.outputs if t in self.partial]
-        dys = {t: self.gradient(t) for t in ends}
+        outputs = [t for op in scope.ops for t in op.outputs if t in self.partial]
+        dys = {t: self.gradient(t) for t in outputs}
         if not dys:
             return
         copies = scope.again(dys, self.between)
         outside = [t for t in scope.comes_in(self.between) if t.op in self.between]
         xs = [copies[t] for t in outside]
         ys = [copies[t] for t in dys]
-        stops = {*xs, *(copies.get(t, t) for t in self.stops)}
+        stop_tensors = {*xs, *(copies.get(t, t) for t in self.stops)}
         enclosing_loops = loops_around(self.graph.scopes.control_flow)  # the copies are in these loops
-        inner = _Backward(self.graph, xs, ys, stops, self.colocate, (*self.levels, *enclosing_loops))
+        inner = _Backward(self.graph, xs, ys, stop_tensors, self.colocate, (*self.levels, *enclosing_loops))
         for y, dy in zip(ys, dys.values(), strict=True):
             inner.add(y, dy)
         inner.run()
@@ -355,13 +355,13 @@ class _Backward:
             self.add(t, inner.gradient(x))
 
     def _apply(self, op: Operation, function: Callable[..., Any], arrived: list[Grad]) -> None:
-        full = arrived
+        output_grads = arrived
         if op.opdef.kind is not Kind.SWITCH:
-            full = [
+            output_grads = [
                 zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
                 for t, g in zip(op.outputs, arrived, strict=True)
             ]
-        result = function(op, *full)
+        result = function(op, *output_grads)
         parts = list(result) if isinstance(result, (list, tuple)) else [result]
         if len(parts) != len(op.inputs):
             raise GraphError(

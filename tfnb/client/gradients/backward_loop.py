@@ -92,8 +92,8 @@ class BackwardLoop(WhileContext):
             self._number = loop.take(loop.merges[-1])
             self._kept = CONTROL_TRIGGER(name="kept", graph=self.graph)
             with self.graph.control_dependencies([self._kept]):
-                following: Any = ADD(self._number, 1)
-            loop.close(len(loop.merges) - 1, following)
+                next_number: Any = ADD(self._number, 1)
+            loop.close(len(loop.merges) - 1, next_number)
         return loop.exits[-1]
 
     # tensors of the forward loop
@@ -105,8 +105,8 @@ class BackwardLoop(WhileContext):
     def enter(self, t: Tensor) -> Tensor:
         if self.has(t) or not self.is_forward(t):
             return super().enter(t)
-        waits = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # in the iteration of the forward loop
-        if t.spec.ref or (t.op.opdef.kind in PLACES and not waits):
+        is_controlled = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # in the iteration of the forward loop
+        if t.spec.ref or (t.op.opdef.kind in PLACES and not is_controlled):
             return t
         inner = self._read.get(t)
         if inner is None:
@@ -131,13 +131,15 @@ class BackwardLoop(WhileContext):
         """Makes the forward loop save `t`, and restores it in this loop."""
         slot, self._slots = self._slots, self._slots + 1
         with self.forward._within(context_of(t.op)):
-            pushed = LOOP_STACK_PUSH(self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory)
+            push_tensor = LOOP_STACK_PUSH(
+                self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory
+            )
         conditions = conditions_of(t, self.forward, self._known)
         at = self.under(conditions, self.index)
         value: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
         value.set_shape(t.shape)
-        saved = Saved(self, conditions, pushed.op, value.op)
-        pushed.op.extra[SAVED] = value.op.extra[SAVED] = saved
+        saved = Saved(self, conditions, push_tensor.op, value.op)
+        push_tensor.op.extra[SAVED] = value.op.extra[SAVED] = saved
         if self._closed:
             self._wait_for([saved])
         else:
@@ -271,9 +273,9 @@ def differentiate(
     def body(taken: list[Any]) -> list[Tensor]:
         backward.index = taken[0] - 1
         grads = walk(loop, xs, ys, taken[1:])
-        following = [_dense(g, loop.inputs[k]) for k, g in zip(variables, grads, strict=False)]
+        next_grads = [_dense(g, loop.inputs[k]) for k, g in zip(variables, grads, strict=False)]
         totals.extend(total(backward, t, g) for (t, _), g in zip(captured, grads[len(variables) :], strict=True))
-        return [backward.index, *following]
+        return [backward.index, *next_grads]
 
     shapes: list[Shape | None] = [Shape(()), *(loop.merges[k].shape for k in variables)]
     exits = backward.build([backward.count, *begin], shapes, _positive, body)

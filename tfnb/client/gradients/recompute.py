@@ -58,8 +58,8 @@ class RecomputeScope:
             for t in self.comes_in(between):
                 copies[t] = t if t.spec.ref else IDENTITY(t)
         for op in self.ops:
-            repeated = foldable(op.opdef) and bool(op.inputs) and not any(t.spec.ref for t in op.inputs)
-            if not repeated:
+            is_repeated = foldable(op.opdef) and bool(op.inputs) and not any(t.spec.ref for t in op.inputs)
+            if not is_repeated:
                 copies.update({t: copies.get(t, t) for t in op.outputs})
                 continue
             inputs = [copies.get(t, t) for t in op.inputs]

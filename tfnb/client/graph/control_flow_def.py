@@ -64,13 +64,13 @@ def _pool() -> Any:
     for message, fields in _MESSAGES.items():
         message_type = file.message_type.add(name=message)
         for field, (kind, number) in fields.items():
-            plain = kind.rstrip("*")
+            base_kind = kind.rstrip("*")
             added = message_type.field.add(name=field, number=number)
             added.label = kinds.LABEL_REPEATED if kind.endswith("*") else kinds.LABEL_OPTIONAL
-            if plain in _MESSAGES:
-                added.type, added.type_name = kinds.TYPE_MESSAGE, f".tfnb.{plain}"
+            if base_kind in _MESSAGES:
+                added.type, added.type_name = kinds.TYPE_MESSAGE, f".tfnb.{base_kind}"
             else:
-                added.type = getattr(kinds, f"TYPE_{plain.upper()}")
+                added.type = getattr(kinds, f"TYPE_{base_kind.upper()}")
     pool = import_module("google.protobuf.descriptor_pool").DescriptorPool()
     pool.Add(file)
     return pool
@@ -147,11 +147,11 @@ class _Writing:
 
     def _values(self, into: Any, context: Any) -> None:
         boundary = [*context.enters, *context.exits] if context.is_loop else [context.pivot]
-        entered = {t.name: inside.name for t, inside in context.entered.items() if t != inside}
+        entered = {t.name: inner.name for t, inner in context.entered.items() if t != inner}
         tensor_names = [t.name for t in (*boundary, *self.tensors.get(context, ()))]
         into.values.extend(self.named(n) for n in dict.fromkeys([*tensor_names, *entered, *entered.values()]))
-        for outside, inside in entered.items():
-            into.external_values.add(key=self.named(outside), value=self.named(inside))
+        for outside, inner in entered.items():
+            into.external_values.add(key=self.named(outside), value=self.named(inner))
 
 
 # reading

@@ -202,8 +202,8 @@ def make_gradient(
                 raise UnimplementedError(
                     f"{op.name}: gradients do not pass through a list of tensors that a function returns", op
                 )
-        full = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
-        outputs = grad_function.opdef(*op.inputs, *full, graph=op.graph) if grad_results else []
+        output_grads = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
+        outputs = grad_function.opdef(*op.inputs, *output_grads, graph=op.graph) if grad_results else []
         flat = iter(outputs if isinstance(outputs, list) else [outputs])
         return [next(flat) if k else None for k in has_grad]
 

@@ -43,19 +43,19 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
     Raises `NotFoundError` for a name without a node, and `GraphError` for an input that is not a node.
     """
     message, nodes = _taken(graph_def, dest_nodes)
-    needed: set[str] = set()
+    node_names: set[str] = set()
     stack = list(dest_nodes)
     while stack:
         name = stack.pop()
-        if name in needed:
+        if name in node_names:
             continue
-        needed.add(name)
+        node_names.add(name)
         for text in nodes[name].input:
             if _source(text) not in nodes:
                 raise GraphError(f"GraphDef node {name!r}: its input {text!r} is not in the graph")
             stack.append(_source(text))
     result = _like(message)
-    result.node.extend(n for n in message.node if n.name in needed)
+    result.node.extend(n for n in message.node if n.name in node_names)
     return result
 
 
@@ -74,8 +74,8 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
     """
     message = as_message("graph", "GraphDef", input_graph)
     nodes = {n.name: n for n in message.node}
-    controlled = {_source(t) for n in message.node for t in n.input if t.startswith("^")}
-    protected = controlled | set(protected_nodes or ())
+    control_sources = {_source(t) for n in message.node for t in n.input if t.startswith("^")}
+    protected = control_sources | set(protected_nodes or ())
     source_of: dict[str, str] = {}
     for n in message.node:
         if n.op in ("Identity", "CheckNumerics") and n.name not in protected and len(n.input) == 1:

@@ -108,10 +108,10 @@ def _below(graph_def: Any, scope: str) -> Any:
         copy.CopyFrom(node)
         copy.name = node.name.removeprefix(scope)
         for i, text in enumerate(node.input):
-            mark, name = ("^", text[1:]) if text.startswith("^") else ("", text)
+            prefix, name = ("^", text[1:]) if text.startswith("^") else ("", text)
             if not name.startswith(scope):
                 raise InvalidArgumentError(f"the node {node.name!r} reads {name!r}, outside of the scope {scope!r}")
-            copy.input[i] = mark + name.removeprefix(scope)
+            copy.input[i] = prefix + name.removeprefix(scope)
         if "_class" in node.attr:
             colocated = [s for s in node.attr["_class"].list.s if s.startswith(f"loc:@{scope}".encode())]
             copy.attr["_class"].list.s[:] = [s.replace(scope.encode(), b"", 1) for s in colocated]

@@ -166,7 +166,7 @@ def _calls(
     size = site.outputs[0].size if site.outputs else 1
     if size == 0:
         return ()
-    more = (size,) if arguments is None else tuple(arguments(site))
+    scalars = (size,) if arguments is None else tuple(arguments(site))
     groups, local = (((size + _LOCAL - 1) // _LOCAL,), (_LOCAL,)) if grid is None else grid(site)
     pairs = [*zip(op.input_args, site.inputs, strict=True), *zip(op.output_args, site.outputs, strict=True)]
     defines = {a.type: info.dtype.cl for a, info in pairs if a.type in op.types}
@@ -178,7 +178,7 @@ def _calls(
             (
                 *(In(i) for i in range(len(site.inputs))),
                 *(Out(i) for i in range(len(site.outputs))),
-                *(F32(v) if isinstance(v, float) else I32(int(v)) for v in more),
+                *(F32(v) if isinstance(v, float) else I32(int(v)) for v in scalars),
             ),
             _three(groups),
             _three(local),

@@ -300,9 +300,9 @@ class SeparableConv2D(_Conv):
     def build(self, shape: Shape) -> None:
         channels = self._channels(shape)
         taps = [*self.kernel_size, channels, self.depth_multiplier]
-        point = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
+        pointwise_shape = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
         self.depthwise_kernel = self.add_variable("depthwise_kernel", taps, None, *self.depthwise_options)
-        self.pointwise_kernel = self.add_variable("pointwise_kernel", point, None, *self.pointwise_options)
+        self.pointwise_kernel = self.add_variable("pointwise_kernel", pointwise_shape, None, *self.pointwise_options)
         self._add_bias()
 
     def _separable(
@@ -327,13 +327,13 @@ class SeparableConv1D(SeparableConv2D):
 
     def call(self, inputs: Tensor) -> Tensor:
         axis = 2 if self.channels_first else 1
-        taps, point = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
+        taps, pointwise = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
         steps = (
             *self.strides,
             *self.strides,
         )  # the op needs equal strides; this changes nothing, because the image has one row
         rate = (1, *self.dilation_rate)
-        y = self._separable(EXPAND_DIMS(inputs, axis), taps, point, steps, rate)
+        y = self._separable(EXPAND_DIMS(inputs, axis), taps, pointwise, steps, rate)
         return self._finish(SQUEEZE(y, squeeze_dims=[axis]))
 
 

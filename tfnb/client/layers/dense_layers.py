@@ -93,8 +93,8 @@ class Layer:
 
     def add_loss(self, losses: Tensor | Sequence[Tensor] | None, inputs: TensorLike | None = None) -> None:
         """Adds a loss, or a list of losses, to the layer and to the collection REGULARIZATION_LOSSES."""
-        listed: Sequence[Any] = losses if isinstance(losses, (list, tuple)) else [losses]
-        for loss in listed:
+        loss_list: Sequence[Any] = losses if isinstance(losses, (list, tuple)) else [losses]
+        for loss in loss_list:
             self._losses.append(loss)
             loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 

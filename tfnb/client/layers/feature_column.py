@@ -66,10 +66,10 @@ class BucketizedColumn:
     def matrix(self, features: Mapping[str, Any]) -> Tensor:
         """Returns the one-hot columns of the features: [batch, elements * (boundaries + 1)], float32."""
         x = self.source_column.matrix(features)
-        over = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
+        reached_boundaries = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
         n = len(self.boundaries) + 1
         width = math.prod(self.source_column.shape) * n
-        result: Tensor = RESHAPE(one_hot(reduce_sum(cast(over, int32), -1), n), [-1, width])
+        result: Tensor = RESHAPE(one_hot(reduce_sum(cast(reached_boundaries, int32), -1), n), [-1, width])
         return result
 
 

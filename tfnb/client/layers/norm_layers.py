@@ -92,8 +92,8 @@ class BatchNormalization(Layer):
         for changes in ("virtual_batch_size", "adjustment"):
             if kw.pop(changes, None) is not None:
                 raise InvalidArgumentError(f"batch_normalization: {changes} is not supported")
-        for unused in ("renorm_clipping", "renorm_momentum"):
-            kw.pop(unused, None)
+        for option in ("renorm_clipping", "renorm_momentum"):
+            kw.pop(option, None)
         self.fused = kw.pop("fused", None)
         self.updates_collection = kw.pop("updates_collection", GraphKeys.UPDATE_OPS)
         super().__init__(name, trainable, **kw)

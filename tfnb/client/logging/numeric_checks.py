@@ -129,8 +129,8 @@ class _Checks:
         last, _ = self.chain(frame, merge.op)
         exit_value, body_value = SWITCH(merge, self._conditions[frame])
         with self.graph.control_dependencies([_after(CONTROL_TRIGGER, self.graph, last)]):
-            following = NEXT_ITERATION(IDENTITY(body_value))
-        replace_input(merge.op, 1, following)
+            next_value = NEXT_ITERATION(IDENTITY(body_value))
+        replace_input(merge.op, 1, next_value)
         return EXIT(exit_value).op
 
 

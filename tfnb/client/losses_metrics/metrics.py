@@ -104,8 +104,8 @@ def _added(*more: tuple[Variable, Tensor]) -> list[Tensor]:
 def _mean(values: Tensor, weights: Tensor | None, then: Callable[[Any], Any] = IDENTITY) -> Pair:
     values, w = _weighted(cast(values, float32), weights)
     total, count = counter("total", []), counter("count", [])
-    more = _added((total, reduce_sum(values)), (count, reduce_sum(w)))
-    return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*more))
+    updates = _added((total, reduce_sum(values)), (count, reduce_sum(w)))
+    return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*updates))
 
 
 def mean(

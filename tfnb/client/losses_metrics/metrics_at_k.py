@@ -35,9 +35,9 @@ def _labels(labels: TensorLike, predicted: Tensor) -> Any:
         rank = sparse.indices.shape.as_list()[-1] if sparse.indices.shape.ndims == 2 else None
         if rank is None or predicted.shape.ndims is None or rank >= predicted.shape.ndims:
             return sparse
-        more = predicted.shape.ndims - rank  # one class for each row becomes a row of one class
-        indices = pad(sparse.indices, [[0, 0], [0, more]])
-        return SparseTensor(indices, sparse.values, pad(sparse.dense_shape, [[0, more]], constant_values=1))
+        missing_rank = predicted.shape.ndims - rank  # one class for each row becomes a row of one class
+        indices = pad(sparse.indices, [[0, 0], [0, missing_rank]])
+        return SparseTensor(indices, sparse.values, pad(sparse.dense_shape, [[0, missing_rank]], constant_values=1))
     y = cast(labels, int64)
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
@@ -160,10 +160,10 @@ def average_precision_at_k(
             y = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False)
         else:
             n_labels = SHAPE(y, out_type=int32)[-1]
-        hit = cast(reduce_any(EQUAL(EXPAND_DIMS(best, -1), EXPAND_DIMS(y, -2)), axis=-1), float64)
+        is_hit = cast(reduce_any(EQUAL(EXPAND_DIMS(best, -1), EXPAND_DIMS(y, -2)), axis=-1), float64)
         ranks = cast(range_(1, k + 1), float64)
         precisions = DIV_NO_NAN(
-            reduce_sum(cumsum(hit, axis=-1) / ranks * hit, axis=-1), cast(MINIMUM(n_labels, k), float64)
+            reduce_sum(cumsum(is_hit, axis=-1) / ranks * is_hit, axis=-1), cast(MINIMUM(n_labels, k), float64)
         )
         ones = precisions * 0.0 + 1.0
         total, add = _total("average_precision_at_k/total", precisions, w)

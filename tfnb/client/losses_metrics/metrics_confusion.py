@@ -125,22 +125,22 @@ def _at_thresholds(
     """Returns values and update operations of the wanted counts, each [thresholds]."""
     y, p = alike(cast(labels, bool_), cast(predictions, float32))
     threshold_column = RESHAPE(constant(thresholds, float32), [-1, 1])
-    over = GREATER(RESHAPE(p, [1, -1]), threshold_column)
-    true = LOGICAL_AND(RESHAPE(y, [1, -1]), ones_like(over, dtype=bool_))
+    exceeds = GREATER(RESHAPE(p, [1, -1]), threshold_column)
+    true = LOGICAL_AND(RESHAPE(y, [1, -1]), ones_like(exceeds, dtype=bool_))
     w = None
     if weights is not None:
         w = RESHAPE(spread_weights(p, weights), [1, -1])
     counts = {}
     for name in names:
-        hits = cast(OUTCOMES[name](true, over), float32)
+        hits = cast(OUTCOMES[name](true, exceeds), float32)
         count = counter(name, [len(thresholds)])
-        more = reduce_sum(hits if w is None else hits * w, 1)
-        counts[name] = count.value(), count.assign_add(more)
+        batch_count = reduce_sum(hits if w is None else hits * w, 1)
+        counts[name] = count.value(), count.assign_add(batch_count)
     return counts
 
 
 def _list_of(outcome: str) -> Any:
-    full = f"{outcome}_at_thresholds"
+    full_name = f"{outcome}_at_thresholds"
 
     def metric(
         labels: TensorLike,
@@ -155,7 +155,7 @@ def _list_of(outcome: str) -> Any:
             pair = _at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
             return finished(*pair, metrics_collections, updates_collections)
 
-    metric.__name__ = metric.__qualname__ = full
+    metric.__name__ = metric.__qualname__ = full_name
     metric.__doc__ = f"Returns `{outcome}` for `labels` and the predictions above each threshold: [thresholds]."
     return metric
 

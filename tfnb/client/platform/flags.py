@@ -114,10 +114,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _boolean(text: str) -> bool:
-    lowered = text.lower()
-    if lowered in ("true", "t", "1", "yes", "y"):
+    lower_text = text.lower()
+    if lower_text in ("true", "t", "1", "yes", "y"):
         return True
-    if lowered in ("false", "f", "0", "no", "n"):
+    if lower_text in ("false", "f", "0", "no", "n"):
         return False
     raise argparse.ArgumentTypeError(f"{text!r} is not a boolean; needed true or false")
 

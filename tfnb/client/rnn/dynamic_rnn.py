@@ -173,9 +173,9 @@ class _Steps:
             )
         outputs, new_states = flatten(output), flatten(new)
         if self.lengths is not None:
-            over = GREATER_EQUAL(time, self.lengths)
-            outputs = [SELECT(over, z, y) for z, y in zip(self.zero_outputs or (), outputs, strict=True)]
-            new_states = [_kept(over, s, t) for s, t in zip(flatten(state), new_states, strict=True)]
+            is_finished = GREATER_EQUAL(time, self.lengths)
+            outputs = [SELECT(is_finished, z, y) for z, y in zip(self.zero_outputs or (), outputs, strict=True)]
+            new_states = [_kept(is_finished, s, t) for s, t in zip(flatten(state), new_states, strict=True)]
         for s, t in zip(flatten(state), new_states, strict=True):
             if isinstance(t, Tensor) and isinstance(s, Tensor):
                 t.set_shape(s.shape)
@@ -250,12 +250,12 @@ def _in_reverse(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike 
     for x in map(graph.to_tensor, flatten(structure)):
         if lengths is None:
             n = shape_of(x)
-            lengths_here = zeros(stack([n[batch]]), int32) + n[time]
+            row_lengths = zeros(stack([n[batch]]), int32) + n[time]
         else:
-            lengths_here = graph.to_tensor(lengths)
-        flipped = reverse_sequence(x, lengths_here, seq_axis=time, batch_axis=batch)
-        flipped.set_shape(x.shape)
-        results.append(flipped)
+            row_lengths = graph.to_tensor(lengths)
+        reversed_part = reverse_sequence(x, row_lengths, seq_axis=time, batch_axis=batch)
+        reversed_part.set_shape(x.shape)
+        results.append(reversed_part)
     return pack(structure, results)
 
 
@@ -305,8 +305,15 @@ def raw_rnn(
             emits = [SELECT(done, z, e) for z, e in zip(zero_emit, emits, strict=True)]
             states = [_kept(done, a, b) for a, b in zip(flatten(state), flatten(next_state), strict=True)]
             written = [a.write(time, e) for a, e in zip(written, emits, strict=True)]
-            over = LOGICAL_OR(done, next_done)
-            return time + 1, over, next_x, written, pack(next_state, states), next_loop_state if has_state else kept
+            is_finished = LOGICAL_OR(done, next_done)
+            return (
+                time + 1,
+                is_finished,
+                next_x,
+                written,
+                pack(next_state, states),
+                next_loop_state if has_state else kept,
+            )
 
         start = (time, graph.to_tensor(finished, bool_), x, arrays, state, kept)
         final_values = while_loop(

@@ -143,19 +143,19 @@ def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Ten
     """
     if not is_tensor_like(feed_previous):
         return decode(bool(feed_previous))
-    form: list[Any] = []
+    structures: list[Any] = []
 
     def branch(feed: bool) -> Callable[[], list[Any]]:
         def build() -> list[Any]:
-            with variable_scope(get_variable_scope(), reuse=True if form else None):
+            with variable_scope(get_variable_scope(), reuse=True if structures else None):
                 result = decode(feed)
-            form.append(result)
+            structures.append(result)
             return nest.flatten(result)
 
         return build
 
     flat = cond(feed_previous, branch(True), branch(False))
-    outputs, state = nest.pack(form[0], list(flat))
+    outputs, state = nest.pack(structures[0], list(flat))
     return list(outputs), state
 
 
@@ -405,15 +405,17 @@ def model_with_buckets(
     `seq2seq(encoder inputs, decoder inputs)` builds a model. Raises `InvalidArgumentError` when there are fewer inputs,
     targets or weights than the largest bucket needs.
     """
-    longest = max(b[0] for b in buckets), max(b[1] for b in buckets)
-    for role, sequence, needed in (
-        ("encoder inputs", encoder_inputs, longest[0]),
-        ("targets", targets, longest[1]),
-        ("weights", weights, longest[1]),
-        ("decoder inputs", decoder_inputs, longest[1]),
+    longest_bucket = max(b[0] for b in buckets), max(b[1] for b in buckets)
+    for role, sequence, required in (
+        ("encoder inputs", encoder_inputs, longest_bucket[0]),
+        ("targets", targets, longest_bucket[1]),
+        ("weights", weights, longest_bucket[1]),
+        ("decoder inputs", decoder_inputs, longest_bucket[1]),
     ):
-        if len(sequence) < needed:
-            raise InvalidArgumentError(f"model_with_buckets: {len(sequence)} {role}, the largest bucket needs {needed}")
+        if len(sequence) < required:
+            raise InvalidArgumentError(
+                f"model_with_buckets: {len(sequence)} {role}, the largest bucket needs {required}"
+            )
     outputs: list[Any] = []
     losses: list[Any] = []
     graph = graph_of([*encoder_inputs, *decoder_inputs, *targets, *weights])

@@ -93,9 +93,12 @@ def _reversed(xs: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
     """
     if lengths is None:
         return list(reversed(xs))
-    ends = cast(lengths, int32)
+    row_lengths = cast(lengths, int32)
     rows = range_(shape_of(xs[0])[0])
-    indices = [stack([SELECT(GREATER(ends, t), ends - 1 - t, zeros_like(ends) + t), rows], 1) for t in range(len(xs))]
+    indices = [
+        stack([SELECT(GREATER(row_lengths, t), row_lengths - 1 - t, zeros_like(row_lengths) + t), rows], 1)
+        for t in range(len(xs))
+    ]
     reordered = unstack(GATHER_ND(stack(list(xs)), stack(indices)), len(xs))
     for a, b in zip(reordered, xs, strict=True):
         a.set_shape(b.shape)

@@ -28,8 +28,8 @@ __all__ = ["API", "FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQu
 
 def type_list(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[DType, ...]:
     """Returns one dtype or a list of them as a tuple."""
-    listed: Sequence[Any] = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
-    return tuple(as_dtype(d) for d in listed)
+    dtype_list: Sequence[Any] = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
+    return tuple(as_dtype(d) for d in dtype_list)
 
 
 def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> tuple[Shape, ...]:
@@ -207,8 +207,8 @@ class QueueBase:
 
 
 def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:
-    typed = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
-    t: Tensor = graph.to_tensor(value, None if typed else dtype)
+    has_dtype = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
+    t: Tensor = graph.to_tensor(value, None if has_dtype else dtype)
     if t.dtype is not dtype:
         raise InvalidArgumentError(f"the component {t.name} is {t.dtype.name}, the queue holds {dtype.name}", t.op)
     return t

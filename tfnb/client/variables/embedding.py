@@ -180,12 +180,12 @@ def safe_embedding_lookup_sparse(
     """
     ids = SparseTensor.from_value(sparse_ids)
     with ids.graph.as_default(), ids.graph.name_scope(name or "embedding_lookup"):
-        good = GREATER_EQUAL(ids.values, 0)
+        is_valid = GREATER_EQUAL(ids.values, 0)
         weights = None if sparse_weights is None else SparseTensor.from_value(sparse_weights)
         if weights is not None:
-            good = LOGICAL_AND(good, GREATER(weights.values, 0))
-            weights = sparse_fill_empty_rows(sparse_retain(weights, good), 1.0)[0]
-        ids, empty = sparse_fill_empty_rows(sparse_retain(ids, good), default_id or 0)
+            is_valid = LOGICAL_AND(is_valid, GREATER(weights.values, 0))
+            weights = sparse_fill_empty_rows(sparse_retain(weights, is_valid), 1.0)[0]
+        ids, is_empty = sparse_fill_empty_rows(sparse_retain(ids, is_valid), default_id or 0)
         embeddings: Any = embedding_lookup_sparse(
             embedding_weights,
             ids,
@@ -194,7 +194,7 @@ def safe_embedding_lookup_sparse(
             combiner=combiner,
             max_norm=max_norm,
         )
-        return embeddings if default_id is not None else SELECT(empty, embeddings * 0, embeddings)
+        return embeddings if default_id is not None else SELECT(is_empty, embeddings * 0, embeddings)
 
 
 API: dict[str, Any] = {

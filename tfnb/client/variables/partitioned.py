@@ -94,13 +94,13 @@ def create_parts(
     parts = []
     full_dims = list(shape.known())
     for k, (offset, size) in enumerate(slices(full_dims, partitions)):
-        full, part_initializer = f"{name}/part_{k}", initializer
+        part_name, part_initializer = f"{name}/part_{k}", initializer
         part_shape: list[int] | None = size
         if initializer is not None and not callable(initializer):
-            with graph.name_scope(None), graph.name_scope(f"{full}/PartitionedInitializer"):
+            with graph.name_scope(None), graph.name_scope(f"{part_name}/PartitionedInitializer"):
                 value = initializer if isinstance(initializer, Tensor) else graph.to_tensor(initializer, dtype)
                 part_initializer, part_shape = SLICE(value, offset, size), None
-        part = make(full, part_shape, part_initializer, PartitionInfo(full_dims, offset))
+        part = make(part_name, part_shape, part_initializer, PartitionInfo(full_dims, offset))
         part.save_slice_info = SaveSliceInfo(name, full_dims, offset, size)
         parts.append(part)
     return PartitionedVariable(name, shape, parts[0].dtype, parts, partitions)

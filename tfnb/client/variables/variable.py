@@ -344,10 +344,10 @@ def group(*inputs: object, name: str | None = None) -> Operation:
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] | None = None) -> list[Any]:
     """Returns the tensors, none of which is available before all of them and `control_inputs` are computed."""
-    present = [t for t in tensors if t is not None]
-    graph = present[0].graph
+    given_tensors = [t for t in tensors if t is not None]
+    graph = given_tensors[0].graph
     with graph.as_default(), graph.name_scope(name or "tuple"):
-        gate = group(*present, *(control_inputs or ()))
+        gate = group(*given_tensors, *(control_inputs or ()))
         with graph.control_dependencies([gate]):
             return [_passed(t) for t in tensors]
 

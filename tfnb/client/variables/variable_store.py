@@ -97,9 +97,9 @@ def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
     full = _full(scope, name)
 
     def getter(full_name: str, **inner: Any) -> Any:
-        plain = replace(scope, custom_getter=None, name="")
+        plain_scope = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)
-        return _shared_or_new(graph, plain, full_name, **inner)
+        return _shared_or_new(graph, plain_scope, full_name, **inner)
 
     arguments = dict(kwargs)
     for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
