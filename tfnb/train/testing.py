@@ -205,9 +205,9 @@ class TestCase(unittest.TestCase):
         dtype.
         """
         a, b = self._array(a), self._array(b)
-        half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
+        is_half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
         self.assertAllClose(
-            a.astype(np.float64), b.astype(np.float64), half_rtol if half else rtol, half_atol if half else atol
+            a.astype(np.float64), b.astype(np.float64), half_rtol if is_half else rtol, half_atol if is_half else atol
         )
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
@@ -319,20 +319,20 @@ def _jacobians(
         dy = ones_like(y)
         grad = gradients(y, x, dy)[0]
     rows, columns = value.size, int(np.prod(y_shape, dtype=int))
-    exact = np.zeros((rows, columns), dtype)
+    analytic = np.zeros((rows, columns), dtype)
     for j in range(columns if grad is not None else 0):
         unit = np.zeros(columns, as_dtype(y.dtype).np)
         unit[j] = 1
-        exact[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
+        analytic[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
     numeric = np.zeros((rows, columns), dtype)
     for i in range(rows):
-        ends = []
+        outputs = []
         for sign in (1, -1):
             perturbed = value.copy()
             perturbed.flat[i] += sign * delta
-            ends.append(np.asarray(session.run(y, {**feeds, x: perturbed})).ravel())
-        numeric[i] = (ends[0] - ends[1]) / (2 * delta)
-    return exact, numeric
+            outputs.append(np.asarray(session.run(y, {**feeds, x: perturbed})).ravel())
+        numeric[i] = (outputs[0] - outputs[1]) / (2 * delta)
+    return analytic, numeric
 
 
 def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:

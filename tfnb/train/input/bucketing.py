@@ -111,8 +111,8 @@ def _join(
     for i, (q, n) in enumerate(zip(queues, sizes, strict=True)):
         batch = q.dequeue_up_to(n) if smaller else q.dequeue_many(n)
         moves.append(top.enqueue([np.int32(i), *(batch if isinstance(batch, list) else [batch])]))
-    ends = (OutOfRangeError, CancelledError)
-    add_queue_runner(QueueRunner(top, moves, queue_closed_exception_types=ends))
+    closed_errors = (OutOfRangeError, CancelledError)
+    add_queue_runner(QueueRunner(top, moves, queue_closed_exception_types=closed_errors))
     for i, q in enumerate(queues):
         add_fill_summary(q, f"bucket_{i}_size", 1)
     add_fill_summary(top, f"fraction_of_{capacity}_full", capacity)

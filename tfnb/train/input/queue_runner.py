@@ -165,15 +165,15 @@ class QueueRunner:
         return threads
 
     def _run(self, sess: Session, enqueue_op: Operation, coord: Coordinator | None) -> None:
-        ended = False
+        has_ended = False
         try:
             enqueue: Callable[[], Any] = sess.make_callable(enqueue_op)
             while coord is None or not coord.should_stop():
                 enqueue()
         except self._ends:
-            ended = True
+            has_ended = True
         except (CancelledError, ClosedSessionError):
-            ended = True  # another thread closed the queue or the session
+            has_ended = True  # another thread closed the queue or the session
         except Exception as e:
             if coord is not None:
                 coord.request_stop(e)
@@ -185,7 +185,7 @@ class QueueRunner:
         finally:
             with self._lock:
                 running = self._runs[sess] = self._runs.get(sess, 1) - 1
-            if ended and not running:
+            if has_ended and not running:
                 _close(sess, self._close_op)
 
     def _cancel_on_stop(self, sess: Session, coord: Coordinator) -> None:
@@ -211,8 +211,8 @@ def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[ty
             *runner_def.enqueue_op_name,
         )
     )
-    ends = tuple(_ENDS[c] for c in runner_def.queue_closed_exception_types if c in _ENDS)
-    return queue, enqueue, close, cancel, ends or (OutOfRangeError,)
+    closed_errors = tuple(_ENDS[c] for c in runner_def.queue_closed_exception_types if c in _ENDS)
+    return queue, enqueue, close, cancel, closed_errors or (OutOfRangeError,)
 
 
 _ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, CancelledError)}

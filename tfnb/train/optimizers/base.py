@@ -126,8 +126,8 @@ class Optimizer:
         if var_list is None:
             variables = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
-            listed = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
-            variables = [v for x in listed for v in (x if isinstance(x, PartitionedVariable) else [x])]
+            variable_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            variables = [v for x in variable_list for v in (x if isinstance(x, PartitionedVariable) else [x])]
         if not variables:
             raise InvalidArgumentError("no variables to optimize", loss.op)
         for v in variables:

@@ -133,10 +133,10 @@ class ExponentialMovingAverage:
         moving_avg_variables: the variables with averages, by default the trainable ones and those that have one.
         """
         graph = get_default_graph()
-        averaged = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
+        averaged_variables = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
         if moving_avg_variables is None:
-            averaged += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
-        names = {self.average_name(v): v for v in averaged}
+            averaged_variables += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
+        names = {self.average_name(v): v for v in averaged_variables}
         averages = set(names.values())
         remaining = (v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v not in averages)
         return names | {v.op.name: v for v in remaining if v.op.name not in names}

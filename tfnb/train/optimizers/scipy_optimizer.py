@@ -106,11 +106,11 @@ class ExternalOptimizerInterface:
         feeds = dict(feed_dict or {})
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, grads, more = session.run(
+            loss, grads, fetched = session.run(
                 [self._loss, self._loss_grads, list(fetches or [])], feeds | self._feeds(x), **run_kwargs
             )
             if loss_callback is not None:
-                loss_callback(*more)
+                loss_callback(*fetched)
             return float(loss), self._pack(grads)
 
         def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:

@@ -228,9 +228,9 @@ class _SyncReplicasHook(SessionRunHook):
         self._runner = opt.get_chief_queue_runner() if self._is_chief else None
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        missing = session.run(self._ready)
-        if len(missing):
-            raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in missing]}")
+        uninitialized = session.run(self._ready)
+        if len(uninitialized):
+            raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in uninitialized]}")
         session.run(self._init)
         if self._tokens is not None:
             session.run(self._tokens)

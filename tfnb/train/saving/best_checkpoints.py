@@ -44,17 +44,17 @@ class BestCheckpoints:
         if math.isnan(metric):
             raise InvalidArgumentError(f"the metric of {prefix} is NaN")
         rest = [x for x in self._found if x[1] != prefix]
-        ranked = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
-        self._found, dropped = ranked[: self._count], ranked[self._count :]
-        self._dropped += [p for _, p in dropped if p != prefix]
+        ranking = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
+        self._found, losers = ranking[: self._count], ranking[self._count :]
+        self._dropped += [p for _, p in losers if p != prefix]
         entries = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
         text = json.dumps({"checkpoints": entries}, indent=1) + "\n"
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
 
     def drop(self) -> list[str]:
         """Returns the checkpoints that ceased to be among the best since the previous call."""
-        dropped, self._dropped = self._dropped, []
-        return [p for p in dropped if not self.keeps(p)]
+        candidates, self._dropped = self._dropped, []
+        return [p for p in candidates if not self.keeps(p)]
 
     def recover(self, folder: str) -> None:
         """Takes over the checkpoints that the file of an earlier run lists, as far as they exist."""

@@ -142,9 +142,9 @@ def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None
     if not isinstance(variable, Variable):
         raise InvalidArgumentError(f"init_from_checkpoint needs a variable, got {variable!r}")
     shape, part = reader.get_variable_to_shape_map()[name], variable.save_slice_info
-    needed = variable.shape if part is None else as_shape(part.full_shape)
-    if not needed.is_compatible_with(shape):
-        raise ShapeError(f"{variable.name} has shape {needed}, {name} in the checkpoint {shape}")
+    required_shape = variable.shape if part is None else as_shape(part.full_shape)
+    if not required_shape.is_compatible_with(shape):
+        raise ShapeError(f"{variable.name} has shape {required_shape}, {name} in the checkpoint {shape}")
     graph = variable.graph
     with graph.as_default(), graph.name_scope("checkpoint_initializer"), graph.control_dependencies(None):
         prefix = graph.constant(np.array(reader._checkpoint.prefix.encode(), object))

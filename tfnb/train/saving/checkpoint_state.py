@@ -78,8 +78,8 @@ class CheckpointState:
 
 def _escaped(text: str) -> str:
     """Returns a text with the escapes of protocol buffers: octal numbers for bytes that are not printable ASCII."""
-    plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
-    return "".join(plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text))
+    escapes = {ord('"'): '\\"', ord("\\"): "\\\\"}
+    return "".join(escapes.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text))
 
 
 def _unescaped(quoted: str) -> str:

@@ -215,8 +215,8 @@ class SavedModelBuilder:
     def _asset_name(self, source: str) -> str:
         """Returns the name of an asset: the name of the file, with a number if another file has the same name."""
         base_name = os.path.basename(source)
-        numbered = (f"{base_name}_{k}" for k in itertools.count(1))
-        return next(n for n in itertools.chain([base_name], numbered) if self._assets.get(n, source) == source)
+        numbered_names = (f"{base_name}_{k}" for k in itertools.count(1))
+        return next(n for n in itertools.chain([base_name], numbered_names) if self._assets.get(n, source) == source)
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """Calls `write(folder)`, which may add files to the folder of the model before `save`."""

@@ -273,13 +273,13 @@ class Saver:
             self._best.add(folder, path, float(metric))
         self._kept = [(p, t) for p, t in self._kept if p != path] + [(path, time.time())]
         self._written.add(path)
-        dropped = []
+        removed_prefixes = []
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             old_prefix, write_time = self._kept.pop(0)
             if write_time > self._next_preserved:
                 self._next_preserved += self._every_hours * 3600
             elif self._best is None or not self._best.keeps(old_prefix):
-                dropped.append(old_prefix)
+                removed_prefixes.append(old_prefix)
         update_checkpoint_state(
             folder,
             path,
@@ -289,8 +289,8 @@ class Saver:
             save_relative_paths=self._relative,
         )
         if self._best is not None:
-            dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
-        for old_prefix in dropped:
+            removed_prefixes += [p for p in self._best.drop() if p not in dict(self._kept)]
+        for old_prefix in removed_prefixes:
             # The pointer file of a copied folder names checkpoints of another run, which are not removed.
             if old_prefix in self._written or _same_folder(old_prefix, path):
                 delete_checkpoint(old_prefix, suffix)
@@ -332,8 +332,8 @@ class Saver:
     def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
         missing_names = [s.name for s in chosen if s.name not in checkpoint.entries]
         if missing_names:
-            more = f" (and {len(missing_names) - 1} more variables)" if missing_names[1:] else ""
-            raise NotFoundError(f"Key {missing_names[0]} not found in checkpoint {checkpoint.prefix}{more}")
+            suffix = f" (and {len(missing_names) - 1} more variables)" if missing_names[1:] else ""
+            raise NotFoundError(f"Key {missing_names[0]} not found in checkpoint {checkpoint.prefix}{suffix}")
         for s in chosen:
             entry = checkpoint.entry(s.name)
             if entry.dtype is not s.ref.dtype:
@@ -439,11 +439,11 @@ class Saver:
         """
         if not import_scope:
             return Saver(saver_def=saver_def)
-        scoped = proto("saver").SaverDef()
-        scoped.CopyFrom(saver_def)
+        scoped_def = proto("saver").SaverDef()
+        scoped_def.CopyFrom(saver_def)
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
-            setattr(scoped, field, f"{import_scope}/{getattr(scoped, field)}")
-        return Saver(saver_def=scoped)
+            setattr(scoped_def, field, f"{import_scope}/{getattr(scoped_def, field)}")
+        return Saver(saver_def=scoped_def)
 
 
 def _own(value: Tensor) -> np.ndarray:

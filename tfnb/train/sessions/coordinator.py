@@ -107,15 +107,15 @@ class Coordinator:
         the wait requests the stop.
         """
         with self._lock:
-            waited = [*dict.fromkeys([*self._registered, *(threads or ())])]
-        while any(t.is_alive() for t in waited) and not self.wait_for_stop(_LOOK if waited else 0):
+            joined_threads = [*dict.fromkeys([*self._registered, *(threads or ())])]
+        while any(t.is_alive() for t in joined_threads) and not self.wait_for_stop(_LOOK if joined_threads else 0):
             pass
         if self._stop.is_set():
             end = time.monotonic() + stop_grace_period_secs
-            for t in waited:
+            for t in joined_threads:
                 if t.ident is not None:  # a thread that was not started cannot be joined
                     t.join(max(0.0, end - time.monotonic()))
-        running = [t.name for t in waited if t.is_alive()]
+        running = [t.name for t in joined_threads if t.is_alive()]
         with self._lock:
             self._joined = True
             self._registered.clear()

@@ -80,18 +80,20 @@ class Supervisor:
         self.save_summaries_secs, self.save_model_secs = save_summaries_secs, save_model_secs
         self.logdir = None if logdir is None else os.fsdecode(logdir)
         with self._graph.as_default():
-            keep, find = Scaffold.get_or_default, self._chosen
-            self.init_op = find(init_op, lambda: keep("", GraphKeys.INIT_OP, global_variables_initializer))
-            self.ready_op = find(ready_op, lambda: keep("", GraphKeys.READY_OP, report_uninitialized_variables))
-            self.ready_for_local_init_op = find(
+            get_or_default, chosen = Scaffold.get_or_default, self._chosen
+            self.init_op = chosen(init_op, lambda: get_or_default("", GraphKeys.INIT_OP, global_variables_initializer))
+            self.ready_op = chosen(
+                ready_op, lambda: get_or_default("", GraphKeys.READY_OP, report_uninitialized_variables)
+            )
+            self.ready_for_local_init_op = chosen(
                 ready_for_local_init_op, lambda: report_uninitialized_variables(global_variables())
             )
-            self.local_init_op = find(
-                local_init_op, lambda: keep("", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
+            self.local_init_op = chosen(
+                local_init_op, lambda: get_or_default("", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
             )
-            self.summary_op = find(summary_op, lambda: keep("", GraphKeys.SUMMARY_OP, merge_all))
-            self.saver = find(saver, self._default_saver)
-            self.global_step = find(global_step, get_global_step)
+            self.summary_op = chosen(summary_op, lambda: get_or_default("", GraphKeys.SUMMARY_OP, merge_all))
+            self.saver = chosen(saver, self._default_saver)
+            self.global_step = chosen(global_step, get_global_step)
         self._graph.finalize()
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
