@@ -73,8 +73,8 @@ def cluster_html(state: Mapping[str, Any]) -> str:
         "refused calls",
         "address",
     ]
-    more = f"<p>and {len(tasks) - _MOST_TASKS:,} more tasks</p>" if len(tasks) > _MOST_TASKS else ""
-    return f"<p>{escape(summary(state))}</p>{_table(head, rows, (0, 1, 8))}{more}{_pairs(state)}{_devices(state)}"
+    rest_text = f"<p>and {len(tasks) - _MOST_TASKS:,} more tasks</p>" if len(tasks) > _MOST_TASKS else ""
+    return f"<p>{escape(summary(state))}</p>{_table(head, rows, (0, 1, 8))}{rest_text}{_pairs(state)}{_devices(state)}"
 
 
 def _number(task: Mapping[str, Any], what: str) -> str:

@@ -66,9 +66,9 @@ def _span(values: np.ndarray, margin: float = 0.0) -> tuple[float, float]:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Returns about TICKS round numbers in a range."""
-    rough = (high - low) / TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough)
+    min_step = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(min_step))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= min_step)
     first = math.ceil(low / step)
     return [step * k for k in range(first, math.floor(high / step) + 1)]
 
@@ -109,16 +109,16 @@ def _line(
     colour: str,
     faint: bool,
 ) -> list[str]:
-    path, pen_down, points = [], False, []
+    path, is_connected, points = [], False, []
     for step, value in zip(steps.tolist(), values.tolist(), strict=True):
         if not (math.isfinite(step) and math.isfinite(value)):
-            pen_down = False
+            is_connected = False
             continue
         x = _place(step, x_range, LEFT, WIDTH - RIGHT)
         y = _place(value, y_range, HEIGHT - BOTTOM, TOP)
-        path.append(f"{'L' if pen_down else 'M'}{x:.1f} {y:.1f}")
+        path.append(f"{'L' if is_connected else 'M'}{x:.1f} {y:.1f}")
         points.append((x, y))
-        pen_down = True
+        is_connected = True
     style = 'stroke-width="1" stroke-opacity=".35"' if faint else 'stroke-width="1.8"'
     out = [f'<path d="{"".join(path)}" fill="none" stroke="{colour}" {style}/>'] if path else []
     if 0 < len(points) <= 40 and not faint:

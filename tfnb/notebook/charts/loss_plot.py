@@ -128,8 +128,8 @@ class LossPlot(ClosedAtEnd):
             return
         # A series that has become long gets a smoothed line, so the document changes.
         curve_kinds = [(s.name, s.smooth) for s in self._series.values()]
-        full = any(points > MOST_HELD for points in self._held.values())
-        if self._chart is None or curve_kinds != self._drawn or self._whole or full:
+        is_full = any(points > MOST_HELD for points in self._held.values())
+        if self._chart is None or curve_kinds != self._drawn or self._whole or is_full:
             self._send_whole(curve_kinds)
         else:
             self._send_new_points(self._chart)
@@ -179,8 +179,8 @@ class LossPlot(ClosedAtEnd):
             self._whole = True
 
     def _document(self, curves: list[Curve]) -> str:
-        empty = [Curve(c.name, c.steps[:0], c.values[:0], _none_of(c)) for c in curves]
-        return json.dumps({**loss_document(empty, self._log, live=True), "log": self._log})
+        empty_curves = [Curve(c.name, c.steps[:0], c.values[:0], _none_of(c)) for c in curves]
+        return json.dumps({**loss_document(empty_curves, self._log, live=True), "log": self._log})
 
     def _cell_ended(self, _result: object = None) -> None:
         self.close()

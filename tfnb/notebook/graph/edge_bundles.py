@@ -44,9 +44,9 @@ def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
     """Returns the ends of edges between boxes that are leaves."""
     a, b = source.astype(np.int64), target.astype(np.int64)
     while True:
-        deeper = tree.depth[a] - tree.depth[b]
-        is_sideways = (deeper == 0) & (a != b) & (tree.parent[a] != tree.parent[b])
-        rises_a, rises_b = (deeper > 0) | is_sideways, (deeper < 0) | is_sideways
+        depth_difference = tree.depth[a] - tree.depth[b]
+        is_sideways = (depth_difference == 0) & (a != b) & (tree.parent[a] != tree.parent[b])
+        rises_a, rises_b = (depth_difference > 0) | is_sideways, (depth_difference < 0) | is_sideways
         if not (rises_a.any() or rises_b.any()):
             return EdgeEnds(a, b)
         a = np.where(rises_a, tree.parent[a], a)
@@ -73,8 +73,8 @@ def bundles(tree: Tree, data: EdgeEnds, tensor: np.ndarray, spec: np.ndarray, co
     n = len(tree.parent)
     is_crossing = data.start != data.stop
     keys = data.start[is_crossing] * n + data.stop[is_crossing]
-    waits = control.start != control.stop
-    control_keys = control.start[waits] * n + control.stop[waits]
+    is_control_crossing = control.start != control.stop
+    control_keys = control.start[is_control_crossing] * n + control.stop[is_control_crossing]
     pairs = np.unique(np.concatenate([keys, control_keys]))
     at = np.searchsorted(pairs, keys)
     edges = np.bincount(at, minlength=len(pairs))

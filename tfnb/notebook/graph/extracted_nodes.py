@@ -74,8 +74,8 @@ class _Rules:
         if self.books[end] == self.books[box]:
             return False
         # An optimizer, or a scope that contains little else; but not a scope around the whole model.
-        small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
-        return bool(small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
+        is_small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
+        return bool(is_small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
 
     def is_attached(self, box: int, out: dict[int, int]) -> bool:
         readers = [b for b in self.after[box] if b not in out or out[b] == ATTACHED]
@@ -99,14 +99,14 @@ def extract_nodes(
     readers), or 0.
     """
     rules = _Rules(tree, types, edges, inside, outlet)
-    why = np.zeros(len(tree.parent), np.int64)
+    reasons = np.zeros(len(tree.parent), np.int64)
     in_bookkeeping = np.zeros(len(tree.parent), bool)  # inside a scope that is bookkeeping
     for scope in np.flatnonzero(tree.end > np.arange(len(tree.parent)) + 1).tolist():
-        in_bookkeeping[scope] = in_bookkeeping[tree.parent[scope]] or why[scope] == BOOKKEEPING if scope else False
+        in_bookkeeping[scope] = in_bookkeeping[tree.parent[scope]] or reasons[scope] == BOOKKEEPING if scope else False
         parts = tree.parts(scope)
         for box, reason in _of_scope(rules, parts, bool(in_bookkeeping[scope])).items():
-            why[box] = reason
-    return why
+            reasons[box] = reason
+    return reasons
 
 
 def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:

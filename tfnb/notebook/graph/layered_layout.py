@@ -165,11 +165,11 @@ def _crossings(order: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -
     total = 0
     for row, next_row in zip(order, order[1:], strict=False):
         rank = {node: i for i, node in enumerate(next_row)}
-        ends: list[int] = []
+        earlier_targets: list[int] = []
         for node in row:
             targets = sorted(rank[t] for t in after[node])
-            total += sum(e > t for t in targets for e in ends)
-            ends += targets
+            total += sum(e > t for t in targets for e in earlier_targets)
+            earlier_targets += targets
     return total
 
 
@@ -243,6 +243,6 @@ def _anchor(plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]) -
     """Returns the horizontal positions at which edges enter and leave a box, relative to its middle."""
     if box not in anchors:
         return 0.0, 0.0
-    half = plan.sizes[box][0] / 2
+    half_width = plan.sizes[box][0] / 2
     enter_x, exit_x = anchors[box]
-    return enter_x - half, exit_x - half
+    return enter_x - half_width, exit_x - half_width

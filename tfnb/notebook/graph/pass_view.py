@@ -155,7 +155,7 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
     plan = plan_fetches(session.graph, fetches)
     feed_keys = tuple(feed_key(session.graph, f) for f in feeds)
     stages: list[tuple[str, Any]] = []
-    fresh = compile_step(
+    compiled = compile_step(
         Request(plan.tensors, plan.operations, feed_keys),
         session.compile_context,
         lambda name, g: stages.append((name, g)),
@@ -163,7 +163,7 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
     payloads = [k for part in session.compiled(plan, feed_keys).parts for k in part.payloads]
     kernels = {(k.cluster.device, k.cluster.name): k for k in payloads if isinstance(k, ClusterKernel)}
     clusters = []
-    for g, c in [(part.graph, c) for part in fresh.clustered for c in part.clusters]:
+    for g, c in [(part.graph, c) for part in compiled.clustered for c in part.clusters]:
         kernel = kernels.get((c.device, c.name))
         programs = kernel.programs() if kernel is not None else []
         modules = [m for p in programs[-1:] for m in p.modules]
@@ -178,9 +178,9 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
                 tuple(str(w) for p in programs[-1:] for w in p.info),
             )
         )
-    single_lines = tuple(_line(part.graph, part.graph.nodes[i]) for part in fresh.clustered for i in part.singles)
+    single_lines = tuple(_line(part.graph, part.graph.nodes[i]) for part in compiled.clustered for i in part.singles)
     graphs = tuple((_stage_name(name, g), g) for name, g in stages if isinstance(g, Graph))
-    return PassView(graphs, tuple(clusters), single_lines, fresh.clustered)
+    return PassView(graphs, tuple(clusters), single_lines, compiled.clustered)
 
 
 def _launch(step: Launch | Copy, modules: Sequence[Module]) -> str:

@@ -107,10 +107,10 @@ class _Draft:
             full = max(width, len(drawn.lines[0]) * CHAR) + 2 * PAD
             drawn.size = (full, height + 2 * TITLE)
             shift = (full - width) / 2
-            enter, leave = (
+            enter, exit_x = (
                 full / 2 if port is None else layout.corners[port][0] + PORT[0] / 2 + shift for port in (inlet, outlet)
             )
-            drawn.anchors = (enter, leave)
+            drawn.anchors = (enter, exit_x)
 
 
 def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[int]:
@@ -137,13 +137,13 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
                 candidates.append(b)
         return candidates
 
-    shown = len(parts_of(0))
+    n_shown = len(parts_of(0))
     closed = scopes(parts_of(0))
     while closed:
         smallest = min(closed, key=lambda b: len(parts_of(b)))
         parts = parts_of(smallest)
-        shown += len(parts) - 1
-        if shown > ROOM:
+        n_shown += len(parts) - 1
+        if n_shown > ROOM:
             break
         open_boxes.add(smallest)
         closed = [b for b in closed if b != smallest] + [b for b in parts if KINDS[model.kind[b]] == "scope"]
@@ -189,12 +189,12 @@ def _lines(model: GraphModel, box: int) -> tuple[str, str]:
     outputs = model.table.outputs[node]
     shape = model.table.specs[outputs[0]].partition(" ")[2] if outputs else ""
     op = model.table.types[node]
-    plain = label.rstrip("_0123456789").lower() == op.lower() or kind in (
+    is_redundant = label.rstrip("_0123456789").lower() == op.lower() or kind in (
         "variable",
         "input",
         "constant",
     )
-    return _short(label), _short(f"{'' if plain else op} {shape}".strip()) if shape or not plain else ""
+    return _short(label), _short(f"{'' if is_redundant else op} {shape}".strip()) if shape or not is_redundant else ""
 
 
 def _svg(model: GraphModel, root: _Drawn) -> str:
@@ -234,8 +234,8 @@ def _inner(model: GraphModel, drawn: _Drawn, arrow: str) -> list[str]:
         if b >= parts:
             route = [*route, (route[-1][0], layout.size[1] + TITLE)]
         # An arrow only if the edge ends at a closed box; inside an open box the edge continues.
-        ends = b < parts and drawn.parts[b].layout is None
-        out.append(_edge(model, route, bundle, arrow if ends else ""))
+        has_arrow = b < parts and drawn.parts[b].layout is None
+        out.append(_edge(model, route, bundle, arrow if has_arrow else ""))
     for part, (x, y) in zip(drawn.parts, layout.corners, strict=False):
         out.append(f'<g transform="translate({x:.1f} {y:.1f})">{_box(model, part, arrow)}</g>')
     return out
@@ -264,12 +264,12 @@ def _curve(points: list[Point]) -> str:
     last = len(points) - 1
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for i, ((x, y), (to_x, to_y)) in enumerate(zip(points, points[1:], strict=False)):
-        reach = (to_y - y) / 2
+        half_height = (to_y - y) / 2
         slope = _slope(points[i - 1], points[i + 1]) if i else 0.0
         to_slope = _slope(points[i], points[i + 2]) if i + 1 < last else 0.0
         path.append(
-            f"C{x + slope * reach * 0.7:.1f} {y + reach * 0.7:.1f} "
-            f"{to_x - to_slope * reach * 0.7:.1f} {to_y - reach * 0.7:.1f} {to_x:.1f} {to_y:.1f}"
+            f"C{x + slope * half_height * 0.7:.1f} {y + half_height * 0.7:.1f} "
+            f"{to_x - to_slope * half_height * 0.7:.1f} {to_y - half_height * 0.7:.1f} {to_x:.1f} {to_y:.1f}"
         )
     return "".join(path)
 
@@ -296,8 +296,8 @@ def _box(model: GraphModel, drawn: _Drawn, arrow: str) -> str:
         return f'{frame}{title}<g transform="translate({shift:.1f} {TITLE})">{inner}</g>'
     if kind == "series":
         frame = f'<g opacity=".6" transform="translate(4 -4)">{frame}</g>{frame}'
-    bold = ' font-weight="600"' if kind in ("scope", "series") else ""
-    text = f'<text x="{width / 2:.1f}" y="{PAD + 7:.0f}" text-anchor="middle"{bold}>{escape(first)}</text>'
+    weight_attribute = ' font-weight="600"' if kind in ("scope", "series") else ""
+    text = f'<text x="{width / 2:.1f}" y="{PAD + 7:.0f}" text-anchor="middle"{weight_attribute}>{escape(first)}</text>'
     if second:
         text += (
             f'<text x="{width / 2:.1f}" y="{PAD + 20:.0f}" text-anchor="middle" font-size="9.5" '

@@ -273,12 +273,12 @@ def _outputs(node: NodeDef, specs: _Specs) -> tuple[int, ...]:
     enum = next((attr[k].type for k in ("dtype", "T", "DstT", "SrcT") if k in attr), 0)
     if "_output_shapes" not in attr:
         return (specs.number(_dtype(enum), _declared(node)),)
-    listed = attr["_output_shapes"]
-    key = (enum, listed.SerializeToString())
+    shape_attr = attr["_output_shapes"]
+    key = (enum, shape_attr.SerializeToString())
     numbers = specs.of_files.get(key)
     if numbers is None:
         try:
-            numbers = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in listed.list.shape)
+            numbers = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in shape_attr.list.shape)
         except (OpError, ValueError):
             numbers = ()
         specs.of_files[key] = numbers
@@ -303,8 +303,8 @@ def _declared(node: NodeDef) -> Shape:
             return decode_shape(node.attr["value"].tensor.tensor_shape)
         if "shape" in node.attr:
             return decode_shape(node.attr["shape"].shape)
-        listed = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
-        return decode_shape(listed[0]) if listed else Shape(None)
+        shape_list = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
+        return decode_shape(shape_list[0]) if shape_list else Shape(None)
     except (OpError, ValueError):
         return Shape(None)
 

@@ -159,15 +159,15 @@ def number(drafted: Draft) -> tuple[Tree, np.ndarray]:
     sizes = size.tolist()
     for b in range(len(draft_boxes) - 1, 0, -1):
         sizes[parent_of[b]] += sizes[b]
-    deep = depth.tolist()
+    depths = depth.tolist()
     for b in range(1, len(draft_boxes)):
-        deep[b] = deep[parent_of[b]] + 1
+        depths[b] = depths[parent_of[b]] + 1
     main = np.array(drafted.main, np.int64)[draft_boxes]
     main[main >= 0] = new[main[main >= 0]]
     return Tree(
         parent,
         np.arange(len(draft_boxes)) + np.array(sizes),
-        np.array(deep),
+        np.array(depths),
         np.array(drafted.node, np.int64)[draft_boxes],
         main,
         np.array(drafted.series, bool)[draft_boxes],
@@ -207,14 +207,14 @@ def _fold_series(drafted: Draft, box: int, alike: Sequence[int], after: Sequence
         match = _NUMBER.match(drafted.label[part])
         stem = (match[1] if match else drafted.label[part]).rstrip("_")
         stems.setdefault((stem, alike[part]), []).append(part)
-    small = len(drafted.parts[box]) <= SMALL
+    is_small = len(drafted.parts[box]) <= SMALL
     groups = []
     for members in stems.values():
         if len(members) < (SERIES if drafted.parts[members[0]] else SERIES_OF_NODES):
             continue
         if len(members) == len(drafted.parts[box]) and drafted.series[box]:
             continue
-        if small and _encloses(members, after):
+        if is_small and _encloses(members, after):
             continue
         groups.append((members, _series_label([drafted.label[m] for m in members])))
     _group(drafted, box, groups)

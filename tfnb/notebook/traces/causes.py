@@ -96,9 +96,9 @@ class _Causes:
                     candidates.append(c)
         if not candidates:
             launches = self.launches.get((step, host_beside(t.device, self.hosts)), ())
-            begun = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
-            if t.kind == "kernel" and begun:
-                return self._launch(begun[-1], i)
+            begun_launches = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
+            if t.kind == "kernel" and begun_launches:
+                return self._launch(begun_launches[-1], i)
             candidates = [c for c in reversed(lane_events) if self.end[c] <= self.start[i]][:1]
         return candidates
 
@@ -136,9 +136,9 @@ class _Causes:
         for (device, _), lane in self.lanes.items():
             if device.endswith(f"device:{label}") and task_of(t.device) in ("", task_of(device)):
                 at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
-                ended = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
-                if ended:
-                    return ended[-1:]
+                candidates = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
+                if candidates:
+                    return candidates[-1:]
         c = self.named.get((self.step[i], label))
         return [] if c is None else [c]
 

@@ -85,8 +85,8 @@ class TraceModel:
         is_kernel = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
         total = np.bincount(self.label[is_kernel], durations[is_kernel], len(self.labels))
         count = np.bincount(self.label[is_kernel], minlength=len(self.labels))
-        longest = np.zeros(len(self.labels))
-        np.maximum.at(longest, self.label[is_kernel], durations[is_kernel])
+        max_durations = np.zeros(len(self.labels))
+        np.maximum.at(max_durations, self.label[is_kernel], durations[is_kernel])
         example = {int(self.label[i]): int(i) for i in np.flatnonzero(is_kernel)[::-1]}
         total_time = float(total.sum()) or 1.0
         rows: list[CostRow] = []
@@ -104,7 +104,7 @@ class TraceModel:
                     "count": int(count[k]),
                     "total_us": float(total[k]),
                     "mean_us": float(total[k] / count[k]),
-                    "max_us": float(longest[k]),
+                    "max_us": float(max_durations[k]),
                     "share": float(total[k] / total_time),
                 }
             )
@@ -210,8 +210,8 @@ def _model(given: list[_Given]) -> TraceModel:
     order = np.lexsort((-end, start))
     order = order[possible[order]]
     notes = []
-    if impossible := len(all_events) - len(order):
-        notes.append(f"{impossible:,} events with impossible times are left out")
+    if n_impossible := len(all_events) - len(order):
+        notes.append(f"{n_impossible:,} events with impossible times are left out")
     if len(order) > MOST_EVENTS:
         notes.append(f"{len(order) - MOST_EVENTS:,} later events are left out (the limit is {MOST_EVENTS:,})")
         order = order[:MOST_EVENTS]
@@ -228,7 +228,7 @@ def _model(given: list[_Given]) -> TraceModel:
     label = np.fromiter((names.setdefault(_label(t), len(names)) for t in events), np.int32, len(events))
     kinds = {kind: k for k, kind in enumerate(KINDS)}
     kind = np.fromiter((kinds.get(t.kind, kinds["host"]) for t in events), np.uint8, len(events))
-    steps = [_step(b - zero, wall, times, graph, bool(impossible)) for b, wall, times, graph in given]
+    steps = [_step(b - zero, wall, times, graph, bool(n_impossible)) for b, wall, times, graph in given]
     nodes: dict[str, Node] = {}
     for graph in {id(g): g for _, _, _, g in given if g is not None}.values():
         nodes.update((n.name, n) for n in graph.nodes.values())

@@ -194,9 +194,9 @@ def _event(event: dict[str, Any], place: Place, begin: float, end: float) -> _Ev
 
 
 def _steps(reading: _Reading, recorded: list[tuple[float, float]]) -> list[TraceStep]:
-    ends = {(e.place, round(e.end, 3)): e for e in reading.events}
+    event_at_end = {(e.place, round(e.end, 3)): e for e in reading.events}
     for thread_key, at, number in reading.woken:
-        event, waker = ends.get((thread_key, round(at, 3))), reading.wakers.get(number)
+        event, waker = event_at_end.get((thread_key, round(at, 3))), reading.wakers.get(number)
         if event is not None and waker is not None:
             event.woken_by = reading.threads.get(waker, "")
     first = 0.0 if recorded else min(e.begin for e in reading.events)

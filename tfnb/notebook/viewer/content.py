@@ -83,10 +83,10 @@ def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
         ]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": images}
     if kind == "audio":
-        sounds: list[AudioRun] = [
+        audio_runs: list[AudioRun] = [
             {"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in selected
         ]
-        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": sounds}
+        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": audio_runs}
     make = _text if kind == "text" else _tensor
     texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in selected]
     if kind == "text":
@@ -168,8 +168,8 @@ def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -
     cumulative = np.concatenate([[0.0], np.cumsum(count)])
     if not cumulative[-1]:
         return np.full(len(levels), np.nan)
-    filled = np.flatnonzero(count)
-    first, last = filled[0], filled[-1] + 1
+    nonempty = np.flatnonzero(count)
+    first, last = nonempty[0], nonempty[-1] + 1
     inner, at = cumulative[first : last + 1], edges[first : last + 1]
     return np.asarray(np.interp(np.array(levels) * cumulative[-1], inner, at))
 
@@ -196,19 +196,19 @@ def _histogram_of(value: SummaryValue, time: ItemTime) -> _Histogram:
 
 def _histograms(run: int, total: int, histograms: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
     """Returns the histograms of a run by step: percentiles, and counts in common buckets."""
-    good = [h for h in histograms if isinstance(h, _Histogram)]
-    low = min((float(h.edges[0]) for h in good), default=0.0)
-    high = max((float(h.edges[-1]) for h in good), default=1.0)
+    readable = [h for h in histograms if isinstance(h, _Histogram)]
+    low = min((float(h.edges[0]) for h in readable), default=0.0)
+    high = max((float(h.edges[-1]) for h in readable), default=1.0)
     if not high > low:
         low, high = low - 0.5, high + 0.5
     bin_edges = np.linspace(low, high, BINS + 1)
     return {
         "run": run,
         "total": total,
-        "steps": _bytes([h.time["step"] for h in good]),
-        "walls": _bytes([h.time["wall"] for h in good]),
-        "levels": _bytes([h.levels for h in good]),
-        "ridges": _bytes([rebinned(h.edges, h.count, bin_edges) for h in good]),
+        "steps": _bytes([h.time["step"] for h in readable]),
+        "walls": _bytes([h.time["wall"] for h in readable]),
+        "levels": _bytes([h.levels for h in readable]),
+        "ridges": _bytes([rebinned(h.edges, h.count, bin_edges) for h in readable]),
         "low": low,
         "high": high,
         "notes": [h["note"] for h in histograms if not isinstance(h, _Histogram)][:3],

@@ -25,8 +25,8 @@ def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], summary: 
     picture.
     """
     charts = "".join(_chart(runs, tag) for tag in tags[:MOST_CHARTS])
-    more = len(tags) - MOST_CHARTS
-    rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""
+    n_more = len(tags) - MOST_CHARTS
+    rest = f"<p>and {n_more:,} more charts</p>" if n_more > 0 else ""
     words = f"{summary} (static picture: run the cell again for the live view)"
     return (
         f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(words)}</p>'
@@ -42,6 +42,6 @@ def _chart(runs: Sequence[tuple[str, Run]], tag: str) -> str:
         step, value = series.step, series.value
         indices = thinned(value, MOST_POINTS)
         curves.append(Curve(name, step[indices].astype(np.float64), value[indices], None))
-    more = len(available) - len(curves)
-    note = f" ({more:,} more runs)" if more > 0 else ""
+    n_more = len(available) - len(curves)
+    note = f" ({n_more:,} more runs)" if n_more > 0 else ""
     return f"<div><b>{escape(tag)}</b>{note}{line_chart_svg(curves)}</div>"

@@ -205,22 +205,22 @@ class ViewState:
 
         most: the largest number of points of a curve.
         """
-        shown, tags = self.shown(wanted), self._tags(wanted)
+        shown_runs, tags = self.shown(wanted), self._tags(wanted)
         if wanted.kind == "scalar":
-            curves = sum(t in run.scalars for t in tags for _, run in shown)
+            curves = sum(t in run.scalars for t in tags for _, run in shown_runs)
             most = min(max(POINTS // max(curves, 1), FEWEST), most)
         out: list[Content] = []
         for tag in tags:
-            version = self._version(wanted.kind, tag, shown)
+            version = self._version(wanted.kind, tag, shown_runs)
             if all_of_them or self._sent.get((wanted.kind, tag)) != version:
                 self._sent[wanted.kind, tag] = version
                 if wanted.kind == "scalar":
-                    out.append(scalars_of(tag, shown, most))
-                    for n, run in shown:
+                    out.append(scalars_of(tag, shown_runs, most))
+                    for n, run in shown_runs:
                         if (series := run.scalars.get(tag)) is not None:
                             self._held[tag, n] = _Held(series.purges, series.total, min(len(series), most))
                 else:
-                    out.append(content_of(wanted.kind, tag, shown))
+                    out.append(content_of(wanted.kind, tag, shown_runs))
         return out
 
     def _tags(self, wanted: Wanted) -> list[str]:
@@ -234,12 +234,12 @@ class ViewState:
         """
         if wanted.kind != "scalar":
             return None
-        shown, tags = self.shown(wanted), self._tags(wanted)
+        shown_runs, tags = self.shown(wanted), self._tags(wanted)
         curves: list[tuple[int, int, int, int, int]] = []
         numbers: list[np.ndarray] = []
         updated: dict[tuple[str, int], _Held] = {}
         for k, tag in enumerate(tags):
-            for n, run in shown:
+            for n, run in shown_runs:
                 series = run.scalars.get(tag)
                 if series is None:
                     continue
@@ -259,7 +259,7 @@ class ViewState:
                 updated[tag, n] = _Held(previous.purges, series.total, previous.points + len(indices))
         self._held.update(updated)
         for tag in {tag for tag, _ in updated}:
-            self._sent["scalar", tag] = self._version("scalar", tag, shown)
+            self._sent["scalar", tag] = self._version("scalar", tag, shown_runs)
         packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
         return AppendedPoints(tags, curves, packed.tobytes())
 

@@ -222,15 +222,15 @@ class View(LiveView):
                 self._all = True
                 return
             send_all = self._all or not self._answered
-            rests = self._appended is not None and time.monotonic() - self._appended > SECONDS_TO_REST
-            if not (changed or send_all or rests):
+            at_rest = self._appended is not None and time.monotonic() - self._appended > SECONDS_TO_REST
+            if not (changed or send_all or at_rest):
                 return
             catalogue = self._state.catalogue()
             if catalogue is not self._channel.catalogue:
                 self._channel.catalogue = catalogue
             new = None if send_all or not changed else self._state.appended_points(self._wanted)
             if new is None:
-                self._send_whole(send_all or rests)
+                self._send_whole(send_all or at_rest)
             elif new.curves:
                 self._appended = time.monotonic()
                 message: AppendPoints = {
