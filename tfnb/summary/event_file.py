@@ -104,12 +104,12 @@ class EventFile:
 
     def flush(self) -> None:
         """Waits until all events that were added before are in the file. Raises the error of an earlier write."""
-        mark = _Flush(threading.Event())
+        flush_request = _Flush(threading.Event())
         with self._lock:
             is_open = not self._closed
             if is_open:
-                self._queue.put(mark)
-        while is_open and not mark.done.wait(0.1) and self._thread.is_alive():
+                self._queue.put(flush_request)
+        while is_open and not flush_request.done.wait(0.1) and self._thread.is_alive():
             pass
         self._raise_error()
 
@@ -135,8 +135,8 @@ class EventFile:
         flush_time: float | None = None  # the time at which the file must be flushed
         while True:
             try:
-                wait = None if flush_time is None else max(flush_time - time.monotonic(), 0.0)
-                item = self._queue.get(timeout=wait)
+                timeout = None if flush_time is None else max(flush_time - time.monotonic(), 0.0)
+                item = self._queue.get(timeout=timeout)
             except queue.Empty:
                 flush_time = None
                 self._guarded(self._file.flush)

@@ -162,10 +162,10 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
         recent.append(head)
         at = end
         if len(recent) >= patience:
-            jumped = _jump(data, at, recent, lengths_of, frames)
-            patience = _LOOK if jumped > at else min(patience * 2, 64 * _LOOK)
+            pattern_end = _jump(data, at, recent, lengths_of, frames)
+            patience = _LOOK if pattern_end > at else min(patience * 2, 64 * _LOOK)
             recent.clear()
-            at = jumped
+            at = pattern_end
     found.end = at
     return frames.arrays()
 
@@ -188,8 +188,8 @@ def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int
         blocks = np.frombuffer(data, np.uint8, n_blocks * block, at).reshape(n_blocks, block)
         matches = (blocks[:, columns] == expected).all(axis=1)
         count = n_blocks if matches.all() else int(matches.argmin())
-        begins = at + block * np.arange(count, dtype=np.int64)[:, None]
-        frames.extend((begins + starts[:-1] + HEADER).reshape(-1), np.tile(lengths, count))
+        block_starts = at + block * np.arange(count, dtype=np.int64)[:, None]
+        frames.extend((block_starts + starts[:-1] + HEADER).reshape(-1), np.tile(lengths, count))
         at += count * block
         if count < n_blocks:
             break
@@ -322,9 +322,9 @@ def _fits(rows: np.ndarray, template: np.ndarray, form: Layout, length: int, fre
 
 def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found) -> None:
     """Checks the records of one form and reads their numbers."""
-    if found.checked and not (good := _checksums_hold(rows, form, length, free_tags)).all():
-        found.skipped += int((~good).sum())
-        rows, numbers = rows[good], numbers[good]
+    if found.checked and not (is_valid := _checksums_hold(rows, form, length, free_tags)).all():
+        found.skipped += int((~is_valid).sum())
+        rows, numbers = rows[is_valid], numbers[is_valid]
     found.records += len(rows)
     walls = _numbers(rows, form.wall, "<f8")
     steps = _steps(rows, form)
