@@ -47,8 +47,7 @@ def register_op(
     grid: Callable[[KernelSite], tuple[tuple[int, ...], tuple[int, ...]]] | None = None,
     stateful: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a function of NumPy arrays, a host kernel, from which it creates an op; the result adds a node when
-    called.
+    """Decorates a function of NumPy arrays, the host kernel of a new op; the result adds a node when called.
 
     inputs, outputs: signatures such as "x: T, y: T" and "z: T"; a type is a dtype's name or a variable of `types`,
     which maps it to the dtypes that it may be (by default float32 and float64). name: the name of the op, by default

@@ -300,20 +300,13 @@ def raw_rnn(
         ) -> Any:
             output, new = cell(x, state)
             transition = loop_fn(time + 1, output, new, kept if has_state else None)
-            next_done, next_x, next_state, emit, next_loop_state = transition
+            next_done, next_x, next_state, emit, next_loop = transition
             emits = flatten(emit if emitted is not None else output)
             emits = [SELECT(done, z, e) for z, e in zip(zero_emit, emits, strict=True)]
             states = [_kept(done, a, b) for a, b in zip(flatten(state), flatten(next_state), strict=True)]
             written = [a.write(time, e) for a, e in zip(written, emits, strict=True)]
-            is_finished = LOGICAL_OR(done, next_done)
-            return (
-                time + 1,
-                is_finished,
-                next_x,
-                written,
-                pack(next_state, states),
-                next_loop_state if has_state else kept,
-            )
+            is_over = LOGICAL_OR(done, next_done)
+            return time + 1, is_over, next_x, written, pack(next_state, states), next_loop if has_state else kept
 
         start = (time, graph.to_tensor(finished, bool_), x, arrays, state, kept)
         final_values = while_loop(
