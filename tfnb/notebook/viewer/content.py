@@ -196,19 +196,19 @@ def _histogram_of(value: SummaryValue, time: ItemTime) -> _Histogram:
 
 def _histograms(run: int, total: int, histograms: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
     """Returns the histograms of a run by step: percentiles, and counts in common buckets."""
-    readable = [h for h in histograms if isinstance(h, _Histogram)]
-    low = min((float(h.edges[0]) for h in readable), default=0.0)
-    high = max((float(h.edges[-1]) for h in readable), default=1.0)
+    valid_histograms = [h for h in histograms if isinstance(h, _Histogram)]
+    low = min((float(h.edges[0]) for h in valid_histograms), default=0.0)
+    high = max((float(h.edges[-1]) for h in valid_histograms), default=1.0)
     if not high > low:
         low, high = low - 0.5, high + 0.5
     bin_edges = np.linspace(low, high, BINS + 1)
     return {
         "run": run,
         "total": total,
-        "steps": _bytes([h.time["step"] for h in readable]),
-        "walls": _bytes([h.time["wall"] for h in readable]),
-        "levels": _bytes([h.levels for h in readable]),
-        "ridges": _bytes([rebinned(h.edges, h.count, bin_edges) for h in readable]),
+        "steps": _bytes([h.time["step"] for h in valid_histograms]),
+        "walls": _bytes([h.time["wall"] for h in valid_histograms]),
+        "levels": _bytes([h.levels for h in valid_histograms]),
+        "ridges": _bytes([rebinned(h.edges, h.count, bin_edges) for h in valid_histograms]),
         "low": low,
         "high": high,
         "notes": [h["note"] for h in histograms if not isinstance(h, _Histogram)][:3],
