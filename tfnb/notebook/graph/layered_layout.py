@@ -229,10 +229,10 @@ def _finish(
     routes = {}
     for pair, (a, b) in down.items():
         chain = plan.chains[a, b]
-        (_, exit_x), (enter, _) = (_anchor(plan, i, anchors) for i in (a, b))
+        (_, exit_x), (enter_x, _) = (_anchor(plan, i, anchors) for i in (a, b))
         points = [(positions[a][0] + exit_x, positions[a][1] + plan.sizes[a][1] / 2)]
         points += [positions[i] for i in chain[1:-1]]
-        points.append((positions[b][0] + enter, positions[b][1] - plan.sizes[b][1] / 2))
+        points.append((positions[b][0] + enter_x, positions[b][1] - plan.sizes[b][1] / 2))
         routes[pair] = points if pair == (a, b) else points[::-1]
     corners = [(x - w / 2, y - h / 2) for (x, y), (w, h) in zip(positions[:n], plan.sizes, strict=False)]
     width = max(x + w / 2 for (x, _), (w, _) in zip(positions, plan.sizes, strict=True))

@@ -107,10 +107,10 @@ class _Draft:
             full = max(width, len(drawn.lines[0]) * CHAR) + 2 * PAD
             drawn.size = (full, height + 2 * TITLE)
             shift = (full - width) / 2
-            enter, exit_x = (
+            enter_x, exit_x = (
                 full / 2 if port is None else layout.corners[port][0] + PORT[0] / 2 + shift for port in (inlet, outlet)
             )
-            drawn.anchors = (enter, exit_x)
+            drawn.anchors = (enter_x, exit_x)
 
 
 def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[int]:

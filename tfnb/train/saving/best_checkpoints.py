@@ -45,8 +45,8 @@ class BestCheckpoints:
             raise InvalidArgumentError(f"the metric of {prefix} is NaN")
         rest = [x for x in self._found if x[1] != prefix]
         ranking = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
-        self._found, losers = ranking[: self._count], ranking[self._count :]
-        self._dropped += [p for _, p in losers if p != prefix]
+        self._found, surplus = ranking[: self._count], ranking[self._count :]
+        self._dropped += [p for _, p in surplus if p != prefix]
         entries = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
         text = json.dumps({"checkpoints": entries}, indent=1) + "\n"
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
