@@ -117,7 +117,9 @@ def static_value(pred: TensorLike) -> bool | None:
 def smart_cond(
     pred: TensorLike, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
-    """Does what `cond` does; a condition that is known now (a Python bool, a constant) chooses its branch at once."""
+    """Does what `cond` does. A condition that is known while the graph is built (a Python bool, a constant) adds only
+    the branch that it chooses.
+    """
     value = static_value(pred)
     if value is None:
         return cond(pred, true_fn, false_fn, name=name)

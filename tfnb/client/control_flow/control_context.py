@@ -108,7 +108,7 @@ class Context(ABC):
         return self.has(t)
 
     def is_place(self, t: Tensor) -> bool:
-        """Returns whether the tensor enters as it is.
+        """Returns whether the tensor enters unchanged.
 
         A constant with a gradient does not, for its gradient must leave the context by a Merge or an Exit.
         """

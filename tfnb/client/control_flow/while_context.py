@@ -77,7 +77,7 @@ class WhileContext(Context):
         return self.has(t) and t not in self._constants
 
     def is_place(self, t: Tensor) -> bool:
-        """Returns whether the tensor enters as it is.
+        """Returns whether the tensor enters unchanged.
 
         A reference from outside does not: it enters by RefEnter, so that all operations in the loop are in its frame.
         """
@@ -173,7 +173,7 @@ class WhileContext(Context):
         cond: Callable[[list[Tensor]], Any],
         body: Callable[[list[Tensor]], Sequence[Tensor]],
     ) -> list[Tensor]:
-        """Builds the whole loop over `values` and returns the exits. Called in the outer context."""
+        """Builds the whole loop over `values` and returns the exits. The caller is in the outer context."""
         for value, shape in zip(values, shapes, strict=True):
             self.add_variable(value, shape)
         with self.opened():

@@ -44,7 +44,7 @@ def conditions_of(t: Tensor, loop: WhileContext, known: Conditions) -> tuple[Con
 
 
 def _before(op: Operation, loop: WhileContext) -> list[Operation]:
-    """Returns the operations of the body whose conditions those of `op` are computed from."""
+    """Returns the operations of the body from whose conditions the conditions of `op` are computed."""
     ops = [pred.op for pred, _ in _branches(op, loop)]
     ops += [t.op for t in _data(op, loop)]
     if op.opdef.kind not in (Kind.CONTROL_TRIGGER, Kind.MERGE):

@@ -204,7 +204,7 @@ def scalar_summary(
 def histogram_summary(
     tag: TensorLike, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
 ) -> Tensor:
-    """Does what `tf.summary.histogram` does; `tag` is the tag as it is."""
+    """Does what `tf.summary.histogram` does; `tag` is used unchanged."""
     return _collected(HISTOGRAM_SUMMARY(tag, values, name=name or "HistogramSummary"), collections)
 
 
@@ -215,7 +215,7 @@ def image_summary(
     collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Does what `tf.summary.image` does; `tag` is the tag as it is."""
+    """Does what `tf.summary.image` does; `tag` is used unchanged."""
     count = _positive("max_images", max_images)
     summary = IMAGE_SUMMARY(tag, tensor, max_images=count, name=name or "ImageSummary")
     return _collected(summary, collections)
@@ -229,7 +229,7 @@ def audio_summary(
     collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Does what `tf.summary.audio` does; `tag` is the tag as it is, and `sample_rate` is a number."""
+    """Does what `tf.summary.audio` does; `tag` is used unchanged, and `sample_rate` is a number."""
     count = _positive("max_outputs", max_outputs)
     summary = AUDIO_SUMMARY(tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary")
     return _collected(summary, collections)

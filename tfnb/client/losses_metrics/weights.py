@@ -1,4 +1,6 @@
-"""Weights of losses and metrics: a scalar, or a tensor of the values' rank whose dimensions are 1 or the values'.
+"""Weights of losses and metrics: a scalar, or a tensor of the same rank as the values.
+
+Each dimension of such a tensor is 1 or equals the dimension of the values.
 
 Invariant: values have the same shape before and after weighting.
 """
