@@ -87,7 +87,7 @@ def load_ipython_extension(shell: _Any) -> None:
 
 
 def _load_mnist(path: _Any = "mnist.npz") -> _Any:
-    """`tf.keras.datasets.mnist.load_data`: the shipped digits; see `tfnb.datasets.mnist.load_data`."""
+    """Returns the package's digits as `tf.keras.datasets.mnist.load_data`; see `tfnb.datasets.mnist.load_data`."""
     return _import_module("tfnb.datasets.mnist").load_data(path)
 
 
@@ -101,7 +101,9 @@ def _read_mnist(
     seed: int | None = None,
     source_url: _Any = None,
 ) -> _Any:
-    """`input_data.read_data_sets` of the tutorials: the digits in `train_dir`, else the shipped ones; no download."""
+    """Returns the digits in `train_dir`, or else those of the package, as `input_data.read_data_sets` of the tutorials.
+    Nothing is downloaded.
+    """
     mnist = _import_module("tfnb.datasets.mnist")
     size = mnist.VALIDATION_SIZE if validation_size is None else validation_size
     return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed, source_url)

@@ -48,19 +48,19 @@ class Cache(dict[K, V]):
 
     def put(self, key: K, value: V) -> V:
         """Stores the value unless another thread has stored one for this key; returns the stored value."""
-        old = None  # entries are destroyed after the lock is released, because their destructors may run any code
+        evicted = None  # entries are destroyed after the lock is released, because their destructors may run any code
         with self._changing:
-            kept = self.setdefault(key, value)
-            if kept is value:
+            stored = self.setdefault(key, value)
+            if stored is value:
                 self.puts += 1
             if len(self) > self.limit:
-                old = self.pop(next(iter(self)))
+                evicted = self.pop(next(iter(self)))
                 self.dropped += 1
-        del old
-        return kept
+        del evicted
+        return stored
 
     def renew(self, key: K) -> V | None:
-        """The value of the key, which becomes the newest entry; None if there is none."""
+        """Returns the value of the key and makes it the newest entry; returns None if the key is absent."""
         with self._changing:
             if key not in self:
                 return None
@@ -70,29 +70,31 @@ class Cache(dict[K, V]):
     def remove(self, unwanted: Callable[[V], bool]) -> None:
         """Removes the entries for whose value `unwanted` is true."""
         with self._changing:
-            old = [self.pop(key) for key, value in list(self.items()) if unwanted(value)]
-        del old
+            removed = [self.pop(key) for key, value in list(self.items()) if unwanted(value)]
+        del removed
 
     def clear(self) -> None:
         """Removes all entries."""
         with self._changing:
-            old = list(self.values())
+            removed = list(self.values())
             super().clear()
-        del old
+        del removed
 
 
 _caches: weakref.WeakSet[Cache[Any, Any]] = weakref.WeakSet()
 
 
 def remembered(name: str, limit: int) -> Callable[[F], F]:
-    """A decorator that keeps the `limit` latest results of a function of hashable arguments (`functools.lru_cache`)."""
+    """Returns a decorator that keeps the `limit` latest results of a function of hashable arguments
+    (`functools.lru_cache`).
+    """
 
     def decorate(function: F) -> F:
         wrapped: Any = functools.lru_cache(maxsize=limit)(function)
         with _lock:
             _functions[wrapped] = name
-        kept: F = wrapped
-        return kept
+        function_with_cache: F = wrapped
+        return function_with_cache
 
     return decorate
 
@@ -131,19 +133,20 @@ class Caches(tuple[CacheInfo, ...]):
 
 
 def list_caches() -> Caches:
-    """The caches in the memory of this process, by name: compiled steps, programs, results of functions.
+    """Returns the caches in the memory of this process, sorted by name: compiled steps, programs and results of
+    functions.
 
     The compiled kernels on disk are not included; see `TFNB_CACHE_DIR`.
     """
     objects, functions = _registered()
-    found = [CacheInfo(c.name, 1, len(c), c.limit, c.puts, None) for c in objects]
+    infos = [CacheInfo(c.name, 1, len(c), c.limit, c.puts, None) for c in objects]
     for function, name in functions:
         hits, misses, limit, size = function.cache_info()
-        found.append(CacheInfo(name, 1, size, limit, misses, hits))
+        infos.append(CacheInfo(name, 1, size, limit, misses, hits))
     by_name: dict[str, CacheInfo] = {}
-    for info in found:
-        known = by_name.get(info.name)
-        by_name[info.name] = info if known is None else _sum(known, info)
+    for info in infos:
+        previous = by_name.get(info.name)
+        by_name[info.name] = info if previous is None else _sum(previous, info)
     return Caches(by_name[name] for name in sorted(by_name))
 
 
@@ -157,8 +160,8 @@ def clear_caches(name: str | None = None) -> None:
     for cache in objects:
         if name is None or cache.name == name:
             cache.clear()
-    for function, its_name in functions:
-        if name is None or its_name == name:
+    for function, cache_name in functions:
+        if name is None or cache_name == name:
             cast("functools._lru_cache_wrapper[object]", function).cache_clear()
 
 

@@ -1,7 +1,8 @@
-"""What one process computes and later ones read again: compiled programs, archives of kernels, templates of charts.
+"""A cache on disk for results that one process computes and later processes read: compiled programs, archives of
+kernels, templates of charts.
 
-Invariant: an entry is complete or absent: it is written under another name and renamed, and one whose checksum
-is wrong is as good as none.
+Invariant: an entry is complete or absent: it is written under another name and then renamed, and an entry whose
+checksum is wrong counts as absent.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MAGIC = b"tfnb-binary-1\n"
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file that other processes see whole or not at all. Raises OSError."""
+    """Writes a file that other processes see either complete or not at all. Raises `OSError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -32,7 +33,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 class DiskCache:
-    """Binaries by key; trouble with the disk is never an error, only a miss."""
+    """Stores binaries by key. A failure of the disk is never an error: the entry counts as absent."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

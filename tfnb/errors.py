@@ -82,12 +82,12 @@ class Origin(NamedTuple):
     def __str__(self) -> str:
         cell = self.cell
         if cell is None:
-            where = f"{self.filename}:{self.lineno}, in {self.function}"
-            return f"{where}\n    {self.code}" if self.code else where
-        where = f"{cell}, line {self.lineno}"
+            location = f"{self.filename}:{self.lineno}, in {self.function}"
+            return f"{location}\n    {self.code}" if self.code else location
+        location = f"{cell}, line {self.lineno}"
         if self.function != "<module>":
-            where += f", in {self.function}"
-        return f"{where}: {self.code}" if self.code else where
+            location += f", in {self.function}"
+        return f"{location}: {self.code}" if self.code else location
 
 
 _cell_of: Callable[[str], str | None] | None = None
@@ -150,15 +150,15 @@ class OpError(Exception):
         names = ("message", "op") if len(args) <= 2 and message is None else _TENSORFLOW
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__}() takes at most {len(names)} arguments, got {len(args)}")
-        given: dict[str, Any] = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
-        given.update(zip(names, args, strict=False))
-        if given["message"] is None:
+        fields: dict[str, Any] = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
+        fields.update(zip(names, args, strict=False))
+        if fields["message"] is None:
             raise TypeError(f"{type(self).__name__}() needs a message: (message, op) or (node_def, op, message)")
-        self.message = str(given["message"])
+        self.message = str(fields["message"])
         super().__init__(self.message)
-        self.op: Any = given["op"]
-        self._node_def = given["node_def"]
-        self._error_code = given["error_code"]
+        self.op: Any = fields["op"]
+        self._node_def = fields["node_def"]
+        self._error_code = fields["error_code"]
 
     @property
     def node_name(self) -> str | None:
@@ -196,8 +196,8 @@ class OpError(Exception):
         if origin is None:
             return node
         # A notebook also shows the code around the failing line, so there the node and its source are on one line.
-        between = ", " if origin.cell else "\n  "
-        return f"{node}{between}source: {origin}"
+        separator = ", " if origin.cell else "\n  "
+        return f"{node}{separator}source: {origin}"
 
 
 _TENSORFLOW = ("node_def", "op", "message", "error_code")
@@ -393,12 +393,12 @@ _BY_CODE: dict[int, type[OpError]] = {
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class of errors with this code. Raises `KeyError` for an unknown code."""
+    """Returns the class of errors with this code. Raises `KeyError` for an unknown code."""
     return _BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """The code of a class of errors. A class that TensorFlow does not have has the code of its base class."""
+    """Returns the code of a class of errors. A class that TensorFlow lacks has the code of its base class."""
     return cls.code
 
 

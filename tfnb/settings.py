@@ -80,8 +80,8 @@ _FLAGS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off"
 
 
 def load_settings() -> Settings:
-    """Settings from the environment. Raises `InvalidArgumentError` on a value that is not understood."""
-    found: dict[str, str | bool] = {}
+    """Returns the settings from the environment. Raises `InvalidArgumentError` for an invalid value."""
+    values: dict[str, str | bool] = {}
     for f in fields(Settings):
         name = f.metadata["env"]
         text = os.environ.get(name)
@@ -92,7 +92,7 @@ def load_settings() -> Settings:
             if flag == "bad":
                 raise InvalidArgumentError(f"{name} is {text!r}; needed 1 or 0. {f.metadata['help']}")
             if flag is not None:
-                found[f.name] = bool(flag)
+                values[f.name] = bool(flag)
         else:
-            found[f.name] = text
-    return Settings(**found)  # type: ignore[arg-type]
+            values[f.name] = text
+    return Settings(**values)  # type: ignore[arg-type]

@@ -49,37 +49,37 @@ class DType:
 
     @property
     def is_floating(self) -> bool:
-        """Whether the elements are floats, of 16, 32 or 64 bits."""
+        """Returns whether the elements are floats, of 16, 32 or 64 bits."""
         return self.kind == "f"
 
     @property
     def is_integer(self) -> bool:
-        """Whether the elements are integers, but not quantised ones."""
+        """Returns whether the elements are integers, but not quantised ones."""
         return self.kind in "iu"
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether the elements are unsigned integers."""
+        """Returns whether the elements are unsigned integers."""
         return self.kind == "u"
 
     @property
     def is_bool(self) -> bool:
-        """Whether the elements are bools."""
+        """Returns whether the elements are bools."""
         return self.kind == "b"
 
     @property
     def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
+        """Returns whether the elements are complex numbers."""
         return self.kind == "c"
 
     @property
     def is_string(self) -> bool:
-        """Whether the elements are strings."""
+        """Returns whether the elements are strings."""
         return self.kind == "s"
 
     @property
     def is_quantized(self) -> bool:
-        """Whether the elements are integers that represent quantised floats."""
+        """Returns whether the elements are integers that represent quantised floats."""
         return self.kind == "q"
 
     @property
@@ -213,27 +213,28 @@ DTypeLike: TypeAlias = DType | str | int | type | np.dtype[Any]
 
 
 def as_dtype(value: object) -> DType:
-    """The `DType` that a DType, name, NumPy dtype, Python type or protobuf number specifies. Raises `DTypeError` for
-    others."""
+    """Returns the `DType` that a DType, name, NumPy dtype, Python type or protobuf number specifies. Raises
+    `DTypeError` for others.
+    """
     if isinstance(value, DType):
         return value
-    found: DType | None = None
+    dtype: DType | None = None
     if isinstance(value, str):
-        found = _BY_NAME.get(value.removesuffix("_ref"))
+        dtype = _BY_NAME.get(value.removesuffix("_ref"))
     elif isinstance(value, int) and not isinstance(value, bool):
-        found = _BY_ENUM.get(value % 100)
+        dtype = _BY_ENUM.get(value % 100)
     elif isinstance(value, type) and value in _PYTHON:
-        found = _PYTHON[value]
-    if found is None and value is not None:  # which NumPy would convert to float64
+        dtype = _PYTHON[value]
+    if dtype is None and value is not None:  # which NumPy would convert to float64
         try:
             np_type = np.dtype(value)  # type: ignore[call-overload]
         except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one
             np_type = None
         if np_type is not None:
-            found = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)
-    if found is None:
+            dtype = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)
+    if dtype is None:
         raise DTypeError(f"{value!r} is not a dtype; needed one of {', '.join(d.name for d in ALL)}")
-    return found
+    return dtype
 
 
 class Dimension:
@@ -336,7 +337,7 @@ class Shape:
         return self.dims is not None and None not in self.dims
 
     def num_elements(self) -> int | None:
-        """The number of elements, or None if a dimension is unknown."""
+        """Returns the number of elements, or None if a dimension is unknown."""
         if not self.is_fully_defined():
             return None
         n = 1
@@ -345,7 +346,7 @@ class Shape:
         return n
 
     def known(self) -> tuple[int, ...]:
-        """The dimensions as integers. Raises `ShapeError` if one is unknown."""
+        """Returns the dimensions as integers. Raises `ShapeError` if one is unknown."""
         if self.dims is None or None in self.dims:
             raise ShapeError(f"the shape {self} is not fully defined")
         return self.dims  # type: ignore[return-value]
@@ -366,8 +367,9 @@ class Shape:
         )
 
     def merge_with(self, other: object) -> Shape:
-        """The shape of a tensor that has both shapes: each dimension that one of them knows is known. Raises
-        `ShapeError` if no tensor can have both."""
+        """Returns the shape of a tensor that has both shapes. A dimension of the result is known if one of the two
+        shapes knows it. Raises `ShapeError` if no tensor can have both shapes.
+        """
         other = as_shape(other)
         if not self.is_compatible_with(other):
             raise ShapeError(f"shapes {self} and {other} are not compatible")
@@ -449,8 +451,9 @@ ShapeLike: TypeAlias = Shape | Sequence[Any] | np.ndarray | int | None
 
 
 def as_shape(value: object) -> Shape:
-    """The `Shape` that a Shape, a sequence of dimensions, one integer, or None (unknown rank) specifies. Raises
-    `DTypeError` or `InvalidArgumentError` for other values, `ShapeError` for a negative dimension."""
+    """Returns the `Shape` that a Shape, a sequence of dimensions, one integer, or None (unknown rank) specifies. Raises
+    `DTypeError` or `InvalidArgumentError` for other values, `ShapeError` for a negative dimension.
+    """
     if isinstance(value, Shape):
         return value
     if value is None:

@@ -84,7 +84,7 @@ class DataSet:
         return self._epochs_completed
 
     def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
-        """The next `batch_size` images and labels, in random order if `shuffle` is set.
+        """Returns the next `batch_size` images and labels, in random order if `shuffle` is set.
 
         Raises `InvalidArgumentError` for a batch size below 1 or above the number of examples.
         """
@@ -114,8 +114,8 @@ class DataSet:
         # Either way the result is a copy, so a caller that changes a batch does not change the data set.
         if self._order is None:
             return self._images[start:end].copy(), self._labels[start:end].copy()
-        chosen = self._order[start:end]
-        return self._images[chosen], self._labels[chosen]
+        indices = self._order[start:end]
+        return self._images[indices], self._labels[indices]
 
     def _fake_batch(self, batch_size: int) -> tuple[list[list[int]], list[Any]]:
         label = [1] + [0] * 9 if self._one_hot else 0
@@ -136,7 +136,7 @@ def dense_to_one_hot(labels: np.ndarray, num_classes: int) -> np.ndarray:
 
 
 def _pixel_dtype(dtype: DTypeLike) -> np.dtype:
-    wanted = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
-    if wanted not in (np.uint8, np.float32):
+    requested_dtype = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
+    if requested_dtype not in (np.uint8, np.float32):
         raise DTypeError(f"images can be uint8 or float32, not {dtype}")
-    return wanted
+    return requested_dtype

@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 31
 
 
 def read_idx(path: str | Path, rank: int) -> np.ndarray:
-    """The array of unsigned bytes in an IDX file, which may be compressed with gzip.
+    """Returns the array of unsigned bytes in an IDX file, which may be compressed with gzip.
 
     Returns a `uint8` array of `rank` dimensions. Raises `NotFoundError` when there is no such file, and `DataLossError`
     when it is damaged, truncated, too long, or has another type or rank.
@@ -48,20 +48,20 @@ def read_idx(path: str | Path, rank: int) -> np.ndarray:
 
 def _read_stream(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> np.ndarray:
     shape = _read_shape(stream, path, rank)
-    needed = math.prod(shape)
+    n_bytes = math.prod(shape)
     start = 4 + 4 * rank
-    if needed > MOST_BYTES:
-        raise DataLossError(f"{path}: the header's shape {shape} needs {needed} bytes of data")
+    if n_bytes > MOST_BYTES:
+        raise DataLossError(f"{path}: the header's shape {shape} needs {n_bytes} bytes of data")
     if math.prod(max(n, 1) for n in shape) > MOST_BYTES:  # NumPy rejects such axes even if there are no elements
         raise DataLossError(f"{path}: the header's shape {shape} has larger axes than {MOST_BYTES} bytes can")
-    data = stream.read(needed)
-    if len(data) < needed:
+    data = stream.read(n_bytes)
+    if len(data) < n_bytes:
         raise DataLossError(
             f"{path}: truncated at offset {start + len(data)}: the header's shape {shape} needs "
-            f"{needed} bytes of data, the file holds {len(data)}"
+            f"{n_bytes} bytes of data, the file holds {len(data)}"
         )
     if stream.read(1):
-        raise DataLossError(f"{path}: data goes on at offset {start + needed}, where the header's shape {shape} ends")
+        raise DataLossError(f"{path}: data goes on at offset {start + n_bytes}, where the header's shape {shape} ends")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 
@@ -69,10 +69,10 @@ def _read_shape(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> tupl
     magic = stream.read(4)
     if len(magic) < 4:
         raise DataLossError(f"{path}: truncated at offset {len(magic)}, inside the IDX header")
-    wanted = bytes((0, 0, UNSIGNED_BYTE, rank))
-    if magic != wanted:
+    expected_magic = bytes((0, 0, UNSIGNED_BYTE, rank))
+    if magic != expected_magic:
         raise DataLossError(
-            f"{path}: the IDX header begins with {magic.hex(' ')}; needed {wanted.hex(' ')} "
+            f"{path}: the IDX header begins with {magic.hex(' ')}; needed {expected_magic.hex(' ')} "
             f"(unsigned bytes of rank {rank})"
         )
     sizes = stream.read(4 * rank)

@@ -24,7 +24,9 @@ _WORD = re.compile("|".join([_ACRONYM, _HUMP, r"[\w'-]+"]))
 
 
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "MyName" gives "My" and "Name"."""
+    """Yields the list of the words of each text. A word is a run of letters, digits, `_`, `-` and apostrophes; "MyName"
+    gives "My" and "Name".
+    """
     for text in iterator:
         yield _WORD.findall(text)
 
@@ -47,15 +49,15 @@ class CategoricalVocabulary:
         self._frozen = freeze
 
     def get(self, category: Hashable) -> int:
-        """The number of `category`. A new category gets the next number, or 0 if the vocabulary is frozen."""
-        found = self._mapping.get(category)
-        if found is None:
+        """Returns the number of `category`. A new category gets the next number, or 0 if the vocabulary is frozen."""
+        identifier = self._mapping.get(category)
+        if identifier is None:
             if self._frozen:
                 return 0
-            found = self._mapping[category] = len(self._mapping)
+            identifier = self._mapping[category] = len(self._mapping)
             if self._names is not None:
                 self._names.append(category)
-        return found
+        return identifier
 
     def add(self, category: Hashable, count: int = 1) -> None:
         """Adds `count` to the count of `category`; a frozen vocabulary ignores unknown categories."""
@@ -67,18 +69,18 @@ class CategoricalVocabulary:
 
         They get new numbers in the order of decreasing counts; categories with equal counts are sorted by their text.
         """
-        kept = [
+        frequent = [
             (name, n)
             for name, n in sorted(self._counts.items(), key=lambda item: (-item[1], str(item[0])))
             if name != self._unknown and n > min_frequency and (max_frequency <= 0 or n < max_frequency)
         ]
-        self._counts = Counter(dict(kept))
-        self._mapping = {self._unknown: 0} | {name: i + 1 for i, (name, _) in enumerate(kept)}
+        self._counts = Counter(dict(frequent))
+        self._mapping = {self._unknown: 0} | {name: i + 1 for i, (name, _) in enumerate(frequent)}
         if self._names is not None:
             self._names = list(self._mapping)
 
     def reverse(self, class_id: int) -> Any:
-        """The category with the number `class_id`. Raises `InvalidArgumentError` without `support_reverse`."""
+        """Returns the category with the number `class_id`. Raises `InvalidArgumentError` without `support_reverse`."""
         if self._names is None:
             raise InvalidArgumentError("this vocabulary was made with support_reverse=False")
         return self._names[class_id]
@@ -114,7 +116,7 @@ class VocabularyProcessor:
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
-        """The word numbers of each of `raw_documents`, an int64 vector of length `max_document_length`."""
+        """Yields the word numbers of each of `raw_documents`, an int64 vector of length `max_document_length`."""
         for words in self._words(raw_documents):
             row = np.zeros(self.max_document_length, np.int64)
             for i, word in zip(range(self.max_document_length), words, strict=False):
@@ -127,7 +129,7 @@ class VocabularyProcessor:
         return self.fit(documents).transform(documents)
 
     def reverse(self, documents: Iterable[Iterable[int]]) -> Iterator[str]:
-        """The words of each row of numbers, joined by spaces."""
+        """Yields the words of each row of numbers, joined by spaces."""
         for row in documents:
             yield " ".join(str(self.vocabulary_.reverse(int(n))) for n in row)
 
@@ -143,10 +145,10 @@ class VocabularyProcessor:
         Open only files that you trust, since unpickling can run code.
         """
         with open(filename, "rb") as file:
-            found = pickle.load(file)
-        if not isinstance(found, cls):
-            raise DataLossError(f"{filename} holds a {type(found).__name__}, not a {cls.__name__}")
-        return found
+            processor = pickle.load(file)
+        if not isinstance(processor, cls):
+            raise DataLossError(f"{filename} holds a {type(processor).__name__}, not a {cls.__name__}")
+        return processor
 
 
 class ByteProcessor:
@@ -164,7 +166,7 @@ class ByteProcessor:
         return self.transform(x)
 
     def transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
-        """The UTF-8 bytes of each text, a uint8 vector of length `max_document_length`."""
+        """Yields the UTF-8 bytes of each text, a uint8 vector of length `max_document_length`."""
         for text in x:
             data = text.encode() if isinstance(text, str) else text
             row = np.zeros(self.max_document_length, np.uint8)
@@ -172,6 +174,6 @@ class ByteProcessor:
             yield row
 
     def reverse(self, x: Iterable[Any]) -> Iterator[str]:
-        """The texts of rows of bytes, without trailing zeros."""
+        """Yields the texts of rows of bytes, without trailing zeros."""
         for row in x:
             yield np.asarray(row, np.uint8).tobytes().rstrip(b"\0").decode(errors="replace")

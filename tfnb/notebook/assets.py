@@ -23,7 +23,9 @@ MISSING = (
 
 @remembered("modules of widgets", 64)
 def widget_module(name: str) -> str:
-    """The text of `static/NAME.js`, for `_esm`; a module that reports the missing file where it was not built."""
+    """Returns the text of `static/NAME.js`, for `_esm`, or a module that reports the missing file where the front end
+    was not built.
+    """
     path = STATIC / f"{name}.js"
     if path.exists():
         return path.read_text("utf-8")
@@ -33,6 +35,6 @@ def widget_module(name: str) -> str:
 
 @remembered("styles of widgets", 64)
 def widget_style(name: str) -> str:
-    """The text of `static/NAME.css`, for `_css`; empty where there is no such file."""
+    """Returns the text of `static/NAME.css`, for `_css`, or an empty text where there is no such file."""
     path = STATIC / f"{name}.css"
     return path.read_text("utf-8") if path.exists() else ""

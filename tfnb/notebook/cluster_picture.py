@@ -19,7 +19,7 @@ _LEFT = "text-align:left;"
 
 
 def amount(size: float) -> str:
-    """A number of bytes in a suitable unit."""
+    """Returns a number of bytes in a suitable unit."""
     if size < 1024:
         return f"{round(size, 1):g} bytes"
     for unit in ("bytes", "KiB", "MiB"):
@@ -30,14 +30,16 @@ def amount(size: float) -> str:
 
 
 def summary(state: Mapping[str, Any]) -> str:
-    """One sentence about the whole cluster."""
+    """Returns one sentence about the whole cluster."""
     tasks = state["tasks"]
     count = {s: sum(t["state"] == s for t in tasks) for s in _SIGNS}
     parts = [f"{count['alive']} of {len(tasks)} tasks alive"]
     parts += [f"{count[s]} {s}" for s in ("late", "lost") if count[s]]
-    held, size = (sum(t.get(k, 0) for t in tasks) for k in ("variables", "variable_bytes"))
-    sent = sum(s["bytes"] for s in state["sent"])
-    return ", ".join([*parts, f"{held:,} variables of {amount(size)}", f"{amount(sent)} sent between tasks"])
+    n_variables, size = (sum(t.get(k, 0) for t in tasks) for k in ("variables", "variable_bytes"))
+    sent_bytes = sum(s["bytes"] for s in state["sent"])
+    return ", ".join(
+        [*parts, f"{n_variables:,} variables of {amount(size)}", f"{amount(sent_bytes)} sent between tasks"]
+    )
 
 
 def cluster_html(state: Mapping[str, Any]) -> str:
@@ -71,8 +73,8 @@ def cluster_html(state: Mapping[str, Any]) -> str:
         "refused calls",
         "address",
     ]
-    more = f"<p>and {len(tasks) - _MOST_TASKS:,} more tasks</p>" if len(tasks) > _MOST_TASKS else ""
-    return f"<p>{escape(summary(state))}</p>{_table(head, rows, (0, 1, 8))}{more}{_pairs(state)}{_devices(state)}"
+    rest_text = f"<p>and {len(tasks) - _MOST_TASKS:,} more tasks</p>" if len(tasks) > _MOST_TASKS else ""
+    return f"<p>{escape(summary(state))}</p>{_table(head, rows, (0, 1, 8))}{rest_text}{_pairs(state)}{_devices(state)}"
 
 
 def _number(task: Mapping[str, Any], what: str) -> str:
@@ -80,13 +82,13 @@ def _number(task: Mapping[str, Any], what: str) -> str:
 
 
 def _pairs(state: Mapping[str, Any]) -> str:
-    """A table with a row for each sender and a column for each receiver: bytes per step, and in total."""
+    """Returns a table with a row for each sender and a column for each receiver: bytes per step, and in total."""
     volume: dict[str, int] = {}
     for s in state["sent"]:
         for name in (s["from"], s["to"]):
             volume[name] = volume.get(name, 0) + s["bytes"]
-    kept = set(sorted(volume, key=lambda n: -volume[n])[:_MOST_PAIRED])
-    names = [t["name"] for t in state["tasks"] if t["name"] in kept]
+    busiest = set(sorted(volume, key=lambda n: -volume[n])[:_MOST_PAIRED])
+    names = [t["name"] for t in state["tasks"] if t["name"] in busiest]
     if not names:
         return "<p>no transfers between tasks yet</p>"
     transfers = {(s["from"], s["to"]): s for s in state["sent"]}

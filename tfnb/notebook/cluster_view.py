@@ -98,24 +98,24 @@ class ClusterView(LiveView):
     # ---- the thread ------------------------------------------------------------------------
 
     def _work(self) -> None:
-        pictured = time.monotonic()
+        last_picture = time.monotonic()
         while not self._closed.is_set():
-            looked_at = self._watchers > 0 or not self._answered
+            is_watched = self._watchers > 0 or not self._answered
             busy = SECONDS_PER_TASK * len(self.state["tasks"])
-            began = time.monotonic()
+            start = time.monotonic()
             try:
-                if looked_at:
+                if is_watched:
                     self._send(_state_message(self.refresh()))
-                    if began - pictured > SECONDS_PER_PICTURE:
+                    if start - last_picture > SECONDS_PER_PICTURE:
                         self._show_picture()
-                        pictured = began
+                        last_picture = start
             except ClosedSessionError as over:
                 self._note(over.message)
                 return
             except Exception as fault:
                 self._note(f"{type(fault).__name__}: {fault}"[:300])
-            took = time.monotonic() - began
-            self._wake.wait(max(SECONDS - took, busy, 0.05) if looked_at else SECONDS_ASLEEP)
+            duration = time.monotonic() - start
+            self._wake.wait(max(SECONDS - duration, busy, 0.05) if is_watched else SECONDS_ASLEEP)
             self._wake.clear()
 
     def _note(self, text: str) -> None:
@@ -124,25 +124,25 @@ class ClusterView(LiveView):
 
 
 def _state_message(state: Mapping[str, Any]) -> StateMessage:
-    """The part of the state that the browser shows; the reports of the tasks contain more."""
-    shown: ClusterState = {
+    """Returns the part of the state that the browser shows; the reports of the tasks contain more."""
+    public_state: ClusterState = {
         "tasks": _rows(TaskReport, state["tasks"]),
         "devices": _rows(DeviceReport, state["devices"]),
         "sent": _rows(Sent, state["sent"]),
         "dashboard": state["dashboard"],
     }
-    return {"type": "state", "state": shown}
+    return {"type": "state", "state": public_state}
 
 
 def _rows(declared: type[Row], rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """The fields of each row that the message declares."""
+    """Returns the fields of each row that the message declares."""
     fields = get_type_hints(declared)
     return [cast(Row, {name: row[name] for name in fields if name in row}) for row in rows]
 
 
 def show_cluster(cluster: object) -> ClusterView:
-    """A live view of a `tf.train.DaskCluster`, or of a session on one: state, memory, variables, transfers between
-    tasks.
+    """Returns a live view of a `tf.train.DaskCluster`, or of a session on one: state, memory, variables, and transfers
+    between tasks.
 
     A notebook shows it at once and updates it also while cells run. Raises `DTypeError` if `cluster` is neither,
     `FailedPreconditionError` for a session without a cluster, and `ClosedSessionError` if it is closed.

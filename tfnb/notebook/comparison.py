@@ -73,9 +73,9 @@ class Comparison:
             lines += [f"then:  {d}" for d in self.differences[1:20]]
             if len(self.differences) > 20:
                 lines.append(f"... and {len(self.differences) - 20:,} more")
-        for which, names in (("first", self.only_in_a), ("second", self.only_in_b)):
+        for position, names in (("first", self.only_in_a), ("second", self.only_in_b)):
             if names:
-                lines.append(f"only in the {which} run: {', '.join(names[:10])}{' ...' * (len(names) > 10)}")
+                lines.append(f"only in the {position} run: {', '.join(names[:10])}{' ...' * (len(names) > 10)}")
         return "\n".join(lines)
 
     def _summary(self) -> str:
@@ -128,10 +128,10 @@ def compare(
         if isinstance(run, Session) and fetches is None:
             raise InvalidArgumentError("to compare sessions, say what to run: fetches=...")
     a, b = (_run(run, fetches, feed_dict) for run in (run_a, run_b))
-    both = [name for name in a if name in b]
-    differences = (_difference(name, a[name], b[name], rtol, atol) for name in both)
+    common = [name for name in a if name in b]
+    differences = (_difference(name, a[name], b[name], rtol, atol) for name in common)
     return Comparison(
-        tuple(both),
+        tuple(common),
         tuple(d for d in differences if d is not None),
         tuple(n for n in a if n not in b),
         tuple(n for n in b if n not in a),
@@ -142,18 +142,18 @@ _Value = tuple[Any, str, str]  # value, type of the op, source line
 
 
 def _run(run: Session | Mapping[Any, Any], fetches: object, feed_dict: Mapping[Any, Any] | None) -> dict[str, _Value]:
-    """The values of a run by name, in topological order."""
+    """Returns the values of a run by name, in topological order."""
     if not isinstance(run, Session):
         return {str(getattr(k, "name", k)): (v, "", "") for k, v in run.items()}
     graph = run.graph
     plan = plan_fetches(graph, _named(fetches))
     feeds = {feed_key(graph, getattr(k, "name", k)): v for k, v in (feed_dict or {}).items()}
-    pruned = prune(Request(plan.tensors, plan.operations, tuple(feeds)))
-    inside = contexts(pruned)
+    pruned_graph = prune(Request(plan.tensors, plan.operations, tuple(feeds)))
+    context_of = contexts(pruned_graph)
     tensors = []
-    for i in pruned.order:
-        node = pruned.nodes[i]
-        if inside.get(i) or node.opdef.kind in (Kind.VARIABLE, Kind.PLACEHOLDER):
+    for i in pruned_graph.order:
+        node = pruned_graph.nodes[i]
+        if context_of.get(i) or node.opdef.kind in (Kind.VARIABLE, Kind.PLACEHOLDER):
             continue
         for port, spec in enumerate(node.specs):
             if not spec.ref and (spec.dtype.cl or spec.dtype.is_complex):
@@ -174,8 +174,8 @@ def _exists(graph: GraphBuilder, name: str) -> bool:
 
 def _named(fetches: object) -> list[Any]:
     """Fetches by name, since names mean the same in both graphs."""
-    every = fetches if isinstance(fetches, list | tuple) else [fetches]
-    return [getattr(f, "name", f) for f in every]
+    fetch_list = fetches if isinstance(fetches, list | tuple) else [fetches]
+    return [getattr(f, "name", f) for f in fetch_list]
 
 
 def _difference(name: str, left: _Value, right: _Value, rtol: float, atol: float) -> Difference | None:

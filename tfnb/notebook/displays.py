@@ -54,13 +54,13 @@ def register() -> None:
 
 
 def session_html(session: Session) -> str:
-    """A session: its devices, and the size of its graph."""
+    """Returns the HTML of a session: its devices, and the size of its graph."""
     size = len(session.graph.get_operations())
     return f"{devices_html(session.list_devices())}<p>graph: {size:,} operations</p>"
 
 
 def devices_html(devices: Iterable[DeviceDescription]) -> str:
-    """A table of devices: name, kind, hardware, platform, compute units, memory."""
+    """Returns the HTML table of devices: name, kind, hardware, platform, compute units and memory."""
     rows = []
     for device in devices:
         details = device.details
@@ -78,13 +78,13 @@ def devices_html(devices: Iterable[DeviceDescription]) -> str:
 
 
 def caches_html(caches: Caches) -> str:
-    """A table of the caches of `tf.list_caches()`."""
+    """Returns the HTML table of the caches of `tf.list_caches()`."""
     rows = [[info.name, *(f"{n:,}" if n is not None else "" for n in info[1:])] for info in caches]
     return _table(CacheInfo._fields, rows)
 
 
 def operation_html(op: Operation) -> str:
-    """An operation: its inputs, outputs and attributes, and the user's line that created it."""
+    """Returns the HTML of an operation: its inputs, outputs and attributes, and the user's line that created it."""
     rows = [("type", op.type)]
     rows += [("input", _spec(t)) for t in op.inputs]
     rows += [("control input", c.name) for c in op.control_inputs]
@@ -97,7 +97,9 @@ def operation_html(op: Operation) -> str:
 
 
 def variable_html(variable: Variable) -> str:
-    """A variable: shape, size, the line that created it, and its values in the default session if there is one."""
+    """Returns the HTML of a variable: shape, size, the line that created it, and its values if there is a default
+    session.
+    """
     dtype, shape = variable.dtype, variable.get_shape()
     rows = [("type", f"{dtype.name} {shape}")]
     size = shape.num_elements() if shape.is_fully_defined() else None
@@ -115,7 +117,7 @@ def variable_html(variable: Variable) -> str:
 
 
 def _values(variable: Variable) -> str:
-    """The values of a variable in the default session, as text."""
+    """Returns the values of a variable in the default session, as text."""
     session = get_default_session()
     if session is None or session.graph is not variable.op.graph:
         return ""
@@ -125,15 +127,15 @@ def _values(variable: Variable) -> str:
         return f"{type(e).__name__}: {str(e).splitlines()[0]}"
     if values.size > 8 and values.dtype.kind in "fiu":
         mean = values.mean(dtype=np.float64)
-        bad = int(values.size - np.isfinite(values).sum())
+        n_nonfinite = int(values.size - np.isfinite(values).sum())
         range_and_mean = f"from {values.min():.4g} to {values.max():.4g}, mean {mean:.4g}"
-        return f"{range_and_mean}; {bad:,} are not finite" if bad else range_and_mean
+        return f"{range_and_mean}; {n_nonfinite:,} are not finite" if n_nonfinite else range_and_mean
     return np.array2string(values, threshold=8)
 
 
 def steps_html(steps: RunMetadata | Recording) -> str | None:
-    """The timeline of a recording or of the metadata of a run, and the compiler passes of the step; None without
-    either.
+    """Returns the HTML of the timeline of a recording or of a run's metadata, and of the compiler passes of the step;
+    None without either.
     """
     try:
         picture = notebook.timeline(steps)._repr_html_()

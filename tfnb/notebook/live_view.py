@@ -51,8 +51,8 @@ class LiveView(ClosedAtEnd):
         self._channel: Channel | None = None
         self._thread: threading.Thread | None = None
         self._watchers = 0
-        self._answered = False  # the browser has answered
-        self._closed = threading.Event()  # is also set when the browser can no longer be reached
+        self._answered = False  # whether the browser has answered
+        self._closed = threading.Event()  # this is also set when the browser can no longer be reached
         self._wake = threading.Event()
         self._closing, self._released = threading.Lock(), False
         self._shown_in: Any = None
@@ -69,7 +69,7 @@ class LiveView(ClosedAtEnd):
 
     @abstractmethod
     def _work(self) -> None:
-        """The thread: until `_closed` is set, waits for `_wake` and sends updates."""
+        """Runs in a thread: waits for `_wake` and sends updates, until `_closed` is set."""
 
     @abstractmethod
     def _release(self) -> None:
@@ -77,7 +77,7 @@ class LiveView(ClosedAtEnd):
 
     @abstractmethod
     def _repr_html_(self) -> str:
-        """The static picture."""
+        """Returns the static picture."""
 
     def _opened(self) -> None:
         """Sends messages while the browser creates its first place."""
@@ -90,7 +90,7 @@ class LiveView(ClosedAtEnd):
     def _ipython_display_(self) -> None:
         if not in_kernel() or self._closed.is_set():
             display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
-        elif self._shown_in != get_ipython().execution_count:  # otherwise this cell has shown it already
+        elif self._shown_in != get_ipython().execution_count:  # otherwise this cell has shown the view already
             self.show()
 
     def show(self) -> None:
@@ -99,10 +99,10 @@ class LiveView(ClosedAtEnd):
         first = self._channel is None
         if first:
             self._start()
-        key, place, metadata = self._key, f"tfnb-{uuid4().hex}", {"tfnb": self.kind}
+        key, element_id, metadata = self._key, f"tfnb-{uuid4().hex}", {"tfnb": self.kind}
         html = (
-            f'<div id="{place}" class="tfnb-{self.kind}" data-tfnb-view="{key}"></div>'
-            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("{place}"))</script>'
+            f'<div id="{element_id}" class="tfnb-{self.kind}" data-tfnb-view="{key}"></div>'
+            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("{element_id}"))</script>'
         )
         display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=metadata)
         if first:

@@ -33,18 +33,18 @@ class TfnbMagics(Magics):
 
     @line_magic
     def tfnb(self, line: str) -> Any:
-        """%tfnb LOGDIR: shows the summaries in that folder, as `tf.view` does."""
-        place = line.strip().strip("\"'")
-        if not place:
+        """Shows the summaries in a folder, as `tf.view` does: `%tfnb LOGDIR`."""
+        path = line.strip().strip("\"'")
+        if not path:
             raise UsageError("%tfnb needs a folder of event files: %tfnb logs")
         view = getattr(sys.modules["tfnb"], "view", None)
         if view is None:
             raise UsageError("this tfnb has no viewer of event files")
-        return view(place)
+        return view(path)
 
     @cell_magic
     def tfnb_profile(self, line: str, cell: str) -> None:
-        """%%tfnb_profile [SESSION]: runs the cell, records the steps of its sessions, and shows the timeline.
+        """Runs the cell, records the steps of its sessions and shows their timeline: `%%tfnb_profile [SESSION]`.
 
         Without the name of a session it records the default session and all sessions that are variables of the
         notebook.
@@ -66,11 +66,11 @@ class TfnbMagics(Magics):
             if not isinstance(session, Session):
                 raise UsageError(f"%%tfnb_profile: {name} is no session")
             return [session]
-        every = [v for v in variables.values() if isinstance(v, Session)]
+        candidates = [v for v in variables.values() if isinstance(v, Session)]
         default = get_default_session()
         if isinstance(default, Session):
-            every.append(default)
-        sessions = [s for s in dict.fromkeys(every) if not s.closed]
+            candidates.append(default)
+        sessions = [s for s in dict.fromkeys(candidates) if not s.closed]
         if not sessions:
             raise UsageError("%%tfnb_profile: there is no open session; make one in a cell before")
         return sessions

@@ -49,14 +49,14 @@ class Progress(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         self._started, self.done = time.perf_counter(), 0
-        due = 0.0
+        next_drawing = 0.0
         finished = False
         try:
             for item in self._iterable:
                 now = time.perf_counter()
-                if now >= due:
+                if now >= next_drawing:
                     self._show()
-                    due = time.perf_counter() + SECONDS_PER_DRAWING
+                    next_drawing = time.perf_counter() + SECONDS_PER_DRAWING
                 yield item
                 self.done += 1
             finished = True
@@ -108,7 +108,7 @@ def progress(
     label: str = "",
     stream: TextIO | None = None,
 ) -> Progress[T]:
-    """A progress bar that yields the items of `iterable`.
+    """Returns a progress bar that yields the items of `iterable`.
 
     `total` is needed only where the iterable has no length. Assign to `note` inside the loop to show a
     few words beside the bar::
@@ -123,10 +123,10 @@ def progress(
 
 
 def _clock(seconds: float) -> str:
-    whole = round(seconds)
+    total_seconds = round(seconds)
     if seconds < 10:
         return f"{seconds:.1f} s"
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
+    if total_seconds < 60:
+        return f"{total_seconds} s"
+    minutes, rest = divmod(total_seconds, 60)
     return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

@@ -30,7 +30,7 @@ class Report(str):
 
 
 def report() -> Report:
-    """The `Report` of tfnb/notebook/protocol/status.py as JSON."""
+    """Returns the `Report` of tfnb/notebook/protocol/status.py as JSON."""
     fault = ""
     devices: list[Device] = []
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_name", "install", "without_our_frames"]
 
-CONTEXT = 3  # the number of statements that are shown of a frame: the one at fault and its two neighbours
+CONTEXT = 3  # the number of statements that are shown of a frame: the faulty statement and its two neighbours
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -36,7 +36,7 @@ def install(shell: InteractiveShell) -> None:
 
 
 def cell_name(shell: InteractiveShell, filename: str) -> str | None:
-    """`cell [2]` for the file name under which IPython compiled its second cell; None for any other file."""
+    """Returns `cell [2]` for the file name under which IPython compiled its second cell; None for any other file."""
     label = shell.compile.format_code_name(filename)
     if label is None:
         return None
@@ -45,19 +45,19 @@ def cell_name(shell: InteractiveShell, filename: str) -> str | None:
 
 
 def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """The frames of the user, and those of libraries that tfnb did not call; None if no frame is left."""
-    kept = []
-    inside = False  # whether tfnb, or a library that tfnb called, is running
+    """Returns the frames of the user, and those of libraries that tfnb did not call; None if no frame is left."""
+    entries = []
+    in_package = False  # whether tfnb, or a library that tfnb called, is running
     for entry in _entries(traceback):
         filename = entry.tb_frame.f_code.co_filename
         if filename.startswith(_PACKAGE):
-            inside = True
+            in_package = True
         elif not filename.startswith(_LIBRARIES):
-            inside = False
-        if not inside:
-            kept.append(entry)
+            in_package = False
+        if not in_package:
+            entries.append(entry)
     shorter = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         shorter = TracebackType(shorter, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return shorter
 
@@ -75,9 +75,9 @@ def _show(
     traceback: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:
-    """IPython's handler of exceptions."""
-    ours = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
-    if ours and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
+    """Shows an exception; IPython calls this function as its handler of exceptions."""
+    from_package = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
+    if from_package and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
         _show_short(shell, kind, error, traceback, tb_offset)
     else:
         shell.showtraceback((kind, error, traceback), tb_offset=tb_offset, running_compiled_code=True)
@@ -96,21 +96,23 @@ def _show_short(
     def lines() -> list[str]:
         return shell.InteractiveTB.structured_traceback(kind, error, shorter, tb_offset, CONTEXT)
 
-    whole = [(e, e.__traceback__) for e in _chain(error)]
+    full_tracebacks = [(e, e.__traceback__) for e in _chain(error)]
     # IPython calls this method of an exception to get the lines to show.
     error._render_traceback_ = lines  # type: ignore[attr-defined]
     try:
-        for cause, frames in whole:
+        for cause, frames in full_tracebacks:
             cause.__traceback__ = without_our_frames(frames)
         shell.showtraceback((kind, error, shorter), tb_offset=tb_offset, running_compiled_code=True)
     finally:
         del error._render_traceback_  # type: ignore[attr-defined]
-        for cause, frames in whole:
+        for cause, frames in full_tracebacks:
             cause.__traceback__ = frames
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The error and the errors that Python shows before it: its causes, or those that were being handled."""
+    """Returns the error and the errors that Python shows before it: its causes, or the errors that were being
+    handled.
+    """
     chain: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and all(current is not e for e in chain):

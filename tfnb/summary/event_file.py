@@ -76,9 +76,9 @@ class EventFile:
         self._closed, self._lock, self._room = True, threading.Lock(), threading.Semaphore(1)
         if self._file.closed:
             return
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._file.fileno())
-        os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, self._file.fileno())
+        os.close(null_device)
 
     def _open(self) -> Any:
         """Creates the next file and writes its first record."""
@@ -105,12 +105,12 @@ class EventFile:
 
     def flush(self) -> None:
         """Waits until all events that were added before are in the file. Raises the error of an earlier write."""
-        mark = _Flush(threading.Event())
+        flush_request = _Flush(threading.Event())
         with self._lock:
-            asked = not self._closed
-            if asked:
-                self._queue.put(mark)
-        while asked and not mark.done.wait(0.1) and self._thread.is_alive():
+            is_open = not self._closed
+            if is_open:
+                self._queue.put(flush_request)
+        while is_open and not flush_request.done.wait(0.1) and self._thread.is_alive():
             pass
         self._raise_error()
 
@@ -133,27 +133,27 @@ class EventFile:
     # ---- the thread ------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        due: float | None = None  # the time at which the file must be flushed
+        flush_time: float | None = None  # the time at which the file must be flushed
         while True:
             try:
-                wait = None if due is None else max(due - time.monotonic(), 0.0)
-                item = self._queue.get(timeout=wait)
+                timeout = None if flush_time is None else max(flush_time - time.monotonic(), 0.0)
+                item = self._queue.get(timeout=timeout)
             except Empty:
-                due = None
+                flush_time = None
                 self._guarded(self._file.flush)
                 continue
             if item is None:
                 self._guarded(self._file.close)
                 return
             if isinstance(item, _Flush):
-                due = None
+                flush_time = None
                 self._guarded(self._file.flush)
                 item.done.set()
                 continue
             self._room.release()
             self._guarded(self._write, item)
-            if due is None:
-                due = time.monotonic() + self._flush_secs
+            if flush_time is None:
+                flush_time = time.monotonic() + self._flush_secs
 
     def _write(self, event: bytes) -> None:
         self._file.write(frame(event))

@@ -58,7 +58,7 @@ class EventTable:
 
     @property
     def tags(self) -> list[str]:
-        """All scalar tags, sorted."""
+        """The sorted tags of all scalars."""
         return sorted({t for r in self.runs.values() for t in r.scalars})
 
     @property
@@ -67,15 +67,19 @@ class EventTable:
         return sum(r.skipped for r in self.runs.values())
 
     def series(self, run: str, tag: str) -> dict[str, np.ndarray]:
-        """A dict of the arrays step, wall_time and value of one curve. Raises `NotFoundError` for an unknown one."""
-        found = self.runs.get(run)
-        if found is None or tag not in found.scalars:
+        """Returns the arrays "step", "wall_time" and "value" of one curve as a dict. Raises `NotFoundError` for an
+        unknown run or tag.
+        """
+        run_table = self.runs.get(run)
+        if run_table is None or tag not in run_table.scalars:
             raise NotFoundError(f"there is no scalar {tag!r} in a run {run!r}")
-        s = found.scalars[tag]
+        s = run_table.scalars[tag]
         return {"step": s.step, "wall_time": s.wall_time, "value": s.value}
 
     def to_pandas(self) -> Any:
-        """The table as a DataFrame with categorical runs and tags. Raises `InvalidArgumentError` without pandas."""
+        """Returns the table as a DataFrame with categorical runs and tags. Raises `InvalidArgumentError` without
+        pandas.
+        """
         try:
             pandas = importlib.import_module("pandas")
         except ImportError:
@@ -88,12 +92,13 @@ class EventTable:
         return frame
 
     def __repr__(self) -> str:
-        damaged = f", {self.skipped} damaged records skipped" if self.skipped else ""
-        return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
+        skipped_text = f", {self.skipped} damaged records skipped" if self.skipped else ""
+        return f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{skipped_text}>"
 
 
 def read_events(logdir: str | bytes | os.PathLike[str], max_points: int | None = None) -> EventTable:
-    """The scalars of one event file, or of all below a folder, written by TensorFlow, PyTorch, Keras or tfnb.
+    """Returns the scalars of one event file, or of all event files below a folder. TensorFlow, PyTorch, Keras or tfnb
+    may have written them.
 
     max_points: the approximate number of points that are kept per curve, extremes among them. Damaged records are
     skipped and counted in `table.skipped`. Raises `NotFoundError` when there is no such folder.
@@ -104,7 +109,7 @@ def read_events(logdir: str | bytes | os.PathLike[str], max_points: int | None =
 
 
 def summary_iterator(path: str | bytes | os.PathLike[str]) -> Iterator[Any]:
-    """The Event messages of one file, in order; damaged records are skipped. Raises `NotFoundError`."""
+    """Yields the Event messages of one file, in order; damaged records are skipped. Raises `NotFoundError`."""
     with os_errors(path), open(path, "rb") as file:
         data = file.read()
     for offset, length in records(data):

@@ -64,7 +64,7 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _fields(data: bytes, at: int, end: int) -> list[_Field]:
-    found = []
+    fields = []
     while at < end:
         key, at = _varint(data, at, end)
         number, kind, value = key >> 3, key & 7, 0
@@ -82,12 +82,12 @@ def _fields(data: bytes, at: int, end: int) -> list[_Field]:
             raise _NoScalar
         if at > end:
             raise _NoScalar
-        found.append(_Field(number, kind, start, at, value))
-    return found
+        fields.append(_Field(number, kind, start, at, value))
+    return fields
 
 
 def layout(data: bytes) -> Layout | None:
-    """The layout of a serialized Event that has scalars and nothing else, or None for any other event."""
+    """Returns the layout of a serialized Event that has scalars and nothing else, or None for any other event."""
     try:
         return _event(data)
     except _NoScalar:
@@ -96,19 +96,19 @@ def layout(data: bytes) -> Layout | None:
 
 def _event(data: bytes) -> Layout:
     wall, step, step_bytes = -1, 0, 0
-    places: list[Place] | None = None
+    value_places: list[Place] | None = None
     for f in _fields(data, 0, len(data)):
         if (f.number, f.kind) == (1, 1) and wall < 0:
             wall = f.start
         elif (f.number, f.kind) == (2, 0) and not step_bytes:
             step, step_bytes = f.start, f.end - f.start
-        elif (f.number, f.kind) == (5, 2) and places is None:
-            places = [_value(data, v) for v in _fields(data, f.start, f.end)]
+        elif (f.number, f.kind) == (5, 2) and value_places is None:
+            value_places = [_value(data, v) for v in _fields(data, f.start, f.end)]
         else:
             raise _NoScalar
-    if wall < 0 or not places or step_bytes > _MAX_STEP_BYTES:
+    if wall < 0 or not value_places or step_bytes > _MAX_STEP_BYTES:
         raise _NoScalar
-    return Layout(wall, step, step_bytes, tuple(places))
+    return Layout(wall, step, step_bytes, tuple(value_places))
 
 
 def _value(data: bytes, value: _Field) -> Place:
@@ -142,7 +142,7 @@ def _check_plugin(data: bytes, metadata: _Field) -> None:
 
 
 def _tensor(data: bytes, tensor: _Field) -> tuple[int, int]:
-    """The position of the number in a float or double tensor without dimensions."""
+    """Returns the position of the number in a float or double tensor without dimensions."""
     dtype, at = 0, -1
     size = 0
     for f in _fields(data, tensor.start, tensor.end):

@@ -46,7 +46,9 @@ class Item(NamedTuple):
     data: bytes | None = None
 
     def load(self) -> Any:
-        """The Event message that contains the item. Raises `NotFoundError` and the like when the file is gone."""
+        """Returns the Event message that contains the item. Raises `NotFoundError` or another `OpError` when the file
+        cannot be read.
+        """
         if self.data is not None:
             return as_message("event", "Event", self.data)
         with os_errors(self.path), open(self.path, "rb") as file:
@@ -54,7 +56,7 @@ class Item(NamedTuple):
             return as_message("event", "Event", file.read(self.length))
 
     def value(self) -> Any:
-        """The Summary.Value of the item. Raises `NotFoundError` when the event has no such tag."""
+        """Returns the Summary.Value of the item. Raises `NotFoundError` when the event has no such tag."""
         for value in self.load().summary.value:
             if value.tag == self.tag or value.node_name == self.tag:
                 return value
@@ -80,31 +82,33 @@ class Series:
         self._held += len(step)
         self.total += len(step)
         if self._max is not None and self._held > 2 * self._max:
-            newest = self._max // 4  # are not downsampled, so that `since` can return them
-            older = thinned(self.value[: self._held - newest], max(self._max - newest, 4))
-            self._keep(np.concatenate([older, np.arange(self._held - newest, self._held)]))
-            self._whole_from = self.total - newest
+            recent_count = self._max // 4  # these are not downsampled, so that `since` can return them
+            thinned_older = thinned(self.value[: self._held - recent_count], max(self._max - recent_count, 4))
+            self._keep(np.concatenate([thinned_older, np.arange(self._held - recent_count, self._held)]))
+            self._whole_from = self.total - recent_count
 
     def purge(self, step: int) -> None:
         """Drops the points whose step is `step` or larger."""
-        before = self._held
+        old_count = self._held
         self._keep(np.flatnonzero(self.step < step))
-        self.total -= before - self._held
+        self.total -= old_count - self._held
         self._whole_from = min(self._whole_from, self.total)
         self.purges += 1
 
     def since(self, total: int) -> Columns | None:
-        """The arrays (step, wall_time, value) of the points after the first `total`; None if some were removed."""
+        """Returns the arrays (step, wall_time, value) of the points after the first `total`, or None if some were
+        removed.
+        """
         if total < self._whole_from:
             return None
         parts: list[Columns] = []
-        wanted = self.total - total
+        remaining = self.total - total
         for part in reversed(self._parts):
-            if wanted <= 0:
+            if remaining <= 0:
                 break
-            first = max(len(part[0]) - wanted, 0)
+            first = max(len(part[0]) - remaining, 0)
             parts.append((part[0][first:], part[1][first:], part[2][first:]))
-            wanted -= len(part[0])
+            remaining -= len(part[0])
         if not parts:
             return tuple(np.empty(0, kind) for kind in _KINDS)  # type: ignore[return-value]
         return tuple(np.concatenate(c) for c in zip(*reversed(parts), strict=True))  # type: ignore[return-value]
@@ -156,10 +160,10 @@ class Run:
     offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
 
     def tags(self, kind: str) -> list[str]:
-        """The sorted tags of a kind ("scalar", "image", ...)."""
+        """Returns the sorted tags of a kind ("scalar", "image", ...)."""
         if kind == "scalar":
             return sorted(self.scalars)
-        return sorted(t for t, found in self.items.items() if any(i.kind == kind for i in found))
+        return sorted(t for t, tag_items in self.items.items() if any(i.kind == kind for i in tag_items))
 
 
 class _Restarts:
@@ -171,16 +175,16 @@ class _Restarts:
     def __init__(self, found: list[tuple[int, int]]) -> None:
         self._numbers = np.array([number for number, _ in found], np.int64)  # increasing
         steps = np.array([step for _, step in found], np.int64)
-        # For each restart the smallest step of it and of all later ones.
+        # For each restart, the smallest step of this restart and of all later ones.
         self._least = np.minimum.accumulate(steps[::-1])[::-1]
 
     def keep(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """A mask of the points that no later restart drops, from their record numbers and steps."""
-        behind = np.searchsorted(self._numbers, numbers, "right")
-        kept = np.ones(len(steps), bool)
-        within = behind < len(self._numbers)
-        kept[within] = steps[within] < self._least[behind[within]]
-        return kept
+        """Returns a mask of the points that no later restart drops, from their record numbers and their steps."""
+        next_restart = np.searchsorted(self._numbers, numbers, "right")
+        mask = np.ones(len(steps), bool)
+        has_restart = next_restart < len(self._numbers)
+        mask[has_restart] = steps[has_restart] < self._least[next_restart[has_restart]]
+        return mask
 
     def purge(self, run: Run) -> None:
         """Drops the earlier contents of the run from the first restarted step on."""
@@ -189,8 +193,8 @@ class _Restarts:
         first = int(self._least[0])
         for series in run.scalars.values():
             series.purge(first)
-        for tag, held in run.items.items():
-            run.items[tag] = [item for item in held if item.step < first]
+        for tag, items in run.items.items():
+            run.items[tag] = [item for item in items if item.step < first]
 
 
 class LogReader:
@@ -212,9 +216,9 @@ class LogReader:
         self.logdir = os.path.expanduser(os.fsdecode(logdir))
         if not os.path.exists(self.logdir):
             raise NotFoundError(f"there is no folder {self.logdir}")
-        for what, limit, least in (("max_points", max_points, 4), ("max_items", max_items, 2)):
-            if limit is not None and limit < least:
-                raise InvalidArgumentError(f"{what} must be at least {least}, got {limit}")
+        for option, limit, minimum in (("max_points", max_points, 4), ("max_items", max_items, 2)):
+            if limit is not None and limit < minimum:
+                raise InvalidArgumentError(f"{option} must be at least {minimum}, got {limit}")
         self._max_points, self._max_items = max_points, max_items
         self._admits = admits
         self.runs: dict[str, Run] = {}
@@ -233,8 +237,8 @@ class LogReader:
     def feed(self, name: str, events: Sequence[bytes]) -> None:
         """Adds serialized events to the run `name` that do not come from its files."""
         run = self.runs.setdefault(name, Run(name, self.logdir))
-        found, data = scan_events(events)
-        self._take(run, found, data, None, 0)
+        scan_result, data = scan_events(events)
+        self._take(run, scan_result, data, None, 0)
 
     def _read(self, run: Run, name: str) -> bool:
         path = os.path.join(run.path, name)
@@ -251,20 +255,22 @@ class LogReader:
             return False
         changed = False
         with os_errors(path), open(path, "rb") as file:
-            piece = _PIECE
+            piece_size = _PIECE
             while start < size:
                 file.seek(start)
-                data = file.read(piece)
-                found = scan(data)
-                if found.end == 0 and len(data) < found.wanted <= size - start:  # the record is larger than a piece
-                    piece = found.wanted
+                data = file.read(piece_size)
+                scan_result = scan(data)
+                if (
+                    scan_result.end == 0 and len(data) < scan_result.wanted <= size - start
+                ):  # the record is larger than a piece
+                    piece_size = scan_result.wanted
                     continue
-                if found.end == 0:  # the record is incomplete, or still being written
+                if scan_result.end == 0:  # the record is incomplete, or still being written
                     break
-                self._take(run, found, data, path, start)
+                self._take(run, scan_result, data, path, start)
                 changed = True
-                start += found.end
-                piece = _PIECE
+                start += scan_result.end
+                piece_size = _PIECE
         run.offsets[name] = start
         return changed
 
@@ -291,41 +297,43 @@ class LogReader:
                 one = np.array([number]), np.array([event.step]), np.array([event.wall_time]), np.array([value])
                 points.setdefault(tag, []).append(one)
             for tag, kind in _kinds(event):
-                place = path or run.path, base + offset, length, record if path is None else None
-                items.append((number, Item(tag, kind, event.step, event.wall_time, *place)))
-        later = _Restarts(restarts)
-        later.purge(run)
+                location = path or run.path, base + offset, length, record if path is None else None
+                items.append((number, Item(tag, kind, event.step, event.wall_time, *location)))
+        later_restarts = _Restarts(restarts)
+        later_restarts.purge(run)
         for number, item in items:
-            if later.keep(np.array([number]), np.array([item.step]))[0]:
+            if later_restarts.keep(np.array([number]), np.array([item.step]))[0]:
                 self._add_item(run, item)
         for tag, parts in points.items():
-            self._add_points(run, tag, parts, later)
+            self._add_points(run, tag, parts, later_restarts)
 
     def _add_points(self, run: Run, tag: str, parts: list[Any], restarts: _Restarts) -> None:
         record, step, wall, value = (np.concatenate(c) for c in zip(*parts, strict=True))
         if len(parts) > 1:
             order = np.argsort(record, kind="stable")
             record, step, wall, value = record[order], step[order], wall[order], value[order]
-        keep = restarts.keep(record, step)
+        mask = restarts.keep(record, step)
         series = run.scalars.get(tag)
         if series is None:
             series = run.scalars[tag] = Series(self._max_points)
-        if keep.all():
+        if mask.all():
             series.add(step, wall, value)
         else:
-            series.add(step[keep], wall[keep], value[keep])
+            series.add(step[mask], wall[mask], value[mask])
 
     def _add_item(self, run: Run, item: Item) -> None:
         items = run.items.setdefault(item.tag, [])
         items.append(item)
         run.seen[item.tag] = run.seen.get(item.tag, 0) + 1
         if self._max_items is not None and len(items) > 2 * self._max_items:
-            chosen = np.linspace(0, len(items) - 1, self._max_items).astype(int)
-            run.items[item.tag] = [items[i] for i in chosen]
+            indices = np.linspace(0, len(items) - 1, self._max_items).astype(int)
+            run.items[item.tag] = [items[i] for i in indices]
 
 
 def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
-    """The (name, folder, event files in order) of each run below a folder; a file is a run by itself."""
+    """Yields the name, the folder and the event files (in order) of each run below a folder. A single file is a run by
+    itself.
+    """
     if os.path.isfile(logdir):
         yield ".", os.path.dirname(logdir), [os.path.basename(logdir)]
         return
@@ -337,7 +345,7 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _scalars(event: Any) -> Iterator[tuple[str, float]]:
-    """The (tag, value) pairs of the scalars in an event that may contain other values as well."""
+    """Yields the (tag, value) pairs of the scalars in an event that may contain other values as well."""
     for value in event.summary.value:
         if value.HasField("simple_value"):
             yield value.tag or value.node_name, value.simple_value
@@ -348,7 +356,7 @@ def _scalars(event: Any) -> Iterator[tuple[str, float]]:
 
 
 def _number(tensor: Any) -> float | None:
-    """The value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
+    """Returns the value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
     if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
         return None
     try:
@@ -358,23 +366,23 @@ def _number(tensor: Any) -> float | None:
 
 
 def _kinds(event: Any) -> Iterator[tuple[str, str]]:
-    """The (tag, kind) pairs of the contents of an event that are not scalars."""
-    what = event.WhichOneof("what")
-    if what == "summary":
+    """Yields pairs (tag, kind) for the contents of an event that are not scalars."""
+    field_name = event.WhichOneof("what")
+    if field_name == "summary":
         for value in event.summary.value:
             kind = _kind(value)
             if kind:
                 yield value.tag or value.node_name, kind
-    elif what == "tagged_run_metadata":
+    elif field_name == "tagged_run_metadata":
         yield event.tagged_run_metadata.tag, "run_metadata"
-    elif what in ("graph_def", "meta_graph_def", "session_log", "log_message"):
-        yield "", what.removesuffix("_def").replace("log_message", "message")
+    elif field_name in ("graph_def", "meta_graph_def", "session_log", "log_message"):
+        yield "", field_name.removesuffix("_def").replace("log_message", "message")
 
 
 def _kind(value: Any) -> str:
-    """The kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
-    what = value.WhichOneof("value")
-    if what == "tensor":
+    """Returns the kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
+    field_name = value.WhichOneof("value")
+    if field_name == "tensor":
         plugin = value.metadata.plugin_data.plugin_name
         return {"images": "image", "histograms": "histogram"}.get(plugin, plugin) or "tensor"
-    return {"histo": "histogram", "simple_value": ""}.get(what or "", what or "")
+    return {"histo": "histogram", "simple_value": ""}.get(field_name or "", field_name or "")

@@ -22,19 +22,19 @@ def _crc32c() -> Any:
 
 
 def masked_crc(data: bytes | memoryview) -> int:
-    """The CRC32C of the data, rotated and shifted so that data with embedded checksums gets a useful checksum."""
+    """Returns the CRC32C of the data, rotated and shifted, so that data with embedded checksums has a useful one."""
     crc = _crc32c()(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & _WORD
 
 
 def unmasked(masked: int) -> int:
-    """The CRC32C for a masked one."""
+    """Returns the CRC32C that `masked_crc` turned into the masked checksum."""
     rotated = (masked - 0xA282EAD8) & _WORD
     return (rotated >> 17 | rotated << 15) & _WORD
 
 
 def frame(data: bytes) -> bytes:
-    """The bytes of a record with the content `data`."""
+    """Returns the bytes of a record with the content `data`."""
     length = struct.pack("<Q", len(data))
     head = struct.pack("<I", masked_crc(length))
     return b"".join((length, head, data, struct.pack("<I", masked_crc(data))))

@@ -22,7 +22,7 @@ class SupportsRunMetadata(Protocol):
 
 
 def serialized_run_metadata(metadata: SupportsRunMetadata) -> bytes:
-    """The serialized message of run metadata. Raises `InvalidArgumentError` for an object of another kind."""
+    """Returns the serialized message of run metadata. Raises `InvalidArgumentError` for an object of another kind."""
     if not hasattr(metadata, "step_stats") or not hasattr(metadata, "SerializeToString"):
         raise InvalidArgumentError(f"needed a tf.RunMetadata, got {type(metadata).__name__}")
     return bytes(metadata.SerializeToString())

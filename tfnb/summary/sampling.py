@@ -12,23 +12,23 @@ __all__ = ["thinned"]
 
 
 def thinned(values: np.ndarray, count: int) -> np.ndarray:
-    """The increasing indices of at most `count` points (at least 4) that represent all of `values`.
+    """Returns the increasing indices of at most `count` points (at least 4) that represent all of `values`.
 
     NaN is never an extreme; of a section with nothing but NaN the two ends are kept.
     """
     size = len(values)
     if size <= count:
         return np.arange(size)
-    stretches = max(count // 4, 1)
-    starts = np.linspace(0, size, stretches + 1).astype(np.int64)
+    n_intervals = max(count // 4, 1)
+    starts = np.linspace(0, size, n_intervals + 1).astype(np.int64)
     width = int(np.diff(starts).max())
     index = np.minimum(starts[:-1, None] + np.arange(width), starts[1:, None] - 1)
     block = values[index]
     finite = ~np.isnan(block)
-    rows = np.arange(stretches)
+    rows = np.arange(n_intervals)
     low = index[rows, np.where(finite, block, np.inf).argmin(axis=1)]
     high = index[rows, np.where(finite, block, -np.inf).argmax(axis=1)]
-    # Within a stretch the four are put in order; the stretches are.
+    # The four points of an interval are sorted here; the intervals are in order already.
     ends = np.stack([starts[:-1], np.minimum(low, high), np.maximum(low, high), starts[1:] - 1], 1)
     flat = ends.reshape(-1)
     return flat[np.append(True, flat[1:] != flat[:-1])]

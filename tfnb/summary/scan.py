@@ -58,46 +58,50 @@ class Found:
 
 
 def scan(data: bytes, final: bool = False) -> Found:
-    """The contents of `data`, which starts with a record. If `final` is set, an incomplete last record is damaged."""
-    found = Found()
-    offsets, lengths = _frames(data, found)
-    if final and found.end < len(data):
-        found.skipped += 1
-        found.end = len(data)
-    _by_length(data, offsets, lengths, found)
-    return found
+    """Returns the contents of `data`, which starts with a record. An incomplete last record counts as damaged if
+    `final` is set, and is left for the next call otherwise.
+    """
+    result = Found()
+    offsets, lengths = _frames(data, result)
+    if final and result.end < len(data):
+        result.skipped += 1
+        result.end = len(data)
+    _by_length(data, offsets, lengths, result)
+    return result
 
 
 def scan_events(events: Sequence[bytes]) -> tuple[Found, bytes]:
-    """The contents of serialized events that do not come from a file and have no checksums, and their bytes."""
+    """Returns a pair: the contents of serialized events that come from no file and have no checksums, and all their
+    bytes.
+    """
     data = bytes(FOOTER).join([*events, b""])  # the zeros take the place of checksums
     lengths = np.fromiter(map(len, events), np.int64, len(events))
     offsets = np.cumsum(lengths + FOOTER) - lengths - FOOTER
-    found = Found(end=len(data), checked=False)
-    _by_length(data, offsets, lengths, found)
-    return found, data
+    result = Found(end=len(data), checked=False)
+    _by_length(data, offsets, lengths, result)
+    return result, data
 
 
 def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, found: Found) -> None:
     array = np.frombuffer(data, np.uint8)
     order = np.argsort(lengths, kind="stable")
     borders = np.flatnonzero(np.diff(lengths[order])) + 1
-    for chosen in np.split(order, borders) if order.size else ():
-        length = int(lengths[chosen[0]])
+    for members in np.split(order, borders) if order.size else ():
+        length = int(lengths[members[0]])
         if length == 0:
-            found.records += len(chosen)
+            found.records += len(members)
         elif length > _LONGEST_FORM:
-            _singles(data, chosen, offsets[chosen], length, found)
+            _singles(data, members, offsets[members], length, found)
         else:
-            _same_length(data, array, chosen, offsets[chosen], length, found)
+            _same_length(data, array, members, offsets[members], length, found)
     found.others.sort()
 
 
 def records(data: bytes) -> Iterator[tuple[int, int]]:
-    """The (offset, length) of the data of each good record, in order."""
-    found = Found()
-    for offset, length in zip(*(a.tolist() for a in _frames(data, found)), strict=True):
-        if _good(data, offset, length, found):
+    """Yields the (offset, length) of the data of each good record, in order."""
+    result = Found()
+    for offset, length in zip(*(a.tolist() for a in _frames(data, result)), strict=True):
+        if _good(data, offset, length, result):
             yield offset, length
 
 
@@ -130,7 +134,7 @@ class _Frames:
 
 
 def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets and lengths of the complete records with a good header."""
+    """Returns the offsets and the lengths of the complete records whose headers are good."""
     frames = _Frames()
     lengths_of: dict[bytes, int] = {}
     recent: list[bytes] = []  # headers since the last search for a pattern
@@ -158,16 +162,16 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
         recent.append(head)
         at = end
         if len(recent) >= patience:
-            jumped = _jump(data, at, recent, lengths_of, frames)
-            patience = _LOOK if jumped > at else min(patience * 2, 64 * _LOOK)
+            pattern_end = _jump(data, at, recent, lengths_of, frames)
+            patience = _LOOK if pattern_end > at else min(patience * 2, 64 * _LOOK)
             recent.clear()
-            at = jumped
+            at = pattern_end
     found.end = at
     return frames.arrays()
 
 
 def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int], frames: _Frames) -> int:
-    """The position at which the records stop repeating the pattern of the most recent ones.
+    """Returns the position at which the records stop repeating the pattern of the most recent ones.
 
     A training writes the same sequence of record lengths repeatedly.
     """
@@ -180,20 +184,20 @@ def _jump(data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int
     block = int(starts[-1])
     columns = (starts[:-1, None] + np.arange(HEADER)).reshape(-1)
     expected = np.frombuffer(b"".join(heads), np.uint8)
-    while (many := min((len(data) - at) // block, _JUMP)) > 0:
-        blocks = np.frombuffer(data, np.uint8, many * block, at).reshape(many, block)
-        same = (blocks[:, columns] == expected).all(axis=1)
-        count = many if same.all() else int(same.argmin())
-        begins = at + block * np.arange(count, dtype=np.int64)[:, None]
-        frames.extend((begins + starts[:-1] + HEADER).reshape(-1), np.tile(lengths, count))
+    while (n_blocks := min((len(data) - at) // block, _JUMP)) > 0:
+        blocks = np.frombuffer(data, np.uint8, n_blocks * block, at).reshape(n_blocks, block)
+        matches = (blocks[:, columns] == expected).all(axis=1)
+        count = n_blocks if matches.all() else int(matches.argmin())
+        block_starts = at + block * np.arange(count, dtype=np.int64)[:, None]
+        frames.extend((block_starts + starts[:-1] + HEADER).reshape(-1), np.tile(lengths, count))
         at += count * block
-        if count < many:
+        if count < n_blocks:
             break
     return at
 
 
 def _length(head: bytes) -> int:
-    """The length in a header, or -1 when the header is damaged."""
+    """Returns the length in a header, or -1 when the header is damaged."""
     n, crc = struct.unpack("<QI", head)
     return n if n <= MOST_RECORD and masked_crc(head[:8]) == crc else -1
 
@@ -211,7 +215,9 @@ class _Headers:
         self._done = 0  # positions before this one are not searched again
 
     def next(self, at: int) -> int:
-        """The first position from `at` on, or -1 if there is none. `at` must not decrease from call to call."""
+        """Returns the first position of a good header from `at` on, or -1 if there is none. `at` must not decrease from
+        call to call.
+        """
         last = len(self._data) - HEADER
         while True:
             k = int(np.searchsorted(self._places, at))
@@ -225,21 +231,21 @@ class _Headers:
 
 
 def _headers(data: bytes, begin: int, end: int) -> np.ndarray:
-    """The positions from `begin` to before `end` at which a good header starts."""
+    """Returns the positions from `begin` to before `end` at which a good header starts."""
     count = end - begin
-    piece = np.frombuffer(data, np.uint8, count + HEADER - 1, begin)
-    zero = piece == 0
-    like = zero[3 : 3 + count].copy()  # the upper five bytes of the length
+    window = np.frombuffer(data, np.uint8, count + HEADER - 1, begin)
+    zero = window == 0
+    is_header = zero[3 : 3 + count].copy()  # the upper five bytes of the length
     for k in range(4, 8):
-        like &= zero[k : k + count]
-    nothing = zero[:count].copy()  # the checksum of length 0 is not 0, so twelve zeros are not a header
+        is_header &= zero[k : k + count]
+    is_zero = zero[:count].copy()  # the checksum of length 0 is not 0, so twelve zeros are not a header
     for k in (1, 2, 8, 9, 10, 11):
-        nothing &= zero[k : k + count]
-    places = np.flatnonzero(like & ~nothing)
-    rows = np.lib.stride_tricks.sliding_window_view(piece, HEADER)[places]
+        is_zero &= zero[k : k + count]
+    positions = np.flatnonzero(is_header & ~is_zero)
+    rows = np.lib.stride_tricks.sliding_window_view(window, HEADER)[positions]
     crcs = crcs_like(rows[:, :8], np.zeros(8, np.uint8), unmasked(masked_crc(bytes(8))), np.arange(3))
-    told = np.ascontiguousarray(rows[:, 8:]).view("<u4")[:, 0]
-    return begin + places[_masked(crcs) == told]
+    stored_checksums = np.ascontiguousarray(rows[:, 8:]).view("<u4")[:, 0]
+    return begin + positions[_masked(crcs) == stored_checksums]
 
 
 # ---- records of one length -----------------------------------------------------------------------
@@ -253,25 +259,25 @@ def _same_length(
     After `_MANY_FORMS` forms the remaining records are read one by one, so that each is compared with few forms.
     """
     windows = np.lib.stride_tricks.sliding_window_view(array, length + FOOTER)
-    left = np.arange(len(offsets))
+    remaining = np.arange(len(offsets))
     forms = 0
-    while left.size:
+    while remaining.size:
         if forms == _MANY_FORMS:
-            _singles(data, numbers[left], offsets[left], length, found)
+            _singles(data, numbers[remaining], offsets[remaining], length, found)
             return
-        first = int(offsets[left[0]])
+        first = int(offsets[remaining[0]])
         record = data[first : first + length]
         form = layout(record) if _good(data, first, length, found) else None
         if form is None:
-            _single(data, int(numbers[left[0]]), first, length, found)
-            left = left[1:]
+            _single(data, int(numbers[remaining[0]]), first, length, found)
+            remaining = remaining[1:]
             continue
         forms += 1
         free_tags = forms > _MANY_TAGS
-        rows = windows[offsets[left]]
+        rows = windows[offsets[remaining]]
         fits = _fits(rows, rows[0].copy(), form, length, free_tags)
-        _take(rows[fits], numbers[left[fits]], form, length, free_tags, found)
-        left = left[~fits]
+        _take(rows[fits], numbers[remaining[fits]], form, length, free_tags, found)
+        remaining = remaining[~fits]
 
 
 def _good(data: bytes, offset: int, length: int, found: Found) -> bool:
@@ -295,7 +301,7 @@ def _single(data: bytes, number: int, offset: int, length: int, found: Found) ->
 
 
 def _varying(form: Layout, free_tags: bool) -> np.ndarray:
-    """The columns in which records of one form may differ."""
+    """Returns the numbers of the columns in which records of one form may differ."""
     columns = [*range(form.wall, form.wall + 8), *range(form.step, form.step + form.step_bytes)]
     for p in form.places:
         columns += range(p.at, p.at + p.size)
@@ -305,20 +311,20 @@ def _varying(form: Layout, free_tags: bool) -> np.ndarray:
 
 
 def _fits(rows: np.ndarray, template: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:
-    fixed = np.ones(length, bool)
-    fixed[_varying(form, free_tags)] = False
-    columns = np.flatnonzero(fixed)
-    fits = (rows[:, columns] == template[columns]).all(axis=1)
+    is_fixed = np.ones(length, bool)
+    is_fixed[_varying(form, free_tags)] = False
+    columns = np.flatnonzero(is_fixed)
+    matches = (rows[:, columns] == template[columns]).all(axis=1)
     for c in range(form.step, form.step + form.step_bytes):  # the varints must have the same number of bytes
-        fits &= (rows[:, c] ^ template[c]) < 128
-    return np.asarray(fits)
+        matches &= (rows[:, c] ^ template[c]) < 128
+    return np.asarray(matches)
 
 
 def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found) -> None:
     """Checks the records of one form and reads their numbers."""
-    if found.checked and not (good := _checksums_hold(rows, form, length, free_tags)).all():
-        found.skipped += int((~good).sum())
-        rows, numbers = rows[good], numbers[good]
+    if found.checked and not (is_valid := _checksums_hold(rows, form, length, free_tags)).all():
+        found.skipped += int((~is_valid).sum())
+        rows, numbers = rows[is_valid], numbers[is_valid]
     found.records += len(rows)
     walls = _numbers(rows, form.wall, "<f8")
     steps = _steps(rows, form)
@@ -328,19 +334,19 @@ def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free
         if not free_tags:
             found.points.append(Points(_text(p.tag), numbers, steps, walls, values))
             continue
-        for tag, chosen in _by_tag(rows[:, p.tag_at : p.tag_at + len(p.tag)]):
-            found.points.append(Points(_text(tag), numbers[chosen], steps[chosen], walls[chosen], values[chosen]))
+        for tag, members in _by_tag(rows[:, p.tag_at : p.tag_at + len(p.tag)]):
+            found.points.append(Points(_text(tag), numbers[members], steps[members], walls[members], values[members]))
 
 
 def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:
-    told = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
-    crc = unmasked(int(told[0]))  # the checksum of the first row was compared before
+    stored_checksums = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
+    crc = unmasked(int(stored_checksums[0]))  # the checksum of the first row was compared before
     crcs = crcs_like(rows[:, :length], rows[0, :length].copy(), crc, _varying(form, free_tags))
-    return np.asarray(_masked(crcs) == told)
+    return np.asarray(_masked(crcs) == stored_checksums)
 
 
 def _masked(crcs: np.ndarray) -> np.ndarray:
-    """The same as `masked_crc` for an array of checksums."""
+    """Returns the masked checksums of an array of checksums, as `masked_crc` does for one."""
     return np.asarray(((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD)
 
 
@@ -361,13 +367,13 @@ def _steps(rows: np.ndarray, form: Layout) -> np.ndarray:
 
 
 def _by_tag(tags: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Each tag with the increasing numbers of the rows that have it."""
+    """Yields pairs of a tag and the increasing numbers of the rows that have this tag."""
     if tags.shape[1] == 0:
         yield b"", np.arange(len(tags))
         return
     keys = np.ascontiguousarray(tags).view(np.dtype((np.void, tags.shape[1])))[:, 0]
-    names, which = np.unique(keys, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    ends = np.cumsum(np.bincount(which, minlength=len(names)))
-    for name, chosen in zip(names, np.split(order, ends[:-1]), strict=True):
-        yield name.tobytes(), chosen
+    names, inverse = np.unique(keys, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    ends = np.cumsum(np.bincount(inverse, minlength=len(names)))
+    for name, members in zip(names, np.split(order, ends[:-1]), strict=True):
+        yield name.tobytes(), members

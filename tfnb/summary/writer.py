@@ -77,7 +77,7 @@ class FileWriter:
         self._finalizer = weakref.finalize(self, _close_quietly, self._file)
 
     def get_logdir(self) -> str:
-        """The name of the folder of the event files."""
+        """Returns the name of the folder of the event files."""
         return self._logdir
 
     @property
@@ -141,12 +141,12 @@ class FileWriter:
 
         Raises `InvalidArgumentError` for anything else.
         """
-        given: Any = graph if graph is not None else graph_def
-        if hasattr(given, "as_graph_def"):
-            given = given.as_graph_def(add_shapes=True)
-        if not hasattr(given, "SerializeToString"):
-            raise InvalidArgumentError(f"add_graph needs a graph, got {type(given).__name__}")
-        self._add(global_step, graph_def=given.SerializeToString())
+        graph_message: Any = graph if graph is not None else graph_def
+        if hasattr(graph_message, "as_graph_def"):
+            graph_message = graph_message.as_graph_def(add_shapes=True)
+        if not hasattr(graph_message, "SerializeToString"):
+            raise InvalidArgumentError(f"add_graph needs a graph, got {type(graph_message).__name__}")
+        self._add(global_step, graph_def=graph_message.SerializeToString())
 
     def add_meta_graph(self, meta_graph_def: Message, global_step: Step = None) -> None:
         """Adds the MetaGraphDef `meta_graph_def`. Raises `InvalidArgumentError` for anything else."""
@@ -209,7 +209,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: FilePath) -> FileWriter:
-        """The writer for the folder `logdir`, which is created at the first call."""
+        """Returns the writer for the folder `logdir`, which is created at the first call."""
         with FileWriterCache._lock:
             name = os.fsdecode(logdir)
             if name not in FileWriterCache._writers:

@@ -45,7 +45,7 @@ _SEED = 87654321
 
 
 def get_temp_dir() -> str:
-    """A folder for files of the tests of this process."""
+    """Returns a folder for files of the tests of this process."""
     if not _TEMPORARY:
         _TEMPORARY.append(tempfile.mkdtemp(prefix="tfnb_test_"))
     return _TEMPORARY[0]
@@ -60,17 +60,17 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def is_built_with_cuda() -> bool:
-    """False, since kernels are written in OpenCL."""
+    """Returns False, since kernels are written in OpenCL."""
     return False
 
 
 def gpu_device_name() -> str:
-    """The name of the first GPU of sessions, or ""."""
+    """Returns the name of the first GPU of sessions, or ""."""
     return next((d["name"] for d in list_devices() if "GPU" in str(d["name"]).upper()), "")
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """True if sessions have a GPU.
+    """Returns whether sessions have a GPU.
 
     It is an OpenCL device, so the result is False with `cuda_only`; `min_cuda_compute_capability` has no effect.
     """
@@ -78,14 +78,14 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 
 def _place(use_gpu: bool, force_gpu: bool) -> Any:
-    """A device, or a function that changes no device, for the operations that a test creates."""
+    """Returns a device, or a function that changes no device, for the operations that a test creates."""
     if force_gpu:
         return "/device:GPU:0"
     return (lambda op: op.device) if use_gpu else "/device:CPU:0"
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """The path `relative_path` below the folder of the running program."""
+    """Returns the path `relative_path` below the folder of the running program."""
     return str(Path(sys.argv[0]).resolve().parent / relative_path)
 
 
@@ -114,7 +114,7 @@ class TestCase(unittest.TestCase):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A new folder for this test."""
+        """Returns a new folder for this test."""
         return tempfile.mkdtemp(dir=get_temp_dir())
 
     @contextmanager
@@ -125,13 +125,13 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A context with a default session for `graph`, by default the default graph.
+        """Returns a context with a default session for `graph`, by default the default graph.
 
         As in TensorFlow, operations of the block are placed on the first CPU; with `use_gpu` the session chooses their
         device, and with `force_gpu` they are placed on the first GPU.
         """
-        with Session(graph=graph, config=config) as made, made.graph.device(_place(use_gpu, force_gpu)):
-            yield made
+        with Session(graph=graph, config=config) as new_session, new_session.graph.device(_place(use_gpu, force_gpu)):
+            yield new_session
 
     @contextmanager
     def test_session(
@@ -141,10 +141,10 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Like `session`; without arguments all calls of one test share a session."""
+        """Returns a context like `session`; without arguments, all calls of one test share a session."""
         if graph is not None or config is not None:
-            with self.session(graph, config, use_gpu, force_gpu) as made:
-                yield made
+            with self.session(graph, config, use_gpu, force_gpu) as session:
+                yield session
             return
         if self._cached is None:
             self._cached = Session()
@@ -156,11 +156,11 @@ class TestCase(unittest.TestCase):
     cached_session = test_session
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, computed by the default session."""
+        """Returns the values of tensors, computed by the default session."""
         session = get_default_session()
         if session is None:
-            with self.test_session() as made:
-                return made.run(tensors)
+            with self.test_session() as sess:
+                return sess.run(tensors)
         return session.run(tensors)
 
     def _array(self, value: object) -> np.ndarray:
@@ -201,11 +201,13 @@ class TestCase(unittest.TestCase):
         half_rtol: float = 1e-3,
         half_atol: float = 1e-3,
     ) -> None:
-        """Like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit dtype."""
+        """Fails like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit
+        dtype.
+        """
         a, b = self._array(a), self._array(b)
-        half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
+        is_half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
         self.assertAllClose(
-            a.astype(np.float64), b.astype(np.float64), half_rtol if half else rtol, half_atol if half else atol
+            a.astype(np.float64), b.astype(np.float64), half_rtol if is_half else rtol, half_atol if is_half else atol
         )
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
@@ -233,7 +235,7 @@ class TestCase(unittest.TestCase):
     def assertRaisesOpError(
         self, expected_err_re_or_predicate: str | Callable[[Exception], bool]
     ) -> AbstractContextManager[Any]:
-        """A context that fails unless its block raises an expected `OpError`.
+        """Returns a context that fails unless its block raises an expected `OpError`.
 
         expected_err_re_or_predicate: a regular expression that the message contains, or a function that returns True
         for the error.
@@ -255,10 +257,10 @@ class _RaisesOpError:
             self._case.fail("no OpError was raised")
         if not isinstance(error, OpError):
             return False
-        wanted = self._wanted
-        fits = wanted(error) if callable(wanted) else re.search(wanted, str(error)) is not None
-        if not fits:
-            self._case.fail(f"the error {error} is not the one expected: {wanted}")
+        expected = self._wanted
+        matches = expected(error) if callable(expected) else re.search(expected, str(error)) is not None
+        if not matches:
+            self._case.fail(f"the error {error} is not the one expected: {expected}")
         return True
 
 
@@ -275,7 +277,7 @@ def compute_gradient(
     init_targets: object = None,
     extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> Any:
-    """The Jacobian of `y` by `x`, once from gradients and once from differences: two arrays [size of x, size of y].
+    """Returns two Jacobians of `y` by `x`, from gradients and from differences: arrays [size of x, size of y].
 
     x: a floating tensor, or a list of them, for which the result is a list of such pairs. x_shape, y_shape: the shapes.
     x_init_value: the point, by default a random one. delta: half of the difference in x. init_targets: operations that
@@ -317,29 +319,29 @@ def _jacobians(
         dy = ones_like(y)
         grad = gradients(y, x, dy)[0]
     rows, columns = value.size, int(np.prod(y_shape, dtype=int))
-    exact = np.zeros((rows, columns), dtype)
+    analytic = np.zeros((rows, columns), dtype)
     for j in range(columns if grad is not None else 0):
         unit = np.zeros(columns, as_dtype(y.dtype).np)
         unit[j] = 1
-        exact[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
-    measured = np.zeros((rows, columns), dtype)
+        analytic[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
+    numeric = np.zeros((rows, columns), dtype)
     for i in range(rows):
-        ends = []
+        outputs = []
         for sign in (1, -1):
-            moved = value.copy()
-            moved.flat[i] += sign * delta
-            ends.append(np.asarray(session.run(y, {**feeds, x: moved})).ravel())
-        measured[i] = (ends[0] - ends[1]) / (2 * delta)
-    return exact, measured
+            perturbed = value.copy()
+            perturbed.flat[i] += sign * delta
+            outputs.append(np.asarray(session.run(y, {**feeds, x: perturbed})).ravel())
+        numeric[i] = (outputs[0] - outputs[1]) / (2 * delta)
+    return analytic, numeric
 
 
 def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """A gradient as a vector; the rows of a sparse gradient are summed."""
+    """Returns a gradient as a vector; the rows of a sparse gradient are summed."""
     if not hasattr(found, "indices"):
         return np.asarray(found).ravel()
-    whole = np.zeros(shape, np.asarray(found.values).dtype)
-    np.add.at(whole, found.indices, found.values)
-    return whole.ravel()
+    dense = np.zeros(shape, np.asarray(found.values).dtype)
+    np.add.at(dense, found.indices, found.values)
+    return dense.ravel()
 
 
 def compute_gradient_error(
@@ -352,10 +354,10 @@ def compute_gradient_error(
     init_targets: object = None,
     extra_feed_dict: Mapping[Any, TensorLike] | None = None,
 ) -> float:
-    """The largest absolute difference between the two Jacobians of `compute_gradient`.
+    """Returns the largest absolute difference between the two Jacobians of `compute_gradient`.
 
     x, x_shape, y, y_shape and the other arguments are those of `compute_gradient`.
     """
-    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
-    pairs = found if isinstance(found, list) else [found]
+    jacobians = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    pairs = jacobians if isinstance(jacobians, list) else [jacobians]
     return max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in pairs), default=0.0)

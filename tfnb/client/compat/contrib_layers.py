@@ -59,8 +59,8 @@ def model_variable(
 
 def _more_collections(collections: VariableCollections | None, name: str) -> list[str]:
     """Returns the collections of the variable `name`, from one name, a list, or a dict by the variables' names."""
-    more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
-    return [more] if isinstance(more, str) else list(more)
+    names = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _collected(y: Tensor, collections: CollectionNames | None) -> Tensor:
@@ -279,19 +279,19 @@ def separable_conv2d(
     if channels is None:
         raise ShapeError(f"separable_conv2d: the number of channels must be known, got shape {x.shape}")
     first = weights_initializer or glorot_uniform()
-    made = channels * depth_multiplier
+    n_channels = channels * depth_multiplier
     rest = (weights_regularizer, trainable, variables_collections)
     with variable_scope(scope, "SeparableConv2d", [x], reuse=reuse):
         taps = model_variable(
             "depthwise_weights", [*_two(kernel_size), channels, depth_multiplier], x.dtype, first, *rest
         )
-        how = (_window(stride, layout), padding, _two(rate), None, layout)
+        conv_options = (_window(stride, layout), padding, _two(rate), None, layout)
         if num_outputs is None:
-            return _finished(depthwise_op(x, taps, *how), made, options, layout)
-        point = model_variable(
-            "pointwise_weights", [1, 1, made, num_outputs], x.dtype, pointwise_initializer or first, *rest
+            return _finished(depthwise_op(x, taps, *conv_options), n_channels, options, layout)
+        pointwise_kernel = model_variable(
+            "pointwise_weights", [1, 1, n_channels, num_outputs], x.dtype, pointwise_initializer or first, *rest
         )
-        return _finished(separable_op(x, taps, point, *how), num_outputs, options, layout)
+        return _finished(separable_op(x, taps, pointwise_kernel, *conv_options), num_outputs, options, layout)
 
 
 def _two(value: Any) -> list[int]:
@@ -352,8 +352,8 @@ def batch_norm(
         updates_collection=updates_collections,
         **_normalization_options(param_initializers or {}, param_regularizers or {}),
     )
-    with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as opened:
-        layer.use_scope(opened)
+    with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as layer_scope:
+        layer.use_scope(layer_scope)
         y = layer(x, training=is_training)
         if updates_collections is None:
             with x.graph.control_dependencies(layer.updates):
@@ -367,7 +367,7 @@ def batch_norm(
 def _normalization_options(
     initializers: Mapping[str, InitializerLike], regularizers: Mapping[str, Regularizer]
 ) -> dict[str, Any]:
-    """The options of `BatchNormalization` for what `batch_norm` takes by the names of the variables."""
+    """Returns the options of `BatchNormalization` for those of `batch_norm`, which have the names of the variables."""
     return {
         "beta_initializer": initializers.get("beta", Zeros()),
         "gamma_initializer": initializers.get("gamma", Ones()),

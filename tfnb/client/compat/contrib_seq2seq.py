@@ -35,21 +35,21 @@ def sequence_loss(
     graph = graph_of([logits, targets, weights])
     with graph.as_default(), graph.name_scope(name or "sequence_loss"):
         x, y, w = (graph.to_tensor(t) for t in (logits, targets, weights))
-        for what, t, rank in (("logits", x, 3), ("targets", y, 2), ("weights", w, 2)):
+        for role, t, rank in (("logits", x, 3), ("targets", y, 2), ("weights", w, 2)):
             if t.shape.ndims not in (None, rank):
-                raise ShapeError(f"sequence_loss: {what} must have rank {rank}, got shape {t.shape}")
+                raise ShapeError(f"sequence_loss: {role} must have rank {rank}, got shape {t.shape}")
         flat = RESHAPE(x, graph.to_tensor([-1, shape_of(x)[2]]))
         loss = softmax_loss_function or sparse_softmax_cross_entropy_with_logits
-        each = loss(labels=RESHAPE(y, [-1]), logits=flat) * RESHAPE(w, [-1])
+        step_losses = loss(labels=RESHAPE(y, [-1]), logits=flat) * RESHAPE(w, [-1])
         # the weights may add up to zero
-        small = 1e-12
+        epsilon = 1e-12
         if average_across_timesteps and average_across_batch:
-            return reduce_sum(each) / (reduce_sum(w) + small)
-        each = RESHAPE(each, shape_of(x)[:2])
+            return reduce_sum(step_losses) / (reduce_sum(w) + epsilon)
+        step_losses = RESHAPE(step_losses, shape_of(x)[:2])
         if average_across_timesteps or average_across_batch:
             axis = 1 if average_across_timesteps else 0
-            return reduce_sum(each, axis) / (reduce_sum(w, axis) + small)
-        return each
+            return reduce_sum(step_losses, axis) / (reduce_sum(w, axis) + epsilon)
+        return step_losses
 
 
 API: dict[str, Any] = {"contrib.seq2seq.sequence_loss": sequence_loss}

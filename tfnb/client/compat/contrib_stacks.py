@@ -92,8 +92,8 @@ def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Iterable[An
     with variable_scope(scope, "Stack", reuse=reuse):
         outputs = inputs
         name = getattr(layer, "__name__", "layer")
-        for i, given in enumerate(stack_args):
-            args = given if isinstance(given, (list, tuple)) else [given]
+        for i, layer_args in enumerate(stack_args):
+            args = layer_args if isinstance(layer_args, (list, tuple)) else [layer_args]
             outputs = layer(outputs, *args, scope=f"{name}_{i + 1}", **kwargs)
         return outputs
 
@@ -120,10 +120,10 @@ def one_hot_encoding(
     scope: str | None = None,
 ) -> Tensor:
     """Returns `tf.one_hot` of `labels`: the new last dimension, of `num_classes`, is `on_value` at the label."""
-    found: Tensor = one_hot(labels, num_classes, on_value=on_value, off_value=off_value, name=scope)
+    encoded: Tensor = one_hot(labels, num_classes, on_value=on_value, off_value=off_value, name=scope)
     if outputs_collections:
-        found.graph.add_to_collections(outputs_collections, found)
-    return found
+        encoded.graph.add_to_collections(outputs_collections, encoded)
+    return encoded
 
 
 def _embeddings(
@@ -183,11 +183,11 @@ def bow_encoder(
         rows = embedding_lookup(table, words)
         if not sparse_lookup:
             return reduce_mean(rows, 1)
-        present = cast(NOT_EQUAL(words, 0), rows.dtype)
-        count = reduce_sum(present, 1, keepdims=True)
-        mean = DIV_NO_NAN(reduce_sum(rows * expand_dims(present, -1), 1), count * ones_like(rows[:, 0]))
-        none = embedding_lookup(table, words[:, 0] * 0)
-        return SELECT(GREATER(count[:, 0], 0.0), mean, none)
+        mask = cast(NOT_EQUAL(words, 0), rows.dtype)
+        count = reduce_sum(mask, 1, keepdims=True)
+        mean = DIV_NO_NAN(reduce_sum(rows * expand_dims(mask, -1), 1), count * ones_like(rows[:, 0]))
+        zero_rows = embedding_lookup(table, words[:, 0] * 0)
+        return SELECT(GREATER(count[:, 0], 0.0), mean, zero_rows)
 
 
 @add_arg_scope

@@ -33,7 +33,7 @@ ACTIVATIONS: dict[str, Any] = {
 
 
 def activation_of(given: str | Callable[[Any], Any] | None) -> Any:
-    """Returns the activation function of a name; a function is returned as it is.
+    """Returns the activation function of a name; a function is returned unchanged.
 
     Raises `InvalidArgumentError` for an unknown name.
     """

@@ -98,24 +98,26 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         graph = graph_of(args)
         with graph.as_default():
             tensors = [graph.to_tensor(a) for a in args]
-            found = f(*tensors, **kwargs)
-            if not (isinstance(found, tuple) and len(found) == 2 and callable(found[1])):
+            returned = f(*tensors, **kwargs)
+            if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
                 raise InvalidArgumentError("custom_gradient: the function must return (results, gradient function)")
-            results, gradient = found
-            leaves = [graph.to_tensor(v) for v in flatten(results)]
+            results, gradient = returned
+            result_parts = [graph.to_tensor(v) for v in flatten(results)]
 
             def through(op: Operation, *dys: Tensor) -> list[Any]:
-                grads = gradient(*dys[: len(leaves)])
-                listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
-                if len(listed) != len(tensors):
-                    raise InvalidArgumentError(f"custom_gradient: {len(listed)} gradients for {len(tensors)} arguments")
-                return [None] * len(leaves) + listed
+                grads = gradient(*dys[: len(result_parts)])
+                grad_list = list(grads) if isinstance(grads, (list, tuple)) else [grads]
+                if len(grad_list) != len(tensors):
+                    raise InvalidArgumentError(
+                        f"custom_gradient: {len(grad_list)} gradients for {len(tensors)} arguments"
+                    )
+                return [None] * len(result_parts) + grad_list
 
             key = f"CustomGradient-{next(_numbers)}"
             RegisterGradient(key)(through)
             with graph.gradient_override_map({"IdentityN": key}):
-                outputs = IDENTITY_N([*leaves, *tensors])
-        return pack(results, outputs[: len(leaves)])
+                outputs = IDENTITY_N([*result_parts, *tensors])
+        return pack(results, outputs[: len(result_parts)])
 
     decorated.__name__ = getattr(f, "__name__", "decorated")
     decorated.__doc__ = f.__doc__
@@ -133,8 +135,8 @@ class Template:
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         first = self.variable_scope is None
-        opened = variable_scope(None, self.name) if first else variable_scope(self.variable_scope, reuse=True)
-        with opened as scope:
+        scope_context = variable_scope(None, self.name) if first else variable_scope(self.variable_scope, reuse=True)
+        with scope_context as scope:
             self.variable_scope = scope if first else self.variable_scope
             return self._function(*args, **self._fixed, **kwargs)
 
@@ -152,11 +154,11 @@ def make_template(
     """
     if not callable(func_):
         raise DTypeError(f"make_template: needed a function, got {func_!r}")
-    made = Template(unique_name_ or name_, func_, kwargs)
+    template = Template(unique_name_ or name_, func_, kwargs)
     if create_scope_now_:
-        with variable_scope(None, made.name) as scope:
-            made.variable_scope = scope
-    return made
+        with variable_scope(None, template.name) as scope:
+            template.variable_scope = scope
+    return template
 
 
 def map_structure(func: Callable[..., Any], *structure: object) -> Any:
@@ -166,8 +168,8 @@ def map_structure(func: Callable[..., Any], *structure: object) -> Any:
     """
     for other in structure[1:]:
         assert_same_structure(structure[0], other)
-    leaves = [flatten(s) for s in structure]
-    return pack(structure[0], [func(*xs) for xs in zip(*leaves, strict=True)])
+    flat_structures = [flatten(s) for s in structure]
+    return pack(structure[0], [func(*xs) for xs in zip(*flat_structures, strict=True)])
 
 
 def assert_same_structure(nest1: object, nest2: object, check_types: bool = True) -> None:

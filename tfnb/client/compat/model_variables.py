@@ -104,9 +104,9 @@ def get_variables_by_name(given_name: str, scope: ScopeLike | None = None) -> li
 
 def get_unique_variable(var_op_name: str) -> Any:
     """Returns the variable of this full name. Raises `NotFoundError` if there is none."""
-    for found in get_variables(var_op_name):
-        if found.op.name == var_op_name:
-            return found
+    for match_ in get_variables(var_op_name):
+        if match_.op.name == var_op_name:
+            return match_
     raise NotFoundError(f"no variable is named {var_op_name!r}")
 
 
@@ -117,9 +117,9 @@ def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequ
     """
     if isinstance(include, str) or isinstance(exclude, str):
         raise InvalidArgumentError("include and exclude are lists of scopes, got a string")
-    found = get_variables() if include is None else [v for scope in include for v in get_variables(scope)]
-    dropped = {id(v) for scope in exclude or () for v in get_variables(scope)}
-    return [v for v in dict.fromkeys(found) if id(v) not in dropped]
+    candidates = get_variables() if include is None else [v for scope in include for v in get_variables(scope)]
+    excluded_ids = {id(v) for scope in exclude or () for v in get_variables(scope)}
+    return [v for v in dict.fromkeys(candidates) if id(v) not in excluded_ids]
 
 
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
@@ -155,13 +155,13 @@ _VARIABLES: dict[str, Any] = {
 
 def _slim() -> dict[str, Any]:
     """Returns the names of `tf.contrib.slim`: those of `contrib.layers` and `contrib.framework`."""
-    found = {}
+    names = {}
     for module in (contrib_layers, contrib_stacks, initializers, regularizers, arg_scope):
         for name, value in module.API.items():
-            place, _, last = name.rpartition(".")
-            if place in ("contrib.layers", "contrib.framework"):
-                found[last] = value
-    return {**found, **_VARIABLES}
+            package, _, last = name.rpartition(".")
+            if package in ("contrib.layers", "contrib.framework"):
+                names[last] = value
+    return {**names, **_VARIABLES}
 
 
 API: dict[str, Any] = {

@@ -55,31 +55,33 @@ def cond(
         raise DTypeError("cond: pred must be a tensor, not a Python bool; use a Python `if` instead")
     graph = graph_of([pred])
     with graph.as_default(), graph.name_scope(name or "cond"):
-        given: Tensor = graph.to_tensor(pred, bool_)
-        _check_pred(given)
-        when_false, when_true = SWITCH(given, given, name="Switch")
-        pivots = IDENTITY(when_true, name="switch_t"), IDENTITY(when_false, name="switch_f")
-        condition: Tensor = IDENTITY(given, name="pred_id")
+        predicate: Tensor = graph.to_tensor(pred, bool_)
+        _check_pred(predicate)
+        false_output, true_output = SWITCH(predicate, predicate, name="Switch")
+        pivots = IDENTITY(true_output, name="switch_t"), IDENTITY(false_output, name="switch_f")
+        condition: Tensor = IDENTITY(predicate, name="pred_id")
         branches = CondContext(condition, pivots[0], 1), CondContext(condition, pivots[1], 0)
         for branch in branches:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, branch)
-        taken, flat_taken = _branch(branches[0], true_fn, "true_fn", strict)
-        other, flat_other = _branch(branches[1], false_fn, "false_fn", strict)
-        if not same_structure(taken, other):
-            raise InvalidArgumentError(f"cond: true_fn returned {taken!r}, false_fn the different {other!r}")
-        for k, is_indices in enumerate(slice_indices(taken)):
-            if is_indices and flat_taken[k].dtype is not flat_other[k].dtype:
-                for branch, flat in zip(branches, (flat_taken, flat_other), strict=True):
+        true_result, flat_true = _branch(branches[0], true_fn, "true_fn", strict)
+        false_result, flat_false = _branch(branches[1], false_fn, "false_fn", strict)
+        if not same_structure(true_result, false_result):
+            raise InvalidArgumentError(
+                f"cond: true_fn returned {true_result!r}, false_fn the different {false_result!r}"
+            )
+        for k, is_indices in enumerate(slice_indices(true_result)):
+            if is_indices and flat_true[k].dtype is not flat_false[k].dtype:
+                for branch, flat in zip(branches, (flat_true, flat_false), strict=True):
                     with branch.opened():
                         flat[k] = cast(flat[k], int64)
-        for a, b in zip(flat_taken, flat_other, strict=True):
+        for a, b in zip(flat_true, flat_false, strict=True):
             if a.dtype is not b.dtype:
                 kinds = f"{a.dtype.name} ({a.name}), false_fn {b.dtype.name} ({b.name})"
                 raise DTypeError(f"cond: true_fn returned {kinds}")
-        merged = [MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)]
+        merged = [MERGE([b, a], name="Merge")[0] for a, b in zip(flat_true, flat_false, strict=True)]
         for t in merged:
             t.op.extra["pred"] = condition  # for gradients
-        return pack(taken, merged)
+        return pack(true_result, merged)
 
 
 def _check_pred(pred: Tensor) -> None:
@@ -92,21 +94,21 @@ def _check_pred(pred: Tensor) -> None:
 def _branch(context: CondContext, fn: Callable[[], Any], what: str, strict: bool | str) -> tuple[Any, list[Tensor]]:
     """Returns the structure that `fn` returned, and the tensors of its leaves."""
     with context.opened():
-        found = fn()
-        if found is None:
+        result = fn()
+        if result is None:
             raise InvalidArgumentError(f"cond: {what} must return something")
-        if not strict and isinstance(found, (list, tuple)) and len(found) == 1:
-            found = found[0]
+        if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
+            result = result[0]
         if context.graph is not get_default_graph():
             raise GraphError(f"cond: {what} changed the default graph")
-        return found, [context.result(value) for value in flatten(found)]
+        return result, [context.result(value) for value in flatten(result)]
 
 
 def static_value(pred: TensorLike) -> bool | None:
     """Returns the value of a condition if it is known while the graph is built, else None."""
     if is_tensor_like(pred):
-        known = constant_value(graph_of([pred]).to_tensor(pred))
-        return None if known is None else bool(known)
+        value = constant_value(graph_of([pred]).to_tensor(pred))
+        return None if value is None else bool(value)
     if isinstance(pred, (bool, int, np.bool_, np.integer)):
         return bool(pred)
     raise DTypeError(f"a condition must be a bool or a bool tensor, got {type(pred).__name__}")
@@ -115,11 +117,13 @@ def static_value(pred: TensorLike) -> bool | None:
 def smart_cond(
     pred: TensorLike, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
-    """Does what `cond` does; a condition that is known now (a Python bool, a constant) chooses its branch at once."""
-    known = static_value(pred)
-    if known is None:
+    """Does what `cond` does. A condition that is known while the graph is built (a Python bool, a constant) adds only
+    the branch that it chooses.
+    """
+    value = static_value(pred)
+    if value is None:
         return cond(pred, true_fn, false_fn, name=name)
-    return true_fn() if known else false_fn()
+    return true_fn() if value else false_fn()
 
 
 def case(
@@ -150,11 +154,11 @@ def case(
                 checks.append(assert_that(count <= 1, ["case: more than one condition is true:", preds]))
         if default is None:
             (_, default), pairs = pairs[-1], pairs[:-1]
-        chosen = default
+        branch = default
         for pred, fn in reversed(pairs):
-            chosen = _either(pred, fn, chosen, strict)
+            branch = _either(pred, fn, branch, strict)
         with graph.control_dependencies(checks):
-            return chosen()
+            return branch()
 
 
 def _either(pred: Tensor, fn: Callable[[], Any], other: Callable[[], Any], strict: bool) -> Callable[[], Any]:

@@ -53,12 +53,12 @@ def root_variable(t: Tensor) -> Operation:
 
 def loops_around(context: Context) -> tuple[Any, ...]:
     """Returns the loops around a context, itself included, outermost first."""
-    found = []
+    loops = []
     while context is not None:
         if context.is_loop:
-            found.append(context)
+            loops.append(context)
         context = context.outer
-    return tuple(reversed(found))
+    return tuple(reversed(loops))
 
 
 class Context(ABC):
@@ -86,11 +86,11 @@ class Context(ABC):
     @contextmanager
     def _within(self, context: Context) -> Iterator[None]:
         scopes = self.graph.scopes
-        before, scopes.control_flow = scopes.control_flow, context
+        previous, scopes.control_flow = scopes.control_flow, context
         try:
             yield
         finally:
-            scopes.control_flow = before
+            scopes.control_flow = previous
 
     def holds(self, op: Operation) -> bool:
         """Returns whether the operation was created in this context or in one inside it."""
@@ -108,7 +108,7 @@ class Context(ABC):
         return self.has(t)
 
     def is_place(self, t: Tensor) -> bool:
-        """Returns whether the tensor enters as it is.
+        """Returns whether the tensor enters unchanged.
 
         A constant with a gradient does not, for its gradient must leave the context by a Merge or an Exit.
         """
@@ -122,17 +122,17 @@ class Context(ABC):
             return t
         if self.is_place(t):
             return t if self.outer is None else self.outer.enter(t)
-        found = self.entered.get(t)
-        if found is None:
+        inner = self.entered.get(t)
+        if inner is None:
             scopes = self.graph.scopes
             with self.graph.control_dependencies(None):
                 scopes.control_flow = self.outer
-                found = self.capture(t)
+                inner = self.capture(t)
             if READ in t.op.extra:
-                found.op.extra[READ] = t.op.extra[READ]
-            self.entered[t] = found
-            self.made_outside.add(found)
-        return found
+                inner.op.extra[READ] = t.op.extra[READ]
+            self.entered[t] = inner
+            self.made_outside.add(inner)
+        return inner
 
     @abstractmethod
     def capture(self, t: Tensor) -> Tensor:
@@ -162,7 +162,7 @@ class Context(ABC):
             return
         self._read_references(op)
         if op.opdef.kind in _PRIMITIVES and self.in_loop:
-            # The inputs of a primitive say its frame, and a constant has none. A RefEnter passes a reference on.
+            # A primitive is in the frame of its inputs, and a constant is in none. A RefEnter returns a reference.
             refs = [a.ref for a in op.opdef.input_args]
             if not any(refs):
                 op.inputs = tuple(self.inside(t) for t in op.inputs)
@@ -176,9 +176,9 @@ class Context(ABC):
         """Inserts an Identity that reads a reference which came into a loop, where the operation wants the value."""
         if op.opdef is IDENTITY or not any(t.op.opdef is REF_ENTER for t in op.inputs):
             return
-        wanted = ref_inputs(op.opdef, op.types)
+        ref_positions = ref_inputs(op.opdef, op.types)
         op.inputs = tuple(
-            IDENTITY(t) if t.op.opdef is REF_ENTER and k not in wanted else t for k, t in enumerate(op.inputs)
+            IDENTITY(t) if t.op.opdef is REF_ENTER and k not in ref_positions else t for k, t in enumerate(op.inputs)
         )
 
     def inside(self, t: Tensor) -> Tensor:
@@ -201,8 +201,8 @@ class CondContext(Context):
 
     def capture(self, t: Tensor) -> Tensor:
         with self.graph.colocate_with(t.op):
-            found: Tensor = SWITCH(t, self.pred, name="Switch")[self.branch]
-        return found
+            output: Tensor = SWITCH(t, self.pred, name="Switch")[self.branch]
+        return output
 
     def result(self, value: TensorLike) -> Tensor:
         """Returns the tensor that the branch passes to its Merge for one of the values that its function returned."""

@@ -26,7 +26,7 @@ from tfnb.types import DType, Shape, bool_, int32, scalar, unknown_shape
 
 __all__ = ["FunctionalForms"]
 
-_ROUNDS = 12  # of widening the shapes of loop variables; if they still change then, all shapes become unknown
+_ROUNDS = 12  # rounds in which the shapes of loop variables are widened; if they still change, all become unknown
 Build = Callable[[Sequence[Tensor], Sequence[Function]], list[Tensor]]
 
 
@@ -76,14 +76,14 @@ class FunctionalForms:
 
         def build(args: Sequence[Tensor], parts: Sequence[Function]) -> list[Tensor]:
             def filled(values: Sequence[Tensor]) -> list[Tensor]:
-                found = list(args)
+                result = list(args)
                 for k, v in zip(variables, values, strict=True):
-                    found[k] = v
-                return found
+                    result[k] = v
+                return result
 
             def body(*values: Tensor) -> list[Tensor]:
-                found = _call(parts[1], filled(values))
-                return [found[k] for k in variables]
+                result = _call(parts[1], filled(values))
+                return [result[k] for k in variables]
 
             exits = while_loop(
                 lambda *values: _truth(_call(parts[0], filled(values))[0]),
@@ -93,8 +93,8 @@ class FunctionalForms:
                 return_same_structure=True,
                 name="loop",
             )
-            found = filled(exits)
-            return [IDENTITY(t) if t.spec.ref else t for t in found]
+            result = filled(exits)
+            return [IDENTITY(t) if t.spec.ref else t for t in result]
 
         def made(shapes: Sequence[Shape]) -> Function:
             body = FunctionBuilder()
@@ -105,17 +105,17 @@ class FunctionalForms:
                 ]
             return _finished(f"While_{condition.name}_{step.name}", body, args, (condition, step), build)
 
-        known: dict[tuple[Shape, ...], Function] = {}
+        function_of_shapes: dict[tuple[Shape, ...], Function] = {}
 
         def refined(shapes: tuple[Shape, ...]) -> Function:
-            kept = _invariant(step, shapes)
-            if kept not in known:
-                known[kept] = made(kept)
-            return known[kept]
+            static_shapes = _invariant(step, shapes)
+            if static_shapes not in function_of_shapes:
+                function_of_shapes[static_shapes] = made(static_shapes)
+            return function_of_shapes[static_shapes]
 
-        found = made([a.shape for a in step.args])
-        found.refined = refined
-        return found
+        result = made([a.shape for a in step.args])
+        result.refined = refined
+        return result
 
 
 def _source(t: Tensor) -> Tensor:
@@ -128,13 +128,13 @@ def _source(t: Tensor) -> Tensor:
 def _invariant(step: Function, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     """Returns the static shapes that the loop variables have in all iterations if they begin with `shapes`."""
     for _ in range(_ROUNDS):
-        after = step.result_shapes(shapes)
-        kept = tuple(
-            a if arg.spec.ref else common_shape(a, b) for a, b, arg in zip(shapes, after, step.args, strict=True)
+        next_shapes = step.result_shapes(shapes)
+        common_shapes = tuple(
+            a if arg.spec.ref else common_shape(a, b) for a, b, arg in zip(shapes, next_shapes, step.args, strict=True)
         )
-        if kept == shapes:
-            return kept
-        shapes = kept
+        if common_shapes == shapes:
+            return common_shapes
+        shapes = common_shapes
     return (unknown_shape,) * len(shapes)
 
 
@@ -164,15 +164,15 @@ def _by_value(function: Function) -> Function:
     body = FunctionBuilder()
     with body.as_default():
         args = [body.add_arg(a.dtype, a.shape, a.op.name) for a in function.args]
-        made = copy_into(function, body, args)
+        copies = copy_into(function, body, args)
     names = [a.name for a in function.opdef.output_args]
-    results = [made[t] for t in function.results]
+    results = [copies[t] for t in function.results]
     return Function(Function.unique_name(f"{function.name}_values", body), body, results, make_gradient, names)
 
 
 def _call(function: Function, args: Sequence[Tensor]) -> list[Tensor]:
-    found = function.opdef(*args, name=function.name)
-    return found if isinstance(found, list) else [found] if function.results else []
+    outputs = function.opdef(*args, name=function.name)
+    return outputs if isinstance(outputs, list) else [outputs] if function.results else []
 
 
 def _check_alike(a: Function, b: Function) -> None:
@@ -191,9 +191,9 @@ def _truth(value: Tensor) -> Tensor:
 
 def _run(function: Function, args: Sequence[Tensor]) -> list[Any]:
     """Returns the results of a call, and last the operation of the call."""
-    made = function.opdef(*args, name=function.name)
-    results = made if isinstance(made, list) else [made] if function.results else []
-    return [*results, results[0].op if results else made]
+    outputs = function.opdef(*args, name=function.name)
+    results = outputs if isinstance(outputs, list) else [outputs] if function.results else []
+    return [*results, results[0].op if results else outputs]
 
 
 def _choose(condition: Tensor, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:

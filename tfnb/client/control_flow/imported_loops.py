@@ -42,23 +42,23 @@ def restore_loops(graph: GraphBuilder, ops: Sequence[Operation]) -> list[WhileCo
     if not enters:
         return []
     frames = _Frames(ops)
-    made: dict[str, WhileContext] = {}
-    around = graph.scopes.control_flow
+    loops: dict[str, WhileContext] = {}
+    enclosing = graph.scopes.control_flow
     for name in frames.outermost_first():
         _name_apart(graph, name, frames.enters[name])
-        own = [op for op in ops if frames.inside.get(op) == name]
-        outer = made.get(frames.parents[name], around)
+        loop_ops = [op for op in ops if frames.inside.get(op) == name]
+        outer = loops.get(frames.parents[name], enclosing)
         try:
-            if frames.parents[name] and frames.parents[name] not in made:
+            if frames.parents[name] and frames.parents[name] not in loops:
                 raise _Unclear("it lies in a loop that is not clear")
-            made[name] = _restored(graph, outer, frames.enters[name], own)
+            loops[name] = _restored(graph, outer, frames.enters[name], loop_ops)
         except _Unclear as problem:
-            for op in own:
+            for op in loop_ops:
                 op.extra.pop(CONTEXT, None)
                 for reader in (c for t in op.outputs for c in t.consumers() if c.opdef.kind is Kind.EXIT):
                     reader.extra[UNCLEAR] = f"the loop of the frame {name!r} was imported, and {problem}"
     _restore_stacks(ops)
-    return list(made.values())
+    return list(loops.values())
 
 
 class _Frames:
@@ -68,7 +68,7 @@ class _Frames:
         self.inside: dict[Operation, str] = {}
         self.into = {op: op.attrs.frame_name for op in ops if op.opdef.kind is Kind.ENTER}
         self.parents: dict[str, str] = dict.fromkeys(self.into.values(), "")
-        self.enters = {name: [op for op, into in self.into.items() if into == name] for name in self.parents}
+        self.enters = {name: [op for op, frame in self.into.items() if frame == name] for name in self.parents}
         for _ in range(_ROUNDS):
             if not self._spread(ops):
                 break
@@ -76,18 +76,18 @@ class _Frames:
     def _spread(self, ops: Sequence[Operation]) -> bool:
         changed = False
         for op in ops:
-            sources = [self._of_output(before) for before in (*(t.op for t in op.inputs), *op.control_inputs)]
-            found = max(sources, key=self.depth, default="")
+            sources = [self._of_output(source) for source in (*(t.op for t in op.inputs), *op.control_inputs)]
+            frame = max(sources, key=self.depth, default="")
             if op.opdef.kind is Kind.EXIT:
-                found = self.parents.get(found, "")
-            if self.depth(found) > self.depth(self.inside.get(op, "")):
-                self.inside[op] = found
+                frame = self.parents.get(frame, "")
+            if self.depth(frame) > self.depth(self.inside.get(op, "")):
+                self.inside[op] = frame
                 changed = True
             if op.opdef.kind is Kind.ENTER:
-                around = self.inside.get(op, "")
+                outer_frame = self.inside.get(op, "")
                 name = self.into[op]
-                if self.depth(around) > self.depth(self.parents[name]) and around != name:
-                    self.parents[name] = around
+                if self.depth(outer_frame) > self.depth(self.parents[name]) and outer_frame != name:
+                    self.parents[name] = outer_frame
                     changed = True
         return changed
 
@@ -97,10 +97,10 @@ class _Frames:
 
     def depth(self, name: str) -> int:
         """Returns how many frames there are around the contents of a frame, itself included."""
-        found = 0
-        while name and found <= len(self.parents):
-            name, found = self.parents[name], found + 1
-        return found
+        level = 0
+        while name and level <= len(self.parents):
+            name, level = self.parents[name], level + 1
+        return level
 
     def outermost_first(self) -> list[str]:
         """Returns the names of the frames; each comes after the frame around it."""
@@ -120,9 +120,9 @@ def _name_apart(graph: GraphBuilder, name: str, enters: Sequence[Operation]) -> 
 def _restored(
     graph: GraphBuilder, outer: Context | None, enters: Sequence[Operation], own: Sequence[Operation]
 ) -> WhileContext:
-    conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
-    if len(conds) != 1:
-        raise _Unclear(f"it has {len(conds)} LoopCond nodes where a loop has one")
+    loop_conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
+    if len(loop_conds) != 1:
+        raise _Unclear(f"it has {len(loop_conds)} LoopCond nodes where a loop has one")
     variables, constants = [], []
     for enter in enters:
         merges = [c for c in enter.y.consumers() if c.opdef.kind is Kind.MERGE and _closes(c)]
@@ -134,7 +134,7 @@ def _restored(
             constants.append(enter)
     takes_saved = any(op.opdef is LOOP_STACK_POP for op in own)
     loop = _blank(BackwardLoop if takes_saved else WhileContext, graph, outer, enters[0])
-    loop.pred = conds[0].y
+    loop.pred = loop_conds[0].y
     for op in own:
         op.extra[CONTEXT] = loop
     for enter, merge in variables:
@@ -157,14 +157,14 @@ def _restored(
 
 def _computing(pred: Operation, own: set[Operation]) -> set[Operation]:
     """Returns the operations of a loop that compute its condition."""
-    found: set[Operation] = set()
+    predicate_ops: set[Operation] = set()
     stack = [pred]
     while stack:
         op = stack.pop()
-        if op in own and op not in found and op.opdef.kind is not Kind.MERGE:
-            found.add(op)
+        if op in own and op not in predicate_ops and op.opdef.kind is not Kind.MERGE:
+            predicate_ops.add(op)
             stack += [t.op for t in op.inputs]
-    return found
+    return predicate_ops
 
 
 def _blank(kind: type[Any], graph: GraphBuilder, outer: Context | None, enter: Operation) -> Any:
@@ -189,21 +189,21 @@ def _add_variable(loop: WhileContext, enter: Operation, merge: Operation) -> Non
     if len(switches) > 1 or (switches and switches[0].inputs[0] != value):
         raise _Unclear(f"more than one Switch takes its loop variable {merge.name!r}")
     with Detached(loop.graph, loop):
-        leave, go_on = switches[0].outputs if switches else SWITCH(value, loop.pred, name="Switch")
-        readers = go_on.consumers()
+        exit_value, body_value = switches[0].outputs if switches else SWITCH(value, loop.pred, name="Switch")
+        readers = body_value.consumers()
         if len(readers) == 1 and readers[0].opdef is IDENTITY:
-            go_on = readers[0].y
-    exits = [c for c in leave.consumers() if c.opdef.kind is Kind.EXIT]
+            body_value = readers[0].y
+    exits = [c for c in exit_value.consumers() if c.opdef.kind is Kind.EXIT]
     if len(exits) > 1:
         raise _Unclear(f"its loop variable {merge.name!r} has more than one Exit")
     with Detached(loop.graph, loop.outer):
-        loop.exits.append(exits[0].y if exits else EXIT(leave, name="Exit"))
-    following = next(t.op for t in merge.inputs if t.op.opdef.kind is Kind.NEXT_ITERATION)
+        loop.exits.append(exits[0].y if exits else EXIT(exit_value, name="Exit"))
+    next_iteration = next(t.op for t in merge.inputs if t.op.opdef.kind is Kind.NEXT_ITERATION)
     loop.enters.append(enter.y)
     loop.made_outside.add(enter.y)
     loop.merges.append(value)
-    loop.inputs.append(go_on)
-    loop.results[len(loop.merges) - 1] = following.inputs[0]
+    loop.inputs.append(body_value)
+    loop.results[len(loop.merges) - 1] = next_iteration.inputs[0]
 
 
 def _restore_stacks(ops: Sequence[Operation]) -> None:
@@ -211,21 +211,21 @@ def _restore_stacks(ops: Sequence[Operation]) -> None:
     too.
     """
     pushes: dict[tuple[Operation, int], Operation] = {}
-    waiting = [op for op in ops if op.opdef in (LOOP_STACK_PUSH, LOOP_STACK_POP)]
-    while waiting:
-        later = []
-        for op in waiting:
+    remaining = [op for op in ops if op.opdef in (LOOP_STACK_PUSH, LOOP_STACK_POP)]
+    while remaining:
+        deferred = []
+        for op in remaining:
             stack = _stack_of(op.inputs[0])
             push = op if op.opdef is LOOP_STACK_PUSH else pushes.get((stack, op.attrs.slot))
             if stack is None or push is None:
-                later.append(op)  # the handle itself was saved on another stack
+                deferred.append(op)  # the handle itself was saved on another stack
             elif push is op:
                 pushes[stack, op.attrs.slot] = op
             else:
                 _connect(stack, push, op)
-        if len(later) == len(waiting):
+        if len(deferred) == len(remaining):
             return
-        waiting = later
+        remaining = deferred
 
 
 def _stack_of(handle: Tensor) -> Any:
@@ -243,13 +243,13 @@ def _stack_of(handle: Tensor) -> Any:
 
 
 def _connect(stack: Operation, push: Operation, pop: Operation) -> None:
-    forward, back = _loop_of(push), _loop_of(pop)
-    if forward is None or not isinstance(back, BackwardLoop):
+    forward, backward = _loop_of(push), _loop_of(pop)
+    if forward is None or not isinstance(backward, BackwardLoop):
         return
-    kept = next((op for op in _trigger_readers(push, forward)), None)
-    if kept is None:
+    trigger = next((op for op in _trigger_readers(push, forward)), None)
+    if trigger is None:
         return
-    back.resume(forward, stack.y, kept, push, pop)
+    backward.resume(forward, stack.y, trigger, push, pop)
 
 
 def _loop_of(op: Operation) -> Any:

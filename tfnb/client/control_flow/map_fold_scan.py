@@ -42,20 +42,20 @@ def map_fn(
     graph = graph_of(flatten(elems))
     with graph.as_default(), graph.name_scope(name or "map"):
         inputs = _read_from(arrays)
-        wanted = pack(elems, inputs.dtypes) if dtype is None else dtype
-        targets = [TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)]
+        result_dtypes = pack(elems, inputs.dtypes) if dtype is None else dtype
+        targets = [TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(result_dtypes)]
 
         def body(i: Tensor, written: Sequence[TensorArray]) -> Any:
-            found = fn(pack(elems, inputs.at(i)))
-            if not same_structure(wanted, found):
+            result = fn(pack(elems, inputs.at(i)))
+            if not same_structure(result_dtypes, result):
                 raise InvalidArgumentError(
-                    f"map_fn: the function returned {found!r}, announced was {wanted!r}; give dtype"
+                    f"map_fn: the function returned {result!r}, announced was {result_dtypes!r}; give dtype"
                 )
-            parts = [a.write(i, x) for a, x in zip(written, flatten(found), strict=True)]
+            parts = [a.write(i, x) for a, x in zip(written, flatten(result), strict=True)]
             return i + 1, parts
 
         _, done = _loop(n, body, (graph.to_tensor(0), targets), parallel_iterations, back_prop, swap_memory)
-        return pack(wanted, [_with_length(a.stack(), static) for a in done])
+        return pack(result_dtypes, [_with_length(a.stack(), static) for a in done])
 
 
 def foldl(
@@ -116,14 +116,14 @@ def scan(
 
         def body(k: Tensor, accumulated: object, written: Sequence[TensorArray]) -> Any:
             i = n - 1 - k if reverse else k
-            found = fn(accumulated, pack(elems, inputs.at(i)))
-            if not same_structure(structure, found):
+            result = fn(accumulated, pack(elems, inputs.at(i)))
+            if not same_structure(structure, result):
                 raise InvalidArgumentError(
-                    f"scan: the function returned {found!r}, which has not the structure of {structure!r}"
+                    f"scan: the function returned {result!r}, which has not the structure of {structure!r}"
                 )
-            found = pack(structure, [graph.to_tensor(x) for x in flatten(found)])
-            parts = [t.write(i, x) for t, x in zip(written, flatten(found), strict=True)]
-            return k + 1, found, parts
+            result = pack(structure, [graph.to_tensor(x) for x in flatten(result)])
+            parts = [t.write(i, x) for t, x in zip(written, flatten(result), strict=True)]
+            return k + 1, result, parts
 
         variables = (graph.to_tensor(int(done)), start, targets)
         _, _, written = _loop(n, body, variables, parallel_iterations, back_prop, swap_memory)
@@ -172,10 +172,10 @@ def _unstacked(fn: Callable[..., Any], elems: object, what: str) -> tuple[list[T
     """
     if not callable(fn):
         raise DTypeError(f"{what}: fn must be callable, got {fn!r}")
-    leaves = flatten(elems)
-    graph = graph_of(leaves)
+    flat = flatten(elems)
+    graph = graph_of(flat)
     with graph.as_default():
-        tensors = [graph.to_tensor(x) for x in leaves]
+        tensors = [graph.to_tensor(x) for x in flat]
         if not tensors:
             raise InvalidArgumentError(f"{what}: there are no elements")
         first = Shape((None,))

@@ -55,8 +55,8 @@ def switch(
     """
     graph = graph_of([data, pred])
     value: Tensor = graph.to_tensor(data, dtype)
-    when_false, when_true = (REF_SWITCH if value.spec.ref else SWITCH)(value, pred, name=name)
-    return when_false, when_true
+    false_output, true_output = (REF_SWITCH if value.spec.ref else SWITCH)(value, pred, name=name)
+    return false_output, true_output
 
 
 def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:

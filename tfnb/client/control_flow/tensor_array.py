@@ -141,20 +141,20 @@ class TensorArray:
 
     @property
     def element_shape(self) -> Shape:
-        """What is known of the shape of every element."""
+        """The shape of every element, as far as it is known."""
         return self._element.shape
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether the array grows when an element beyond its size is written."""
+        """Returns whether the array grows when an element beyond its size is written."""
         return self._dynamic
 
     def with_flow(self, flow: Tensor) -> TensorArray:
         """Returns a reference to the same array after the operations that `flow` depends on."""
-        found = TensorArray.__new__(TensorArray)
-        found.__dict__.update(self.__dict__)
-        found._flow = flow
-        return found
+        array = TensorArray.__new__(TensorArray)
+        array.__dict__.update(self.__dict__)
+        array._flow = flow
+        return array
 
     def identity(self) -> TensorArray:
         """Returns the same array; reads of it wait for the control dependencies in force."""
@@ -164,15 +164,17 @@ class TensorArray:
         """Returns the array that collects the gradients of this one's elements; `source` names the gradient
         computation.
         """
-        handle, made = TENSOR_ARRAY_GRAD(self._handle, self._flow if flow is None else flow, source=source, name=name)
-        found = TensorArray(
+        handle, grad_flow = TENSOR_ARRAY_GRAD(
+            self._handle, self._flow if flow is None else flow, source=source, name=name
+        )
+        array = TensorArray(
             self._dtype,
             handle=handle,
-            flow=made,
+            flow=grad_flow,
             infer_shape=self._element.infer,
             element_shape=self._element.attr,
         )
-        return found
+        return array
 
     # elements
 
@@ -192,32 +194,32 @@ class TensorArray:
         """Returns all elements along a new first axis: shape (size, ...)."""
         graph = self.graph
         with graph.as_default(), graph.name_scope(name or "TensorArrayStack"):
-            found = self.gather(range_(0, self.size()))
+            result = self.gather(range_(0, self.size()))
             static = None if self._dynamic else self._static_size()
             if static is not None and self._element.shape.dims is not None:
-                found.set_shape(Shape((static, *self._element.shape.dims)))
-            return found
+                result.set_shape(Shape((static, *self._element.shape.dims)))
+            return result
 
     pack = stack
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Returns the elements `indices`, an int32 vector, along a new first axis."""
-        found: Tensor = TENSOR_ARRAY_GATHER(
+        result: Tensor = TENSOR_ARRAY_GATHER(
             self._handle, indices, self._flow, dtype=self._dtype, element_shape=self._element.attr, name=name
         )
-        return found
+        return result
 
     def concat(self, name: str | None = None) -> Tensor:
         """Returns all elements joined along their first axis, in which they may differ in length."""
         dims = self._element.shape.dims
-        found: Tensor = TENSOR_ARRAY_CONCAT(
+        result: Tensor = TENSOR_ARRAY_CONCAT(
             self._handle,
             self._flow,
             dtype=self._dtype,
             element_shape_except0=None if dims is None else Shape(dims[1:]),
             name=name,
         )[0]
-        return found
+        return result
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Returns the array whose elements are the parts of `value` along its first axis."""
@@ -244,11 +246,11 @@ class TensorArray:
         """
         value = self._tensor(value)
         lengths = self.graph.to_tensor(lengths, int64) if not isinstance(lengths, Tensor) else lengths
-        known = constant_value(lengths)
+        static_lengths = constant_value(lengths)
         dims = value.shape.dims
-        if self._element.infer and known is not None and dims is not None and known.size:
-            same = int(known[0]) if bool((known == known[0]).all()) else None
-            self._element.learn(Shape((same, *dims[1:])))
+        if self._element.infer and static_lengths is not None and dims is not None and static_lengths.size:
+            common_length = int(static_lengths[0]) if bool((static_lengths == static_lengths[0]).all()) else None
+            self._element.learn(Shape((common_length, *dims[1:])))
         return self.with_flow(TENSOR_ARRAY_SPLIT(self._handle, value, lengths, self._flow, name=name))
 
     def size(self, name: str | None = None) -> Tensor:
@@ -256,8 +258,8 @@ class TensorArray:
         static = None if self._dynamic else self._static_size()
         if static is not None:
             return self.graph.to_tensor(static, int32)
-        found: Tensor = TENSOR_ARRAY_SIZE(self._handle, self._flow, name=name)
-        return found
+        result: Tensor = TENSOR_ARRAY_SIZE(self._handle, self._flow, name=name)
+        return result
 
     def close(self, name: str | None = None) -> Any:
         """Returns the operation that frees the elements."""
@@ -266,16 +268,16 @@ class TensorArray:
     def _static_size(self) -> int | None:
         if self._size is None:
             return None
-        known = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
-        return None if known is None else int(known)
+        static = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
+        return None if static is None else int(static)
 
     def _tensor(self, value: TensorLike) -> Tensor:
-        found: Tensor = self.graph.to_tensor(value, self._dtype)
-        if found.dtype is not self._dtype:
+        tensor: Tensor = self.graph.to_tensor(value, self._dtype)
+        if tensor.dtype is not self._dtype:
             raise DTypeError(
-                f"TensorArray of {self._dtype.name}: the value {found.name} is {found.dtype.name}", found.op
+                f"TensorArray of {self._dtype.name}: the value {tensor.name} is {tensor.dtype.name}", tensor.op
             )
-        return found
+        return tensor
 
     def __repr__(self) -> str:
         return f"<tf.TensorArray '{self._handle.name}' dtype={self._dtype.name} element_shape={self._element.shape}>"

@@ -68,7 +68,7 @@ class WhileContext(Context):
         self.inputs: list[Tensor] = []
         self.results: dict[int, Tensor] = {}
         self.exits: list[Tensor] = []
-        self.pred: Any = None  # output of the LoopCond
+        self.pred: Any = None  # the output of the LoopCond
         self._constants: set[Tensor] = set()  # outputs of constant Enters
 
     # tensors that enter
@@ -77,37 +77,37 @@ class WhileContext(Context):
         return self.has(t) and t not in self._constants
 
     def is_place(self, t: Tensor) -> bool:
-        """Returns whether the tensor enters as it is.
+        """Returns whether the tensor enters unchanged.
 
         A reference from outside does not: it enters by RefEnter, so that all operations in the loop are in its frame.
         """
         return t.op.opdef.kind is Kind.CONST and super().is_place(t)
 
     def capture(self, t: Tensor) -> Tensor:
-        found = self._enter(t, constant=True)
-        self._constants.add(found)
-        return found
+        entered = self._enter(t, constant=True)
+        self._constants.add(entered)
+        return entered
 
     def _enter(self, t: Tensor, constant: bool) -> Tensor:
-        found: Tensor = (REF_ENTER if constant and t.spec.ref else ENTER)(
+        entered: Tensor = (REF_ENTER if constant and t.spec.ref else ENTER)(
             t,
             frame_name=self.name,
             is_constant=constant,
             parallel_iterations=self.parallel_iterations,
             name="Enter",
         )
-        found.op.extra[LOOP] = self
-        return found
+        entered.op.extra[LOOP] = self
+        return entered
 
     def controls(self, ops: Sequence[Operation]) -> list[Operation]:
         """Returns the control inputs inside; for operations outside the loop waits once, before it begins."""
-        inside = []
+        loop_ops = []
         for op in ops:
             if self.holds(op):
-                inside.append(op)
+                loop_ops.append(op)
             else:
                 self._begin_after(op)
-        return inside
+        return loop_ops
 
     def _begin_after(self, op: Operation) -> None:
         outer: Sequence[Operation] = [op] if self.outer is None else self.outer.controls([op])
@@ -131,7 +131,9 @@ class WhileContext(Context):
         return merge
 
     def decide(self, pred: TensorLike) -> None:
-        """The loop continues while `pred` is true. Called inside, before the body."""
+        """Makes the loop continue while `pred` is true. The builder calls this method inside the loop, before the
+        body.
+        """
         pred = self.graph.to_tensor(pred)
         if not pred.dtype.is_bool:
             raise DTypeError(f"while_loop: cond must return a bool, got {pred.dtype.name}", pred.op)
@@ -141,11 +143,11 @@ class WhileContext(Context):
 
     def take(self, merge: Tensor) -> Tensor:
         """Returns the loop variable for the body, and creates its Exit. Called inside."""
-        leave, go_on = SWITCH(merge, self.pred, name="Switch")
-        value: Tensor = IDENTITY(go_on, name="Identity")
+        exit_value, body_value = SWITCH(merge, self.pred, name="Switch")
+        value: Tensor = IDENTITY(body_value, name="Identity")
         self.inputs.append(value)
         with Detached(self.graph, self.outer):
-            self.exits.append(EXIT(leave, name="Exit"))
+            self.exits.append(EXIT(exit_value, name="Exit"))
         self.exits[-1].op.extra[LOOP] = self
         return value
 
@@ -159,9 +161,9 @@ class WhileContext(Context):
                 result.op,
             )
         result = self.inside(result)
-        following: Tensor = NEXT_ITERATION(result, name="NextIteration")
-        _check_invariant(self.enters[k], merge, following)
-        replace_input(merge.op, 1, following)
+        next_value: Tensor = NEXT_ITERATION(result, name="NextIteration")
+        _check_invariant(self.enters[k], merge, next_value)
+        replace_input(merge.op, 1, next_value)
         self.results[k] = result
 
     def build(
@@ -171,14 +173,14 @@ class WhileContext(Context):
         cond: Callable[[list[Tensor]], Any],
         body: Callable[[list[Tensor]], Sequence[Tensor]],
     ) -> list[Tensor]:
-        """Builds the whole loop over `values` and returns the exits. Called in the outer context."""
+        """Builds the whole loop over `values` and returns the exits. The caller is in the outer context."""
         for value, shape in zip(values, shapes, strict=True):
             self.add_variable(value, shape)
         with self.opened():
             self.decide(cond(list(self.merges)))
-            taken = [self.take(merge) for merge in self.merges]
-            self.pivot = taken[0]
-            for k, result in enumerate(body(taken)):
+            variables = [self.take(merge) for merge in self.merges]
+            self.pivot = variables[0]
+            for k, result in enumerate(body(variables)):
                 self.close(k, result)
         self.read_in_iterations()
         return list(self.exits)
@@ -193,8 +195,8 @@ class WhileContext(Context):
     @cached_property
     def _changing(self) -> list[Operation]:
         """Returns the operations in the finished loop that change variables."""
-        made = self.graph.get_operations()[self.enters[0].op.id :]
-        return [op for op in made if op.opdef.writes and self.holds(op)]
+        new_ops = self.graph.get_operations()[self.enters[0].op.id :]
+        return [op for op in new_ops if op.opdef.writes and self.holds(op)]
 
     def read_in_iterations(self) -> None:
         """Lets the finished loop read the variables that it changes in each iteration, not once before it begins.
@@ -202,26 +204,26 @@ class WhileContext(Context):
         Such a read waits for all values that the previous iteration computed for the loop variables, and an operation
         that changes the variable in the same iteration waits for the read.
         """
-        for outside, entered in list(self.entered.items()):
+        for outside, inner in list(self.entered.items()):
             read: ImplicitRead | None = outside.op.extra.get(READ)
             if read is None or read.variables.isdisjoint(self.changes):
                 continue
-            for op in entered.consumers():
+            for op in inner.consumers():
                 value = self._begin_with(read, in_condition=op.id <= self.pred.op.id)
                 for k, t in enumerate(op.inputs):
-                    if t == entered:
+                    if t == inner:
                         replace_input(op, k, value)
             for k, t in self.results.items():
-                if t == entered:
+                if t == inner:
                     self.results[k] = self._begin_with(read, in_condition=False)
             del self.entered[outside]
 
     def _begin_with(self, read: ImplicitRead, in_condition: bool) -> Tensor:
         """Returns the variables' value at the beginning of each iteration: of its condition or of its body."""
-        after = tuple(t.op for t in (self.merges if in_condition else self.inputs))
-        known = (self, after) in read.made
-        value = read_in(read, self, after)
-        if not known:
+        control = tuple(t.op for t in (self.merges if in_condition else self.inputs))
+        is_cached = (self, control) in read.made
+        value = read_in(read, self, control)
+        if not is_cached:
             for op in self._changing:
                 if not read.variables.isdisjoint(_changed(op)) and (in_condition or op.id > self.pred.op.id):
                     op.control_inputs = [*op.control_inputs, *context_of(op).controls([value.op])]
@@ -235,11 +237,11 @@ def _changed(op: Operation) -> frozenset[Operation]:
 
 def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:
     """Raises `ShapeError` if the shape of a loop variable is more specific than the shape of each iteration's value."""
-    wanted, got = merge.shape.dims, following.shape.dims
-    if wanted is None:
+    invariant, dims = merge.shape.dims, following.shape.dims
+    if invariant is None:
         return
-    fits = got is not None and len(got) == len(wanted)
-    if fits and all(w is None or w == g for w, g in zip(wanted, got or (), strict=True)):
+    is_compatible = dims is not None and len(dims) == len(invariant)
+    if is_compatible and all(w is None or w == g for w, g in zip(invariant, dims or (), strict=True)):
         return
     raise ShapeError(
         f"the shape of the loop variable {merge.name} is not an invariant of the loop: it enters with shape "

@@ -70,10 +70,10 @@ def while_loop(
         result = _build(graph, loop, cond, body, loop_vars, shape_invariants)
     if maximum_iterations is not None:
         result = result[1]
-        single = len(result) == 1
+        is_single = len(result) == 1
     else:
-        single = len(loop.exits) == 1
-    return result[0] if single and not return_same_structure else result
+        is_single = len(loop.exits) == 1
+    return result[0] if is_single and not return_same_structure else result
 
 
 def _limit(graph: GraphBuilder, maximum_iterations: TensorLike) -> Tensor:
@@ -103,41 +103,41 @@ def _build(
     loop_vars: Sequence[Any],
     shape_invariants: object,
 ) -> Any:
-    leaves = flatten(loop_vars)
-    values = [_value(graph, leaf) for leaf in leaves]
+    flat = flatten(loop_vars)
+    values = [_value(graph, leaf) for leaf in flat]
     structure = pack(loop_vars, values)
     shapes = _shapes(structure, values, shape_invariants)
-    returned: list[Any] = []
+    results: list[Any] = []
 
     def run(variables: list[Tensor]) -> list[Tensor]:
-        found = _as_returned(body(*pack(structure, variables)), structure)
-        if not same_structure(list(structure), list(found)):
+        result = _as_returned(body(*pack(structure, variables)), structure)
+        if not same_structure(list(structure), list(result)):
             raise InvalidArgumentError(
-                f"while_loop: body returned {found!r}, which has not the structure of the loop variables {structure!r}"
+                f"while_loop: body returned {result!r}, which has not the structure of the loop variables {structure!r}"
             )
-        returned.append(found)
-        return [graph.to_tensor(leaf, v.dtype) for leaf, v in zip(flatten(found), variables, strict=True)]
+        results.append(result)
+        return [graph.to_tensor(leaf, v.dtype) for leaf, v in zip(flatten(result), variables, strict=True)]
 
     exits = loop.build(values, shapes, lambda variables: cond(*pack(structure, variables)), run)
-    return pack(returned[0], exits)
+    return pack(results[0], exits)
 
 
 def _value(graph: GraphBuilder, leaf: TensorLike) -> Tensor:
-    found: Tensor = graph.to_tensor(leaf)
-    return found
+    tensor: Tensor = graph.to_tensor(leaf)
+    return tensor
 
 
 def _shapes(structure: object, values: list[Tensor], invariants: object) -> list[Shape | None]:
     """Returns the static shape of each variable in all iterations; None stands for the shape with which it enters."""
     if invariants is None:
         return [None] * len(values)
-    found = list(_invariants(structure, invariants))
-    for value, shape in zip(values, found, strict=True):
+    shapes = list(_invariants(structure, invariants))
+    for value, shape in zip(values, shapes, strict=True):
         if shape is not None and not _at_least_as_known(value.shape, shape):
             raise ShapeError(
                 f"while_loop: the shape invariant {shape} does not hold for {value.name} of shape {value.shape}"
             )
-    return found
+    return shapes
 
 
 def _invariants(structure: object, invariants: Any) -> Any:

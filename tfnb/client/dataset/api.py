@@ -32,15 +32,15 @@ _STRINGS = ElementSpec(string, (scalar,))
 
 
 def _records(op: OpDef, filenames: TensorLike, *rest: TensorLike, **attrs: bool | SkipCount) -> Tensor:
-    """The variant scalar of a data set of the records of files, one string scalar each."""
+    """Returns the variant scalar of a data set that holds the records of files, one string scalar each."""
     graph = get_default_graph()
     names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
-    found: Tensor = op(names, *rest, graph=graph, **(_STRINGS.wire_attrs() | attrs))
-    return found
+    handle: Tensor = op(names, *rest, graph=graph, **(_STRINGS.wire_attrs() | attrs))
+    return handle
 
 
 def compression(kind: Compression) -> TensorLike:
-    """The op's input for a compression type: a tensor as it is, "" for None, else the name of the type.
+    """Returns the op's input for a compression type: a tensor unchanged, "" for None, else the name of the type.
 
     Raises `InvalidArgumentError` for an unknown type.
     """
@@ -104,14 +104,16 @@ class FixedLengthRecordDataset(Dataset):
 
 
 def batch_and_drop_remainder(batch_size: TensorLike) -> Transformation:
-    """Like `Dataset.batch` with `batch_size`, but a last batch with fewer elements is dropped."""
+    """Returns a transformation like `Dataset.batch` with `batch_size` that drops a last batch with fewer elements."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def shuffle_and_repeat(
     buffer_size: TensorLike, count: TensorLike | None = None, seed: int | None = None
 ) -> Transformation:
-    """`Dataset.shuffle` with `buffer_size` and `seed`, then `Dataset.repeat` with `count`."""
+    """Returns the transformation `Dataset.shuffle` with `buffer_size` and `seed`, then `Dataset.repeat` with
+    `count`.
+    """
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
@@ -122,7 +124,8 @@ def map_and_batch(
     drop_remainder: bool = False,
     num_parallel_calls: int | None = None,
 ) -> Transformation:
-    """`Dataset.map` with `map_func`, then `Dataset.batch` with `batch_size` and `drop_remainder`.
+    """Returns the transformation `Dataset.map` with `map_func`, then `Dataset.batch` with `batch_size` and
+    `drop_remainder`.
 
     num_parallel_batches, num_parallel_calls: how many batches or elements are computed at once. Raises
     `InvalidArgumentError` when both are given.
@@ -143,7 +146,8 @@ def parallel_interleave(
     buffer_output_elements: TensorLike | None = None,
     prefetch_input_elements: TensorLike | None = None,
 ) -> Transformation:
-    """`Dataset.interleave` with `map_func`, `cycle_length` and `block_length`, always in the same order.
+    """Returns the transformation `Dataset.interleave` with `map_func`, `cycle_length` and `block_length`. The order is
+    always the same.
 
     `sloppy` and the numbers of buffered elements have no effect.
     """
@@ -151,17 +155,17 @@ def parallel_interleave(
 
 
 def ignore_errors() -> Transformation:
-    """`Dataset.ignore_errors`: skips the elements whose computation fails."""
+    """Returns the transformation `Dataset.ignore_errors`, which skips the elements whose computation fails."""
     return lambda dataset: dataset.ignore_errors()
 
 
 def unbatch() -> Transformation:
-    """`Dataset.unbatch`: the rows of each element, as separate elements."""
+    """Returns the transformation `Dataset.unbatch`, which makes the rows of each element separate elements."""
     return lambda dataset: dataset.unbatch()
 
 
 def prefetch_to_device(device: object, buffer_size: TensorLike | None = None) -> Transformation:
-    """`Dataset.prefetch` with `buffer_size`, by default 1.
+    """Returns the transformation `Dataset.prefetch` with `buffer_size`, by default 1.
 
     A step copies elements to the device that needs them, so `device` has no effect.
     """
@@ -179,12 +183,12 @@ def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None
 
 
 def get_output_types(dataset_or_iterator: Dataset | Iterator) -> Any:
-    """The dtypes of the elements of a data set or iterator, in the structure of an element."""
+    """Returns the dtypes of the elements of a data set or iterator, in the structure of an element."""
     return dataset_or_iterator.output_types
 
 
 def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> Any:
-    """The static shapes of the elements of a data set or iterator, in the structure of an element."""
+    """Returns the static shapes of the elements of a data set or iterator, in the structure of an element."""
     return dataset_or_iterator.output_shapes
 
 

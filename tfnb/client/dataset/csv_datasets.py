@@ -60,12 +60,12 @@ class CsvDataset(Dataset):
         columns = graph.to_tensor(np.array([] if select_cols is None else select_cols, np.int64), int64)
         shapes = [scalar] * len(defaults)
         names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
-        skip, quotes = graph.to_tensor(header, bool_), graph.to_tensor(use_quote_delim, bool_)
+        skip_header, quotes = graph.to_tensor(header, bool_), graph.to_tensor(use_quote_delim, bool_)
         handle = CSV_DATASET(
             names,
             compression(compression_type),
             long(buffer_size or 0),
-            skip,
+            skip_header,
             field_delim,
             quotes,
             na_value,
@@ -78,16 +78,16 @@ class CsvDataset(Dataset):
 
 
 def _default(graph: GraphBuilder, given: TensorLike | DTypeLike) -> Tensor:
-    """The default of a column as a tensor; an empty one for a dtype, whose column has no default."""
+    """Returns the default of a column as a tensor. A dtype gives an empty tensor, whose column has no default."""
     try:
         dtype = as_dtype(given) if isinstance(given, (DType, str, type, np.dtype)) else None
     except TypeError:
         dtype = None
     value: Any = given if dtype is None else np.empty(0, dtype.np)
-    found: Tensor = graph.to_tensor(value, dtype)
-    if found.dtype not in CSV_TYPES:
-        raise InvalidArgumentError(f"a column of CSV cannot be {found.dtype.name}; it can be one of {CSV_TYPES}")
-    return found
+    default: Tensor = graph.to_tensor(value, dtype)
+    if default.dtype not in CSV_TYPES:
+        raise InvalidArgumentError(f"a column of CSV cannot be {default.dtype.name}; it can be one of {CSV_TYPES}")
+    return default
 
 
 def make_csv_dataset(
@@ -151,7 +151,7 @@ def make_csv_dataset(
 
 
 def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any]:
-    """The function from the columns of a batch to the dict of features, or to features and label.
+    """Returns the function from the columns of a batch to the dict of features, or to the features and the label.
 
     Raises `InvalidArgumentError` when the label is not one of the columns.
     """
@@ -159,32 +159,36 @@ def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any
         raise InvalidArgumentError(f"the label {label_name!r} must be one of the columns {list(names)}")
 
     def features(*columns: Tensor) -> Any:
-        found = OrderedDict(zip(names, columns, strict=True))
-        return found if label_name is None else (found, found.pop(label_name))
+        columns_by_name = OrderedDict(zip(names, columns, strict=True))
+        return columns_by_name if label_name is None else (columns_by_name, columns_by_name.pop(label_name))
 
     return features
 
 
 def _matching(pattern: FilePattern) -> list[str]:
-    """The existing files that match a pattern, or one of several, sorted. Raises `NotFoundError` if there is none."""
+    """Returns the existing files that match a pattern, or one of several, sorted. Raises `NotFoundError` if there is
+    none.
+    """
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else list(pattern)
-    found = [f for p in patterns for f in glob.glob(os.fsdecode(p))]
-    if not patterns or not found:
+    files = [f for p in patterns for f in glob.glob(os.fsdecode(p))]
+    if not patterns or not files:
         raise NotFoundError(f"no file matches {pattern!r}")
-    return sorted(found)
+    return sorted(files)
 
 
 def _numbers(columns: Sequence[str | int], names: Sequence[str]) -> list[int]:
-    """The ascending numbers of columns given by name or number. Raises `InvalidArgumentError` for unknown ones."""
-    found = []
+    """Returns the ascending numbers of columns given by name or number. Raises `InvalidArgumentError` for an unknown
+    column.
+    """
+    numbers = []
     for c in columns:
-        known = names.index(c) if isinstance(c, str) and c in names else c
-        if not isinstance(known, int) or not 0 <= known < len(names):
+        index = names.index(c) if isinstance(c, str) and c in names else c
+        if not isinstance(index, int) or not 0 <= index < len(names):
             raise InvalidArgumentError(f"{c!r} is no column; there are {list(names)}")
-        found.append(known)
-    if len(set(found)) != len(found):
+        numbers.append(index)
+    if len(set(numbers)) != len(numbers):
         raise InvalidArgumentError(f"select_columns names a column twice: {list(columns)}")
-    return sorted(found)
+    return sorted(numbers)
 
 
 class _Inference:
@@ -206,7 +210,9 @@ class _Inference:
             file.close()
 
     def names(self) -> list[str]:
-        """The column names in the headers. Raises `InvalidArgumentError` unless all files have the same header."""
+        """Returns the column names in the headers. Raises `InvalidArgumentError` unless all files have the same
+        header.
+        """
         if not self._header:
             raise InvalidArgumentError("make_csv_dataset: give column_names, or files with a header")
         first: list[str] | None = None
@@ -214,14 +220,16 @@ class _Inference:
             fields = next(self._records(name), None)
             if fields is None:
                 raise InvalidArgumentError(f"{name} is empty: it has no header")
-            found = [f.decode() for f in fields]
-            if first is not None and found != first:
-                raise InvalidArgumentError(f"{name} has the columns {found}, {self._files[0]} has {first}")
-            first = found
+            header = [f.decode() for f in fields]
+            if first is not None and header != first:
+                raise InvalidArgumentError(f"{name} has the columns {header}, {self._files[0]} has {first}")
+            first = header
         return first or []
 
     def defaults(self, width: int, columns: Sequence[int], missing: str, rows: int | None) -> list[Tensor]:
-        """A default for each column; its dtype fits the first `rows` records, without fields equal to `missing`."""
+        """Returns a default for each column. Its dtype fits the first `rows` records, without fields equal to
+        `missing`.
+        """
         kinds: list[DType | None] = [None] * len(columns)
         for fields in self._first_records(rows):
             if len(fields) != width:
@@ -237,22 +245,22 @@ class _Inference:
         ]
 
     def _first_records(self, rows: int | None) -> Iterator[list[bytes]]:
-        seen = 0
+        count = 0
         for name in self._files:
             records = self._records(name)
             if self._header:
                 next(records, None)
             for fields in records:
-                if rows is not None and seen >= rows:
+                if rows is not None and count >= rows:
                     return
-                seen += 1
+                count += 1
                 yield fields
 
 
 def _wider(before: DType | None, text: str) -> DType:
-    """The first of `CSV_TYPES` that can hold the text and all values of the type `before`."""
-    least = 0 if before is None else CSV_TYPES.index(before)
-    return next(t for t in CSV_TYPES[least:] if _FITS[t](text))
+    """Returns the first of `CSV_TYPES` that can hold the text and all values of the type `before`."""
+    first = 0 if before is None else CSV_TYPES.index(before)
+    return next(t for t in CSV_TYPES[first:] if _FITS[t](text))
 
 
 def _is_integer(text: str, limit: int) -> bool:

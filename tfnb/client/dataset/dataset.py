@@ -37,14 +37,14 @@ class Dataset(Transformations["Dataset"], ElementSequence):
 
     @staticmethod
     def from_tensors(tensors: object) -> Dataset:
-        """A data set of one element: a tensor, a sparse tensor, or a nested tuple or dict of them."""
+        """Returns a data set of one element: a tensor, a sparse tensor, or a nested tuple or dict of them."""
         value = normal(tensors)
         flat = parts(value)
         return _computed(source_ops.TENSOR, [[wired(t) for t in flat]], ElementSpec.of(value, [t.shape for t in flat]))
 
     @staticmethod
     def from_tensor_slices(tensors: object) -> Dataset:
-        """The rows of tensors along their first axis, in the structure of `tensors`.
+        """Returns a data set of the rows of tensors along their first axis, in the structure of `tensors`.
 
         Raises `ShapeError` for a tensor without rows, and when the tensors have different numbers of rows.
         """
@@ -59,18 +59,19 @@ class Dataset(Transformations["Dataset"], ElementSequence):
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: SparseTensor | SparseTensorValue) -> Dataset:
-        """The rows of a sparse tensor of rank 2 or more, each as the dense tensors (indices, values, dense_shape).
+        """Returns a data set of the rows of a sparse tensor of rank 2 or more, each as the dense tensors (indices,
+        values, dense_shape).
 
         The indices must be in row-major order; a step raises `InvalidArgumentError` otherwise. Raises `DTypeError` for
         an argument that is not sparse.
         """
         if not isinstance(sparse_tensor, (SparseTensor, SparseTensorValue)):
             raise DTypeError(f"needed a SparseTensor, got {type(sparse_tensor).__name__}")
-        given = SparseTensor.from_value(sparse_tensor)
-        rank = None if given.shape.ndims is None else given.shape.ndims - 1
+        sparse = SparseTensor.from_value(sparse_tensor)
+        rank = None if sparse.shape.ndims is None else sparse.shape.ndims - 1
         shapes = [Shape((None, rank)), Shape((None,)), Shape((rank,))]
-        inputs = [given.indices, given.values, given.dense_shape]
-        return _computed(source_ops.SPARSE_TENSOR_SLICE, inputs, ElementSpec.of((int64, given.dtype, int64), shapes))
+        inputs = [sparse.indices, sparse.values, sparse.dense_shape]
+        return _computed(source_ops.SPARSE_TENSOR_SLICE, inputs, ElementSpec.of((int64, sparse.dtype, int64), shapes))
 
     @staticmethod
     def from_generator(
@@ -79,7 +80,8 @@ class Dataset(Transformations["Dataset"], ElementSequence):
         output_shapes: object = None,
         args: Sequence[TensorLike] | None = None,
     ) -> Dataset:
-        """The values that the generator `generator(*args)` yields, each a value or a structure like `output_types`.
+        """Returns a data set of the values that the generator `generator(*args)` yields, each a value or a structure
+        like `output_types`.
 
         output_types, output_shapes: structures of dtypes and static shapes; None means unknown shapes. args: tensors
         whose values the generator gets as NumPy arrays. The generator runs in this process, once per iteration.
@@ -89,16 +91,17 @@ class Dataset(Transformations["Dataset"], ElementSequence):
         if not callable(generator):
             raise DTypeError("`generator` must be callable.")
         spec = ElementSpec.declared(output_types, output_shapes)
-        given = [get_default_graph().to_tensor(a) for a in args or ()]
+        arg_tensors = [get_default_graph().to_tensor(a) for a in args or ()]
 
         def convert(value: object) -> tuple[Any, ...]:
             return converted(value, spec)
 
-        return _computed(source_ops.GENERATOR, [given], spec, generator=generator, convert=convert)
+        return _computed(source_ops.GENERATOR, [arg_tensors], spec, generator=generator, convert=convert)
 
     @staticmethod
     def range(*args: TensorLike) -> Dataset:
-        """The int64 numbers of Python's `range(stop)`, `range(start, stop)` or `range(start, stop, step)`.
+        """Returns a data set of the int64 numbers of Python's `range(stop)`, `range(start, stop)` or `range(start,
+        stop, step)`.
 
         Raises `InvalidArgumentError` unless there are 1 to 3 arguments.
         """
@@ -109,7 +112,7 @@ class Dataset(Transformations["Dataset"], ElementSequence):
 
     @staticmethod
     def list_files(file_pattern: TensorLike, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
-        """The names of the files that match a glob pattern, or one of several, as string scalars.
+        """Returns a data set of the names of the files that match a glob pattern, or one of several, as string scalars.
 
         They are in random order, which `seed` makes repeatable; if `shuffle` is False they are sorted.
         """
@@ -149,7 +152,7 @@ class Dataset(Transformations["Dataset"], ElementSequence):
 
 
 def derive(dataset: Dataset, op: OpDef, inputs: Sequence[Any], spec: ElementSpec, **attrs: Any) -> Dataset:
-    """The data set that `op` computes from `dataset` and further inputs; `spec` describes its elements."""
+    """Returns the data set that `op` computes from `dataset` and further inputs; `spec` describes its elements."""
     return _computed(op, [dataset.variant, *inputs], spec, (dataset,), **attrs)
 
 
@@ -162,7 +165,7 @@ def _computed(
     inner: Sequence[ElementSpec] = (),
     **attrs: Any,
 ) -> Dataset:
-    """The data set that `op` computes; `below` are the data sets among its inputs."""
+    """Returns the data set that `op` computes; `below` are the data sets among its inputs."""
     graph = graph_of([t for x in inputs for t in (x if isinstance(x, list) else [x])])
     handle = op(*inputs, graph=graph, **spec.wire_attrs(), **attrs)
     counts = [*(count for d in below for count in d.skip_counts), *skip_counts]

@@ -61,7 +61,7 @@ class ElementSequence:
         return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
 
     def make_one_shot_iterator(self) -> Iterator:
-        """An iterator that needs no initialization and returns each element once per session.
+        """Returns an iterator that needs no initialization and returns each element once per session.
 
         The data set must not depend on a placeholder: the step that uses the iterator first creates it.
         """
@@ -73,7 +73,7 @@ class ElementSequence:
         return Iterator(handle, None, self.element_spec)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """An iterator that starts at the first element each time its `initializer` runs.
+        """Returns an iterator that starts at the first element each time its `initializer` runs.
 
         Placeholders that the data set depends on are fed to the step that runs the initializer. Iterators of one
         session with the same `shared_name` share their position.

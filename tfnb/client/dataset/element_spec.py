@@ -42,12 +42,12 @@ class ElementSpec:
 
     @staticmethod
     def of(components: object, shapes: Sequence[Shape]) -> ElementSpec:
-        """The specification for a structure of tensors or of component types, with these flat shapes."""
+        """Returns the specification for a structure of tensors or of component types, with these flat shapes."""
         return ElementSpec(mapped(components, type_of), tuple(shapes))
 
     @staticmethod
     def declared(output_types: object, output_shapes: object = None, classes: object = None) -> ElementSpec:
-        """The specification that a user declares.
+        """Returns the specification that a user declares.
 
         output_types: a structure of dtypes. output_shapes: a like structure of shapes; None if all are unknown.
         classes: a like structure of `tf.Tensor` and `tf.SparseTensor`; None if all are dense. Raises
@@ -79,11 +79,13 @@ class ElementSpec:
         return mapped(self.types, lambda t: SparseTensor if isinstance(t, SparseType) else Tensor)
 
     def has_types_of(self, other: ElementSpec) -> bool:
-        """True if both have the same structure and the same component types."""
+        """Returns whether both have the same structure and the same component types."""
         return same_structure(self.types, other.types) and self.flat_types == other.flat_types
 
     def wire_attrs(self) -> dict[str, Any]:
-        """The attributes `output_types` and `output_shapes` of an op, for the tensors that carry the components."""
+        """Returns the attributes `output_types` and `output_shapes` of an op, for the tensors that carry the
+        components.
+        """
         kinds = self.flat_types
         return {
             "output_types": tuple(wire_dtype(t) for t in kinds),
@@ -91,14 +93,15 @@ class ElementSpec:
         }
 
     def unwired(self, tensors: Sequence[Tensor]) -> Any:
-        """The element whose components these tensors carry."""
+        """Returns the element whose components these tensors carry."""
         return pack(
             self.types, [unwired(t, s, x) for t, s, x in zip(self.flat_types, self.shapes, tensors, strict=True)]
         )
 
 
 def flat_shapes(like: object, shapes: Any) -> list[Shape]:
-    """The flat shapes of a structure like `like` whose leaves are shapes (lists, tuples of numbers, `TensorShape`).
+    """Returns the flat shapes of a structure like `like` whose leaves are shapes (lists, tuples of numbers,
+    `TensorShape`).
 
     A dimension is a size, or None or -1 if it is unknown. Raises `InvalidArgumentError` when the structures differ.
     """

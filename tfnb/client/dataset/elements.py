@@ -47,7 +47,8 @@ ComponentType: TypeAlias = DType | SparseType
 
 
 def parts(value: object) -> list[Any]:
-    """The components of an element, or the leaves of a structure like it, in order; a sparse tensor is one component.
+    """Returns the components of an element, or the leaves of a structure like it, in order. A sparse tensor is one
+    component.
 
     The values of a dict come in the order of its sorted keys.
     """
@@ -59,17 +60,19 @@ def parts(value: object) -> list[Any]:
 
 
 def mapped(value: object, function: Callable[[Any], Any]) -> Any:
-    """The same structure with `function(component)` in place of each component."""
+    """Returns the same structure with `function(component)` in place of each component."""
     if isinstance(value, Mapping):
         return {key: mapped(v, function) for key, v in value.items()}
     if isinstance(value, tuple) and not isinstance(value, SparseTensorValue):
-        found = [mapped(v, function) for v in value]
-        return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
+        results = [mapped(v, function) for v in value]
+        return type(value)(*results) if hasattr(value, "_fields") else tuple(results)
     return function(value)
 
 
 def normal(value: object) -> Any:
-    """The element that a user's value stands for: tuples and dicts stay; anything else, lists too, becomes a tensor."""
+    """Returns the element that a user's value stands for. Tuples and dicts stay; anything else, lists too, becomes a
+    tensor.
+    """
 
     def one(v: Any) -> Component:
         if isinstance(v, (SparseTensor, SparseTensorValue)):
@@ -80,46 +83,47 @@ def normal(value: object) -> Any:
 
 
 def type_of(component: Component | ComponentType) -> ComponentType:
-    """The type of a component; a component type is returned as it is."""
+    """Returns the type of a component, or a component type unchanged."""
     if isinstance(component, (DType, SparseType)):
         return component
     return SparseType(component.dtype) if isinstance(component, SparseTensor) else component.dtype
 
 
 def value_dtype(kind: ComponentType) -> DType:
-    """The dtype of the values of a component."""
+    """Returns the dtype of the values of a component."""
     return kind.dtype if isinstance(kind, SparseType) else kind
 
 
 def of_classes(types: object, classes: object) -> Any:
-    """The component types for a structure of dtypes and a like structure of `tf.Tensor` and `tf.SparseTensor`.
+    """Returns the component types for a structure of dtypes and a structure of `tf.Tensor` and `tf.SparseTensor` like
+    it.
 
     `classes` is None if all components are dense.
     """
     if classes is None:
         return types
-    given = iter(parts(classes))
-    return mapped(types, lambda t: SparseType(t) if next(given) is SparseTensor else t)
+    class_iterator = iter(parts(classes))
+    return mapped(types, lambda t: SparseType(t) if next(class_iterator) is SparseTensor else t)
 
 
 def wire_dtype(kind: ComponentType) -> DType:
-    """The dtype of the tensor that carries a component."""
+    """Returns the dtype of the tensor that carries a component."""
     return string if isinstance(kind, SparseType) else kind
 
 
 def wire_shape(kind: ComponentType, shape: Shape) -> Shape:
-    """The static shape of the tensor that carries a component of static shape `shape`."""
+    """Returns the static shape of the tensor that carries a component of static shape `shape`."""
     return unknown_shape if isinstance(kind, SparseType) else shape
 
 
 def wired(component: Component) -> Tensor:
-    """The tensor that carries a component."""
-    found: Tensor = serialize_sparse(component) if isinstance(component, SparseTensor) else component
-    return found
+    """Returns the tensor that carries a component."""
+    tensor: Tensor = serialize_sparse(component) if isinstance(component, SparseTensor) else component
+    return tensor
 
 
 def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
-    """The component of type `kind` and static shape `shape` that a tensor carries.
+    """Returns the component of type `kind` and static shape `shape` that a tensor carries.
 
     Raises `DTypeError` when a sparse component is carried by anything other than a tensor.
     """
@@ -130,7 +134,7 @@ def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
     indices, values, size = DESERIALIZE_SPARSE(tensor, dtype=kind.dtype)
     indices.set_shape([None, shape.ndims])
     size.set_shape([shape.ndims])
-    found = SparseTensor(indices, values, size)
+    sparse = SparseTensor(indices, values, size)
     if shape.dims is not None:
-        found.set_shape(shape)
-    return found
+        sparse.set_shape(shape)
+    return sparse

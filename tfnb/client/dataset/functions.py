@@ -35,24 +35,28 @@ class FunctionGraph(GraphBuilder):
         self.captured: dict[Tensor, Tensor] = {}  # tensor of the outer graph -> placeholder of this graph
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """Like `GraphBuilder.to_tensor`, but a tensor of the outer graph gives the placeholder that stands for it."""
+        """Converts like `GraphBuilder.to_tensor`, but replaces a tensor of the outer graph by the placeholder that
+        stands for it.
+        """
         return self.capture(super().to_tensor(value, dtype, ref))
 
     def capture(self, t: Tensor) -> Tensor:
-        """The placeholder that stands for `t` in this graph; `t` itself if it belongs to this graph."""
+        """Returns the placeholder that stands for `t` in this graph, or `t` itself if it belongs to this graph."""
         if t.graph is self:
             return t
-        found = self.captured.get(t)
-        if found is None:
+        placeholder = self.captured.get(t)
+        if placeholder is None:
             with self.control_dependencies(None):
-                found = PLACEHOLDER(dtype=t.dtype, shape=t.shape, name="captured", graph=self)
-            self.captured[t] = found
-        return found
+                placeholder = PLACEHOLDER(dtype=t.dtype, shape=t.shape, name="captured", graph=self)
+            self.captured[t] = placeholder
+        return placeholder
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
-        """Like `GraphBuilder.create_op`, for inputs of which some may belong to the outer graph."""
+        """Creates an operation like `GraphBuilder.create_op`, from inputs of which some may belong to the outer
+        graph.
+        """
         return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 
 
@@ -87,10 +91,10 @@ def trace(fn: Callable[..., Any], spec: ElementSpec, finish: Callable[[Any], Any
             PLACEHOLDER(dtype=wire_dtype(d), shape=wire_shape(d, s), name=f"arg{i}", graph=graph)
             for i, (d, s) in enumerate(zip(spec.flat_types, spec.shapes, strict=True))
         ]
-        found = call_with(fn, spec.unwired(args))
-        if found is None:
+        returned = call_with(fn, spec.unwired(args))
+        if returned is None:
             raise InvalidArgumentError(f"{what}: the function returned None; it must give tensors")
-        result = finish(found)
+        result = finish(returned)
         outputs = tuple(graph.to_tensor(wired(t)) for t in parts(result))
     function = GraphFunction((*args, *graph.captured.values()), outputs)
     return Traced(function, list(graph.captured), result)

@@ -19,11 +19,11 @@ __all__ = ["converted"]
 
 
 def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
-    """The components of a value that a generator yielded, as arrays.
+    """Returns the components of a value that a generator yielded, as arrays.
 
     Raises `InvalidArgumentError` when the structure, a dtype or a shape differs from `spec`.
     """
-    found = []
+    arrays = []
     for part, dtype, shape in zip(_leaves(value, spec.types), flatten(spec.types), spec.shapes, strict=True):
         try:
             array = np.asarray(part)
@@ -42,12 +42,12 @@ def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
             raise InvalidArgumentError(
                 f"`generator` yielded an element of shape {array.shape} where an element of shape {shape} was expected."
             )
-        found.append(array)
-    return tuple(found)
+        arrays.append(array)
+    return tuple(arrays)
 
 
 def _leaves(value: object, types: object) -> list[Any]:
-    """The leaves of a value, which must have the structure of `types`."""
+    """Returns the leaves of a value, which must have the structure of `types`."""
     if isinstance(types, Mapping):
         if isinstance(value, Mapping) and set(value) == set(types):
             return [leaf for key in sorted(types) for leaf in _leaves(value[key], types[key])]

@@ -54,11 +54,11 @@ def group_by_window(
         results: list[Dataset] = []
 
         def reduced(key: Tensor, elements: Tensor) -> Tensor:
-            found = reduce_func(key, Dataset(elements, spec))
-            if not isinstance(found, Dataset):
+            window_dataset = reduce_func(key, Dataset(elements, spec))
+            if not isinstance(window_dataset, Dataset):
                 raise DTypeError("`reduce_func` must return a Dataset object.")
-            results.append(found)
-            return found.variant
+            results.append(window_dataset)
+            return window_dataset.variant
 
         key = trace(lambda *element: _to_int64(key_func(*element)), spec, normal, "key")
         reduce = trace(reduced, ElementSpec((int64, variant), (scalar, scalar)), normal, "reduce")
@@ -87,25 +87,25 @@ def scan(initial_state: object, scan_func: Callable[..., Any]) -> Transformation
 
     def apply(dataset: Dataset) -> Dataset:
         state = normal(initial_state)
-        held = flatten(state)
-        given = dataset.element_spec
-        types = (pack(state, [t.dtype for t in held]), given.types)
+        state_tensors = flatten(state)
+        element_spec = dataset.element_spec
+        types = (pack(state, [t.dtype for t in state_tensors]), element_spec.types)
         outputs: list[Any] = []
 
         def step(before: object, element: object) -> tuple[Any, Any]:
-            found = scan_func(before, element)
-            if not isinstance(found, tuple) or len(found) != 2:
+            returned = scan_func(before, element)
+            if not isinstance(returned, tuple) or len(returned) != 2:
                 raise DTypeError("`scan_func` must return a pair: the next state and an element.")
-            following, result = normal(found[0]), normal(found[1])
-            if [t.dtype for t in flatten(following)] != [t.dtype for t in held]:
+            next_state, result = normal(returned[0]), normal(returned[1])
+            if [t.dtype for t in flatten(next_state)] != [t.dtype for t in state_tensors]:
                 raise DTypeError("The element types for the new state must match the initial state.")
             outputs.append(result)
-            return (following, result)
+            return (next_state, result)
 
-        f = trace(step, ElementSpec(types, (*(t.shape for t in held), *given.shapes)), normal, "scan")
+        f = trace(step, ElementSpec(types, (*(t.shape for t in state_tensors), *element_spec.shapes)), normal, "scan")
         spec = ElementSpec.of(outputs[0], [t.shape for t in parts(outputs[0])])
-        inputs = [held, f.captured]
-        return derive(dataset, transform_ops.SCAN, inputs, spec, f=f.function, n_state=len(held))
+        inputs = [state_tensors, f.captured]
+        return derive(dataset, transform_ops.SCAN, inputs, spec, f=f.function, n_state=len(state_tensors))
 
     return apply
 
@@ -117,7 +117,7 @@ def bucket_by_sequence_length(
     padded_shapes: object = None,
     padding_values: object = None,
 ) -> Transformation:
-    """Padded batches of elements of similar length.
+    """Returns a transformation to padded batches of elements of similar length.
 
     `element_length_func(element)` is the length, an int32 scalar. The boundaries divide lengths into buckets: below the
     first boundary, between two, and from the last one on. A batch has elements of one bucket, as many as
@@ -131,8 +131,8 @@ def bucket_by_sequence_length(
 
     def key_of(*element: object) -> Tensor:
         length = cast(get_default_graph().to_tensor(call_with(element_length_func, element)), int32)
-        reached: Tensor = reduce_sum(cast(LESS(bounds - 1, length), int64))
-        return reached  # the number of boundaries that the length reaches is the number of its bucket
+        bucket_number: Tensor = reduce_sum(cast(LESS(bounds - 1, length), int64))
+        return bucket_number  # it equals the number of boundaries that the length reaches
 
     def batched(key: Tensor, group: Dataset) -> Dataset:
         shapes = group.output_shapes if padded_shapes is None else padded_shapes
@@ -142,6 +142,6 @@ def bucket_by_sequence_length(
 
 
 def _to_int64(value: TensorLike) -> Tensor:
-    """A value of any numeric dtype as an int64 tensor of the default graph."""
-    found: Tensor = cast(get_default_graph().to_tensor(value), int64)
-    return found
+    """Returns a value of any numeric dtype as an int64 tensor of the default graph."""
+    result: Tensor = cast(get_default_graph().to_tensor(value), int64)
+    return result

@@ -44,7 +44,8 @@ class Iterator:
         shared_name: str | None = None,
         output_classes: object = None,
     ) -> Iterator:
-        """An iterator without a data set: running `make_initializer(dataset)` assigns one with this structure.
+        """Returns an iterator without a data set. Running `make_initializer(dataset)` assigns a data set with this
+        structure.
 
         output_types: a structure of dtypes. output_shapes, output_classes: like structures of static shapes and of
         `tf.Tensor` or `tf.SparseTensor`; None means unknown shapes and dense tensors. Iterators of one session with
@@ -60,7 +61,8 @@ class Iterator:
     def from_string_handle(
         string_handle: TensorLike, output_types: object, output_shapes: object = None, output_classes: object = None
     ) -> Iterator:
-        """The iterator that a string scalar identifies, the value of another iterator's `string_handle()`.
+        """Returns the iterator that a string scalar identifies, which is the value of another iterator's
+        `string_handle()`.
 
         Feeding the string chooses an iterator for each step. output_types, output_shapes, output_classes: as in
         `from_structure`. A step raises `NotFoundError` when the session has no such iterator, and
@@ -81,33 +83,35 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset: SupportsIteration, name: str | None = None) -> Operation:
-        """An operation that assigns `dataset` to the iterator and moves it to the first element.
+        """Returns an operation that assigns `dataset` to the iterator and moves it to the first element.
 
         Raises `DTypeError` unless the types of the elements are the iterator's and the shapes are compatible.
         """
-        mine, given = self.element_spec, dataset.element_spec
-        if not given.has_types_of(mine):
-            raise DTypeError(f"Expected output types {mine.types!r} but got dataset with output types {given.types!r}.")
-        for have, want in zip(mine.shapes, given.shapes, strict=True):
-            if not have.is_compatible_with(want):
+        own_spec, other_spec = self.element_spec, dataset.element_spec
+        if not other_spec.has_types_of(own_spec):
+            raise DTypeError(
+                f"Expected output types {own_spec.types!r} but got dataset with output types {other_spec.types!r}."
+            )
+        for own_shape, other_shape in zip(own_spec.shapes, other_spec.shapes, strict=True):
+            if not own_shape.is_compatible_with(other_shape):
                 raise DTypeError(
                     f"Expected output shapes compatible with {self.output_shapes!r} but got dataset with output shapes "
-                    f"{given.output_shapes!r}."
+                    f"{other_spec.output_shapes!r}."
                 )
         op: Operation = ops.MAKE_ITERATOR(dataset.variant, self._handle, name=name)
         return op
 
     def get_next(self, name: str | None = None) -> Any:
-        """The tensors of the next element, in the structure of an element.
+        """Returns the tensors of the next element, in the structure of an element.
 
         A step that needs them advances the iterator by one element. It raises `OutOfRangeError` after the last element
         and `FailedPreconditionError` before the iterator is initialized.
         """
-        found = ops.GET_NEXT(self._handle, name=name, **self.element_spec.wire_attrs())
-        return self.element_spec.unwired(found if isinstance(found, list) else [found])
+        components = ops.GET_NEXT(self._handle, name=name, **self.element_spec.wire_attrs())
+        return self.element_spec.unwired(components if isinstance(components, list) else [components])
 
     def string_handle(self, name: str | None = None) -> Any:
-        """A string scalar that identifies the iterator for `from_string_handle`."""
+        """Returns a string scalar that identifies the iterator for `from_string_handle`."""
         return ops.TO_STRING(self._handle, name=name)
 
     @property

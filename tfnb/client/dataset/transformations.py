@@ -42,7 +42,7 @@ class Transformations(Generic[DatasetT]):
     inner: tuple[ElementSpec, ...]
 
     def _create(self, variant: Tensor, spec: ElementSpec) -> DatasetT:
-        """A data set that is described by a variant scalar. `Dataset` defines it."""
+        """Returns the data set that a variant scalar describes. `Dataset` defines this method."""
         raise NotImplementedError
 
     def _derive(
@@ -55,7 +55,7 @@ class Transformations(Generic[DatasetT]):
         inner: Sequence[ElementSpec] = (),
         **attrs: Any,
     ) -> DatasetT:
-        """The data set that `op` computes from this one and from further inputs. `Dataset` defines it.
+        """Returns the data set that `op` computes from this one and from further inputs. `Dataset` defines this method.
 
         spec: describes its elements; None if they are like those of this data set. also: further data sets among the
         inputs. attrs: attributes of the op.
@@ -63,15 +63,18 @@ class Transformations(Generic[DatasetT]):
         raise NotImplementedError
 
     def concatenate(self, dataset: DatasetT) -> DatasetT:
-        """The elements of this data set, then those of `dataset`. Raises `DTypeError` when their types differ."""
-        mine, given = self.element_spec, dataset.element_spec
-        if not mine.has_types_of(given):
-            raise DTypeError(f"cannot concatenate data sets of types {mine.types} and {given.types}")
-        shapes = [_common(a, b) for a, b in zip(mine.shapes, given.shapes, strict=True)]
-        return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(mine.types, shapes), also=[dataset])
+        """Returns a data set of the elements of this one, then those of `dataset`. Raises `DTypeError` when their types
+        differ.
+        """
+        own_spec, other_spec = self.element_spec, dataset.element_spec
+        if not own_spec.has_types_of(other_spec):
+            raise DTypeError(f"cannot concatenate data sets of types {own_spec.types} and {other_spec.types}")
+        shapes = [_common(a, b) for a, b in zip(own_spec.shapes, other_spec.shapes, strict=True)]
+        return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(own_spec.types, shapes), also=[dataset])
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: TensorLike | None = None) -> DatasetT:
-        """The elements `map_func(element)`; the items of a tuple are passed as separate arguments.
+        """Returns a data set of the elements `map_func(element)`. The items of a tuple are passed as separate
+        arguments.
 
         The function is called once, with symbolic tensors, and may return a tensor or a structure of tensors.
         num_parallel_calls: the number of elements that are computed at once, an int32 scalar; the order is kept.
@@ -84,7 +87,8 @@ class Transformations(Generic[DatasetT]):
         return self._derive(ops.PARALLEL_MAP, [f.captured, calls], spec, f=f.function)
 
     def flat_map(self, map_func: Callable[..., Any]) -> DatasetT:
-        """The elements of the data sets that `map_func` returns for each element, one data set after the other.
+        """Returns a data set of the elements of the data sets that `map_func` returns for each element, one data set
+        after the other.
 
         Raises `DTypeError` when it returns anything else.
         """
@@ -98,7 +102,7 @@ class Transformations(Generic[DatasetT]):
         block_length: TensorLike = 1,
         num_parallel_calls: TensorLike | None = None,
     ) -> DatasetT:
-        """The elements of the data sets that `map_func` returns for each element, interleaved.
+        """Returns a data set of the elements of the data sets that `map_func` returns for each element, interleaved.
 
         `block_length` elements are taken in turn from each of `cycle_length` data sets. The elements are computed
         one after the other, whatever `num_parallel_calls` is. Raises `DTypeError` when `map_func` returns no data set.
@@ -108,30 +112,35 @@ class Transformations(Generic[DatasetT]):
         return self._derive(ops.INTERLEAVE, inputs, spec, f=f.function)
 
     def filter(self, predicate: Callable[..., Any]) -> DatasetT:
-        """The elements for which `predicate(element)`, a bool scalar tensor, is true.
+        """Returns a data set of the elements for which `predicate(element)`, a bool scalar tensor, is true.
 
         Raises `DTypeError` when it returns anything else.
         """
         f = self._trace(predicate, "filter")
-        (found,) = f.function.outputs if len(f.function.outputs) == 1 else (None,)
-        if found is None or found.dtype is not bool_ or not found.shape.is_compatible_with(as_shape([])):
+        (predicate_result,) = f.function.outputs if len(f.function.outputs) == 1 else (None,)
+        if (
+            predicate_result is None
+            or predicate_result.dtype is not bool_
+            or not predicate_result.shape.is_compatible_with(as_shape([]))
+        ):
             raise DTypeError("`predicate` must return a scalar boolean tensor.")
         return self._derive(ops.FILTER, [f.captured], f=f.function)
 
     def shuffle(
         self, buffer_size: TensorLike, seed: int | None = None, reshuffle_each_iteration: bool | None = None
     ) -> DatasetT:
-        """The elements in random order: each is drawn from a buffer of the next `buffer_size` elements.
+        """Returns a data set of the elements in random order. Each is drawn from a buffer of the next `buffer_size`
+        elements.
 
         A seed makes the order repeatable. Every iteration has another order unless `reshuffle_each_iteration` is False.
         """
         seeds = seeds_for(get_default_graph(), seed)
-        again = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
+        reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
         inputs = [long(buffer_size), long(seeds["seed"]), long(seeds["seed2"])]
-        return self._derive(ops.SHUFFLE, inputs, reshuffle_each_iteration=again)
+        return self._derive(ops.SHUFFLE, inputs, reshuffle_each_iteration=reshuffle)
 
     def repeat(self, count: TensorLike | None = None) -> DatasetT:
-        """All elements `count` times, an int64 scalar; None or -1 means without end."""
+        """Returns a data set of all elements `count` times, an int64 scalar. None or -1 means without end."""
         return self._derive(ops.REPEAT, [long(-1 if count is None else count)])
 
     def batch(self, batch_size: TensorLike, drop_remainder: TensorLike = False) -> DatasetT:
@@ -163,34 +172,38 @@ class Transformations(Generic[DatasetT]):
         spec, dtypes = self.element_spec, [d for d in self.element_spec.flat_types if not isinstance(d, SparseType)]
         if len(dtypes) < len(spec.shapes):
             raise DTypeError("Batching of padded sparse tensors is not supported: use batch")
-        wanted = spec.shapes if padded_shapes is None else flat_shapes(spec.types, padded_shapes)
+        target_shapes = spec.shapes if padded_shapes is None else flat_shapes(spec.types, padded_shapes)
         pads = [None] * len(dtypes) if padding_values is None else flatten(padding_values)
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
         graph = get_default_graph()
-        vectors = [graph.to_tensor(_as_vector(s), int64) for s in wanted]
+        vectors = [graph.to_tensor(_as_vector(s), int64) for s in target_shapes]
         values = [graph.to_tensor(_zero(d) if p is None else p, d) for p, d in zip(pads, dtypes, strict=True)]
         first = _first(size, drop)
-        shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in wanted]
+        shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in target_shapes]
         return self._derive(ops.PADDED_BATCH, [size, vectors, values, drop], ElementSpec.of(spec.types, shapes))
 
     def prefetch(self, buffer_size: TensorLike) -> DatasetT:
-        """The same elements; a thread computes up to `buffer_size` of them ahead, while steps run."""
+        """Returns a data set of the same elements. A thread computes up to `buffer_size` of them ahead, while steps
+        run.
+        """
         return self._derive(ops.PREFETCH, [long(buffer_size)])
 
     def take(self, count: TensorLike) -> DatasetT:
-        """The first `count` elements, an int64 scalar; -1 means all."""
+        """Returns a data set of the first `count` elements, an int64 scalar. -1 means all."""
         return self._derive(ops.TAKE, [long(count)])
 
     def skip(self, count: TensorLike) -> DatasetT:
-        """All elements but the first `count`, an int64 scalar; -1 skips all of them."""
+        """Returns a data set of all elements but the first `count`, an int64 scalar. -1 skips all of them."""
         return self._derive(ops.SKIP, [long(count)])
 
     def shard(self, num_shards: TensorLike, index: TensorLike) -> DatasetT:
-        """The elements whose position modulo `num_shards` is `index`: one of `num_shards` parts of the data set."""
+        """Returns a data set of the elements whose position modulo `num_shards` is `index`, one of `num_shards` parts
+        of this data set.
+        """
         return self._derive(ops.SHARD, [long(num_shards), long(index)])
 
     def cache(self, filename: TensorLike = "") -> DatasetT:
-        """The same elements, stored by the first complete iteration.
+        """Returns a data set of the same elements, which the first complete iteration stores.
 
         They are stored in memory, or in the file `filename`, which later programs read, if it is not empty.
         """
@@ -214,29 +227,31 @@ class Transformations(Generic[DatasetT]):
         return self._derive(ops.WINDOW, inputs, datasets, inner=inner)
 
     def unbatch(self) -> DatasetT:
-        """The rows of each element along its first axis, as separate elements."""
+        """Returns a data set of the rows of each element along its first axis, as separate elements."""
         spec = self.element_spec
         split = ElementSpec.of(spec.types, [s[1:] for s in spec.shapes])
         if any(isinstance(t, SparseType) for t in spec.flat_types):
-            carried = self.map(lambda *e: mapped(e if isinstance(spec.types, tuple) else e[0], rows))
-            found: DatasetT = carried._derive(ops.UNBATCH, [], split)
-            return found
+            wired_dataset = self.map(lambda *e: mapped(e if isinstance(spec.types, tuple) else e[0], rows))
+            result: DatasetT = wired_dataset._derive(ops.UNBATCH, [], split)
+            return result
         return self._derive(ops.UNBATCH, [], split)
 
     def ignore_errors(self) -> DatasetT:
-        """The elements that can be computed; those whose computation fails are skipped, and `skipped` counts them."""
+        """Returns a data set of the elements that can be computed. Elements whose computation fails are skipped;
+        `skipped` counts them.
+        """
         count = SkipCount()
         return self._derive(ops.IGNORE_ERRORS, [], skip_counts=[count], skipped=count)
 
     def apply(self, transformation_func: Callable[[Any], DatasetT]) -> DatasetT:
-        """`transformation_func(self)`, so that other transformations can be used in a chain of methods.
+        """Returns `transformation_func(self)`, so that other transformations can be used in a chain of methods.
 
         Raises `DTypeError` when the function returns no data set.
         """
-        found = transformation_func(self)
-        if not isinstance(found, ElementSequence):
+        result = transformation_func(self)
+        if not isinstance(result, ElementSequence):
             raise DTypeError("`transformation_func` must return a Dataset.")
-        return found
+        return result
 
     def _trace(self, fn: Callable[..., Any], what: str) -> Traced:
         return trace(self._on_elements(fn), self.element_spec, normal, what)
@@ -255,7 +270,9 @@ class Transformations(Generic[DatasetT]):
         return f, results[0].element_spec
 
     def _on_elements(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """`fn` as a function of the components: in a data set of data sets, each component is passed as a data set."""
+        """Returns `fn` as a function of the components. In a data set of data sets, each component is passed as a data
+        set.
+        """
         if not self.inner:
             return fn
         types = self.element_spec.types
@@ -269,7 +286,7 @@ class Transformations(Generic[DatasetT]):
 
 
 def long(value: TensorLike) -> Tensor:
-    """An int64 scalar tensor for an integer or a tensor of integers."""
+    """Returns an int64 scalar tensor for an integer or a tensor of integers."""
     if is_tensor_like(value):
         t: Tensor = graph_of([value]).to_tensor(value)
         return t if t.dtype is int64 else cast(t, int64)
@@ -277,19 +294,19 @@ def long(value: TensorLike) -> Tensor:
 
 
 def rows(component: Tensor | SparseTensor) -> Tensor:
-    """The tensor whose rows carry the rows of a component."""
-    found: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
-    return found
+    """Returns the tensor whose rows carry the rows of a component."""
+    tensor: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
+    return tensor
 
 
 def _first(size: Tensor, drop: Tensor) -> int | None:
-    """The static first dimension of batches: the batch size, if it is constant and no batch is smaller."""
-    n, exact = constant_value(size), constant_value(drop)
-    return int(n) if n is not None and exact is not None and bool(exact) else None
+    """Returns the static first dimension of batches: the batch size, if it is constant and no batch is smaller."""
+    n, drops_remainder = constant_value(size), constant_value(drop)
+    return int(n) if n is not None and drops_remainder is not None and bool(drops_remainder) else None
 
 
 def _common(a: Shape, b: Shape) -> Shape:
-    """The most specific shape that is compatible with both shapes."""
+    """Returns the most specific shape that is compatible with both shapes."""
     if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
         return Shape(None)
     return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))

@@ -86,23 +86,23 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
     Raises `NotFoundError` when neither is declared.
     """
     if op.gradient_type is not None:
-        found = _REGISTERED.get(op.gradient_type)
-        if found is None and op.gradient_type in CATALOG:
-            found = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
-        if found is None or found is GRADIENT_MISSING:
+        function = _REGISTERED.get(op.gradient_type)
+        if function is None and op.gradient_type in CATALOG:
+            function = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
+        if function is None or function is GRADIENT_MISSING:
             raise NotFoundError(f"gradient_override_map names {op.gradient_type!r}, which is not registered", op)
-        return None if found is NOT_DIFFERENTIABLE else found
-    own = op.opdef.grad
-    if own is NOT_DIFFERENTIABLE:
+        return None if function is NOT_DIFFERENTIABLE else function
+    op_gradient = op.opdef.grad
+    if op_gradient is NOT_DIFFERENTIABLE:
         return None
-    if own is None or own is GRADIENT_MISSING:
-        own = _REGISTERED.get(op.type)
-    if own is None:
+    if op_gradient is None or op_gradient is GRADIENT_MISSING:
+        op_gradient = _REGISTERED.get(op.type)
+    if op_gradient is None:
         raise NotFoundError(
             f"the op {op.type} has no gradient; register one with tf.RegisterGradient({op.type!r})",
             op,
         )
-    return own  # type: ignore[return-value]
+    return op_gradient  # type: ignore[return-value]
 
 
 def gradients(
@@ -127,7 +127,7 @@ def gradients(
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
     x_list = [_as_ref(graph, x) for x in _listed(xs)]
-    stops = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
+    stop_tensors = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
     seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if aggregation_method not in (None, 0, 1, 2):
         raise InvalidArgumentError(
@@ -136,7 +136,7 @@ def gradients(
     if len(seeds) != len(y_list):
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
-        here = loops_around(graph.scopes.control_flow)
+        enclosing_loops = loops_around(graph.scopes.control_flow)
         if not any(has_gradient(y) for y in y_list):
             logging.warning(
                 "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
@@ -145,8 +145,8 @@ def gradients(
             )
         pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if has_gradient(y)]
         y_list = [y for y, _ in pairs]
-        open_paths(x_list, y_list, stops)
-        walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
+        open_paths(x_list, y_list, stop_tensors)
+        walk = _Backward(graph, x_list, y_list, stop_tensors, colocate_gradients_with_ops, enclosing_loops)
         for y, seed in pairs:
             walk.add(y, seed)
         walk.run()
@@ -160,14 +160,14 @@ def _source(graph: GraphBuilder, scope: str) -> Iterator[None]:
     The name scope is not enough, because a graph that was read from a file may hold gradients of the same scope.
     """
     scopes = graph.scopes
-    others = {op.attrs.source for op in graph.get_operations() if op.opdef is TENSOR_ARRAY_GRAD}
-    while scope in others:
+    sources = {op.attrs.source for op in graph.get_operations() if op.opdef is TENSOR_ARRAY_GRAD}
+    while scope in sources:
         scope += "_"
-    before, scopes.gradient_source = scopes.gradient_source, scope
+    previous, scopes.gradient_source = scopes.gradient_source, scope
     try:
         yield
     finally:
-        scopes.gradient_source = before
+        scopes.gradient_source = previous
 
 
 def _listed(value: object) -> list[Any]:
@@ -237,13 +237,13 @@ class _Backward:
         self.loop_variables = {m.op: loop for loop in levels for m in loop.merges}
         self.partial: dict[Tensor, list[Grad]] = {}
         self.repeated = {x.op.extra[RECOMPUTE] for x in xs if RECOMPUTE in x.op.extra}
-        self.between = set(found := operations_between(xs, ys, stops))
-        self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, found), 0)
+        self.between = set(ops := operations_between(xs, ys, stops))
+        self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, ops), 0)
         for unit in self.pending:
             for t in self.inputs(unit):
-                before = self.unit(t.op)
-                if before in self.pending:
-                    self.pending[before] += 1
+                producer = self.unit(t.op)
+                if producer in self.pending:
+                    self.pending[producer] += 1
         units = dict.fromkeys(self.unit(y.op) for y in ys)
         self.ready = [unit for unit in units if self.pending.get(unit) == 0]
         self.wanted = {x.op for x in xs}
@@ -251,9 +251,9 @@ class _Backward:
     def unit(self, op: Operation) -> _Unit:
         """Returns the operation, or the outermost loop around it that is not one of `levels`."""
         loops = loops_around(context_of(op))
-        through = op.extra.get(LOOP)  # Enters and Exits belong to their loop
-        if through is not None and through not in self.levels:
-            loops = (*loops, through)
+        loop_of_op = op.extra.get(LOOP)  # Enters and Exits belong to their loop
+        if loop_of_op is not None and loop_of_op not in self.levels:
+            loops = (*loops, loop_of_op)
         inner = [loop for loop in loops if loop not in self.levels]
         if inner:
             return inner[0]
@@ -287,18 +287,18 @@ class _Backward:
         """Processes the units from ys to xs, each after all of its readers."""
         while self.ready:
             unit = self.ready.pop()
-            before = self.inputs(unit)
-            if before:
+            inputs = self.inputs(unit)
+            if inputs:
                 self._through(unit)
-            for t in before:
+            for t in inputs:
                 source = self.unit(t.op)
                 if source in self.pending:
                     self.pending[source] -= 1
                     if self.pending[source] == 0:
                         self.ready.append(source)
-        stuck = [unit for unit, n in self.pending.items() if n > 0]
-        if stuck and any(unit in self.wanted for unit in stuck):
-            raise GraphError(f"gradients: {stuck[0].name} lies on a cycle")
+        blocked = [unit for unit, n in self.pending.items() if n > 0]
+        if blocked and any(unit in self.wanted for unit in blocked):
+            raise GraphError(f"gradients: {blocked[0].name} lies on a cycle")
 
     def _through(self, unit: _Unit) -> None:
         """Adds the gradient nodes of one unit."""
@@ -307,13 +307,13 @@ class _Backward:
                 self._repeat(unit)
             return
         outputs = unit.outputs if isinstance(unit, Operation) else unit.exits
-        arrived = [self.gradient(t) for t in outputs]
-        if all(g is None for g in arrived) or any(t in self.stops for t in outputs):
+        grads = [self.gradient(t) for t in outputs]
+        if all(g is None for g in grads) or any(t in self.stops for t in outputs):
             return
         if not isinstance(unit, Operation):
             with self._named(unit.name):
                 walk = _through_iteration(self.graph, self.colocate)
-                for t, g in differentiate(self.graph, unit, arrived, self.between, walk):
+                for t, g in differentiate(self.graph, unit, grads, self.between, walk):
                     self.add(t, g)
             return
         if unit in self.loop_variables:
@@ -333,21 +333,21 @@ class _Backward:
         function = gradient_function(unit)
         if function is not None:
             with self._named(unit.name), self._placed(unit):
-                self._apply(unit, function, arrived)
+                self._apply(unit, function, grads)
 
     def _repeat(self, scope: RecomputeScope) -> None:
         """Adds a copy of the operations in the scope, and computes the gradients through the copy."""
-        ends = [t for op in scope.ops for t in op.outputs if t in self.partial]
-        dys = {t: self.gradient(t) for t in ends}
+        outputs = [t for op in scope.ops for t in op.outputs if t in self.partial]
+        dys = {t: self.gradient(t) for t in outputs}
         if not dys:
             return
         copies = scope.again(dys, self.between)
         outside = [t for t in scope.comes_in(self.between) if t.op in self.between]
         xs = [copies[t] for t in outside]
         ys = [copies[t] for t in dys]
-        stops = {*xs, *(copies.get(t, t) for t in self.stops)}
-        here = loops_around(self.graph.scopes.control_flow)  # the place of the copies
-        inner = _Backward(self.graph, xs, ys, stops, self.colocate, (*self.levels, *here))
+        stop_tensors = {*xs, *(copies.get(t, t) for t in self.stops)}
+        enclosing_loops = loops_around(self.graph.scopes.control_flow)  # the copies are in these loops
+        inner = _Backward(self.graph, xs, ys, stop_tensors, self.colocate, (*self.levels, *enclosing_loops))
         for y, dy in zip(ys, dys.values(), strict=True):
             inner.add(y, dy)
         inner.run()
@@ -355,14 +355,14 @@ class _Backward:
             self.add(t, inner.gradient(x))
 
     def _apply(self, op: Operation, function: Callable[..., Any], arrived: list[Grad]) -> None:
-        full = arrived
+        output_grads = arrived
         if op.opdef.kind is not Kind.SWITCH:
-            full = [
+            output_grads = [
                 zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
                 for t, g in zip(op.outputs, arrived, strict=True)
             ]
-        found = function(op, *full)
-        parts = list(found) if isinstance(found, (list, tuple)) else [found]
+        result = function(op, *output_grads)
+        parts = list(result) if isinstance(result, (list, tuple)) else [result]
         if len(parts) != len(op.inputs):
             raise GraphError(
                 f"the gradient of {op.type} gave {len(parts)} values for {len(op.inputs)} inputs",
@@ -414,15 +414,15 @@ def hessians(ys: TensorLike, xs: TensorLike, name: str = "hessians", **kwargs: A
 
     `kwargs` are those of `gradients`. Raises `InvalidArgumentError` when an x is not a vector of known length.
     """
-    found: list[Grad] = []
+    results: list[Grad] = []
     for x in _listed(xs):
         (first,) = gradients(ys, x, name=name, **kwargs)
         n = x.shape.dims[0] if x.shape.dims is not None and len(x.shape.dims) == 1 else None
         if n is None:
             raise InvalidArgumentError(f"hessians: x must be a vector of known length, got shape {x.shape}")
         rows = [gradients(first[i], x, name=name, **kwargs)[0] for i in range(n)]
-        found.append(first.graph.to_tensor(rows))
-    return found
+        results.append(first.graph.to_tensor(rows))
+    return results
 
 
 API = {

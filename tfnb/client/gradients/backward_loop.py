@@ -92,8 +92,8 @@ class BackwardLoop(WhileContext):
             self._number = loop.take(loop.merges[-1])
             self._kept = CONTROL_TRIGGER(name="kept", graph=self.graph)
             with self.graph.control_dependencies([self._kept]):
-                following: Any = ADD(self._number, 1)
-            loop.close(len(loop.merges) - 1, following)
+                next_number: Any = ADD(self._number, 1)
+            loop.close(len(loop.merges) - 1, next_number)
         return loop.exits[-1]
 
     # tensors of the forward loop
@@ -105,13 +105,13 @@ class BackwardLoop(WhileContext):
     def enter(self, t: Tensor) -> Tensor:
         if self.has(t) or not self.is_forward(t):
             return super().enter(t)
-        waits = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # in the iteration of the forward loop
-        if t.spec.ref or (t.op.opdef.kind in PLACES and not waits):
+        is_controlled = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # in the iteration of the forward loop
+        if t.spec.ref or (t.op.opdef.kind in PLACES and not is_controlled):
             return t
-        found = self._read.get(t)
-        if found is None:
-            found = self._read[t] = self._again(t)
-        return found
+        inner = self._read.get(t)
+        if inner is None:
+            inner = self._read[t] = self._again(t)
+        return inner
 
     def _again(self, t: Tensor) -> Tensor:
         """Returns the value that `t` had in the forward iteration."""
@@ -121,28 +121,30 @@ class BackwardLoop(WhileContext):
             if t.op.opdef.kind is Kind.CONST:
                 return self.graph.constant(t.op.attrs.value)
             if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:
-                # It leads into a branch, whose condition is needed in any case.
+                # This Switch leads into a branch, whose condition is needed in any case.
                 data, pred = (self.enter(x) for x in t.op.inputs)
-                found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
-                return found
+                output: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
+                return output
             return self._keep(t)
 
     def _keep(self, t: Tensor) -> Tensor:
         """Makes the forward loop save `t`, and restores it in this loop."""
         slot, self._slots = self._slots, self._slots + 1
         with self.forward._within(context_of(t.op)):
-            pushed = LOOP_STACK_PUSH(self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory)
+            push_tensor = LOOP_STACK_PUSH(
+                self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory
+            )
         conditions = conditions_of(t, self.forward, self._known)
         at = self.under(conditions, self.index)
-        found: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
-        found.set_shape(t.shape)
-        saved = Saved(self, conditions, pushed.op, found.op)
-        pushed.op.extra[SAVED] = found.op.extra[SAVED] = saved
+        value: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
+        value.set_shape(t.shape)
+        saved = Saved(self, conditions, push_tensor.op, value.op)
+        push_tensor.op.extra[SAVED] = value.op.extra[SAVED] = saved
         if self._closed:
             self._wait_for([saved])
         else:
             self._saved.append(saved)
-        return found
+        return value
 
     def under(self, conditions: Sequence[Condition], t: Tensor) -> Tensor:
         """Returns the tensor `t` of this loop where the conditions were true in the forward iteration, else a dead
@@ -156,14 +158,14 @@ class BackwardLoop(WhileContext):
         """Makes the forward loop wait for, and so run, the saving of the tensors that the finished backward loop
         reads.
         """
-        live: set[Operation] = set()
+        live_ops: set[Operation] = set()
         stack = [self.pred.op, *(t.op for t in self.results.values())]
         while stack:
             op = stack.pop()
-            if op not in live and self.holds(op):
-                live.add(op)
+            if op not in live_ops and self.holds(op):
+                live_ops.add(op)
                 stack += [*(t.op for t in op.inputs), *op.control_inputs]
-        self._wait_for([saved for saved in self._saved if saved.pop in live])
+        self._wait_for([saved for saved in self._saved if saved.pop in live_ops])
         self._closed = True
 
     def _wait_for(self, saved: Sequence[Saved]) -> None:
@@ -228,15 +230,15 @@ def unswitched(t: Tensor) -> Tensor:
 
 def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Sequence[Condition]) -> TensorArray:
     """Returns the array with `value` as an element where all conditions are true, and else unchanged."""
-    flow, others = array.flow, []
+    flow, switch_outputs = array.flow, []
     for pred, branch in conditions:
         switch = SWITCH(flow, pred)
-        others.append((switch[1 - branch], branch))
+        switch_outputs.append((switch[1 - branch], branch))
         flow = switch[branch]
     flow = array.with_flow(flow).write(index, value).flow
-    for other, branch in reversed(others):
-        flow = MERGE([flow, other] if branch == 0 else [other, flow])[0]
-        flow.op.extra["pred"] = other.op.inputs[1]
+    for output, branch in reversed(switch_outputs):
+        flow = MERGE([flow, output] if branch == 0 else [output, flow])[0]
+        flow.op.extra["pred"] = output.op.inputs[1]
     return array.with_flow(flow)
 
 
@@ -256,28 +258,28 @@ def differentiate(
         raise UnimplementedError(f"gradients do not pass through lists of tensors in a loop ({loop.name})", lists[0].op)
     variables = [k for k, m in enumerate(loop.merges) if m.op in between and has_gradient(m)]
     captured = [
-        (inside.op.inputs[0], inside)
-        for inside in list(loop.entered.values())
-        if inside.op in between and has_gradient(inside)
+        (inner.op.inputs[0], inner)
+        for inner in list(loop.entered.values())
+        if inner.op in between and has_gradient(inner)
     ]
     if not variables and not captured:
         return []
-    back = BackwardLoop(graph, loop)
+    backward = BackwardLoop(graph, loop)
     begin = [_dense(arrived[k], loop.exits[k]) for k in variables]
-    xs = [loop.inputs[k] for k in variables] + [inside for _, inside in captured]
+    xs = [loop.inputs[k] for k in variables] + [inner for _, inner in captured]
     ys = [loop.results[k] for k in variables]
     totals: list[Any] = []
 
     def body(taken: list[Any]) -> list[Tensor]:
-        back.index = taken[0] - 1
-        found = walk(loop, xs, ys, taken[1:])
-        following = [_dense(g, loop.inputs[k]) for k, g in zip(variables, found, strict=False)]
-        totals.extend(total(back, t, g) for (t, _), g in zip(captured, found[len(variables) :], strict=True))
-        return [back.index, *following]
+        backward.index = taken[0] - 1
+        grads = walk(loop, xs, ys, taken[1:])
+        next_grads = [_dense(g, loop.inputs[k]) for k, g in zip(variables, grads, strict=False)]
+        totals.extend(total(backward, t, g) for (t, _), g in zip(captured, grads[len(variables) :], strict=True))
+        return [backward.index, *next_grads]
 
     shapes: list[Shape | None] = [Shape(()), *(loop.merges[k].shape for k in variables)]
-    exits = back.build([back.count, *begin], shapes, _positive, body)
-    back.keep_what_is_read()
+    exits = backward.build([backward.count, *begin], shapes, _positive, body)
+    backward.keep_what_is_read()
     result: list[tuple[Tensor, Any]] = [
         (loop.enters[k].op.inputs[0], x) for k, x in zip(variables, exits[1:], strict=False)
     ]
@@ -297,7 +299,7 @@ def _positive(taken: list[Any]) -> Any:
 def _dense(grad: Tensor, like: Tensor) -> Tensor:
     """Returns a gradient as a tensor; zeros where there is none."""
     if grad is None:
-        found: Tensor = zeros_like(like)
-        return found
+        zeros: Tensor = zeros_like(like)
+        return zeros
     dense: Tensor = like.graph.to_tensor(grad)
     return dense

@@ -34,9 +34,9 @@ def conditions_of(t: Tensor, loop: WhileContext, known: Conditions) -> tuple[Con
         if op in known:
             stack.pop()
             continue
-        missing = [before for before in _before(op, loop) if before not in known]
-        if missing:
-            stack.extend(missing)
+        unknown = [producer for producer in _before(op, loop) if producer not in known]
+        if unknown:
+            stack.extend(unknown)
         else:
             known[op] = _of_operation(op, loop, known)
             stack.pop()
@@ -44,12 +44,12 @@ def conditions_of(t: Tensor, loop: WhileContext, known: Conditions) -> tuple[Con
 
 
 def _before(op: Operation, loop: WhileContext) -> list[Operation]:
-    """Returns the operations of the body whose conditions those of `op` are computed from."""
-    found = [pred.op for pred, _ in _branches(op, loop)]
-    found += [t.op for t in _data(op, loop)]
+    """Returns the operations of the body from whose conditions the conditions of `op` are computed."""
+    ops = [pred.op for pred, _ in _branches(op, loop)]
+    ops += [t.op for t in _data(op, loop)]
     if op.opdef.kind not in (Kind.CONTROL_TRIGGER, Kind.MERGE):
-        found += op.control_inputs
-    return [before for before in found if loop.holds(before) and before.opdef.kind is not Kind.CONST]
+        ops += op.control_inputs
+    return [producer for producer in ops if loop.holds(producer) and producer.opdef.kind is not Kind.CONST]
 
 
 def _data(op: Operation, loop: WhileContext) -> Iterable[Tensor]:
@@ -63,32 +63,32 @@ def _data(op: Operation, loop: WhileContext) -> Iterable[Tensor]:
 
 def _branches(op: Operation, loop: WhileContext) -> list[Condition]:
     """Returns the branches of conditionals between an operation and the loop around them, outermost first."""
-    found, context = [], context_of(op)
+    conditions, context = [], context_of(op)
     while context is not loop:
         if context is None or context.is_loop:
             raise InternalError("a gradient reads a tensor of an inner loop directly", op)
-        found.append((context.pred, context.branch))
+        conditions.append((context.pred, context.branch))
         context = context.outer
-    return found[::-1]
+    return conditions[::-1]
 
 
 def _of_operation(op: Operation, loop: WhileContext, known: Conditions) -> tuple[Condition, ...]:
-    found: dict[Condition, None] = {}
+    conditions: dict[Condition, None] = {}
     for pred, branch in _branches(op, loop):
-        found.update(dict.fromkeys(_of_tensor(pred, loop, known)))
-        found[pred, branch] = None
+        conditions.update(dict.fromkeys(_of_tensor(pred, loop, known)))
+        conditions[pred, branch] = None
     groups = [_of_tensor(t, loop, known) for t in _data(op, loop)]
     if op.opdef.kind is Kind.MERGE:  # alive when any input is
         groups = [tuple(c for c in groups[0] if all(c in g for g in groups))] if groups else []
     elif op.opdef.kind is not Kind.CONTROL_TRIGGER:
-        groups += [known.get(before, ()) for before in op.control_inputs]
+        groups += [known.get(control_op, ()) for control_op in op.control_inputs]
     for group in groups:
-        found.update(dict.fromkeys(group))
-    return tuple(found)
+        conditions.update(dict.fromkeys(group))
+    return tuple(conditions)
 
 
 def _of_tensor(t: Tensor, loop: WhileContext, known: Conditions) -> tuple[Condition, ...]:
-    found = known.get(t.op, ())
+    conditions = known.get(t.op, ())
     if t.op.opdef.kind is Kind.SWITCH and t.op in known and t.op.inputs[1] != loop.pred:
-        return tuple(dict.fromkeys([*found, (t.op.inputs[1], t.index)]))
-    return found
+        return tuple(dict.fromkeys([*conditions, (t.op.inputs[1], t.index)]))
+    return conditions

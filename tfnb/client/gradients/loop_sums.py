@@ -93,22 +93,22 @@ def add_one_by_one(op: Operation) -> None:
     pass.
     """
     _, flow, shape = op.inputs
-    back = flow.op.extra[LOOP]
-    _, _, left, right = back.results[back.exits.index(flow)].op.inputs
-    with Detached(back.graph, back.outer):
-        zero: Tensor = FILL(shape, back.graph.constant(np.zeros((), op.y.dtype.np)))
+    backward = flow.op.extra[LOOP]
+    _, _, left, right = backward.results[backward.exits.index(flow)].op.inputs
+    with Detached(backward.graph, backward.outer):
+        zero: Tensor = FILL(shape, backward.graph.constant(np.zeros((), op.y.dtype.np)))
         zero.set_shape(op.y.shape)
-    with Detached(back.graph, back):
-        k, value = _variable(back, zero)
-        back.close(k, ADD(value, MAT_MUL(left, right, transpose_a=True)))
-    redefine(op, IDENTITY, (back.exits[k],), IDENTITY.attrs(), {"T": op.y.dtype})
+    with Detached(backward.graph, backward):
+        k, value = _variable(backward, zero)
+        backward.close(k, ADD(value, MAT_MUL(left, right, transpose_a=True)))
+    redefine(op, IDENTITY, (backward.exits[k],), IDENTITY.attrs(), {"T": op.y.dtype})
 
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:
     """Saves `x` of every iteration; the result returns them after the loop, joined along the first axis."""
     dims = x.shape.dims or ()
     with Detached(back.graph, back.outer):
-        kept = TensorArray(x.dtype, size=back.count, infer_shape=False, element_shape=Shape((None, *dims[1:])))
-    k, flow = _variable(back, kept.flow)
-    back.close(k, kept.with_flow(flow).write(back.index, x).flow)
-    return lambda: kept.with_flow(back.exits[k]).concat()
+        array = TensorArray(x.dtype, size=back.count, infer_shape=False, element_shape=Shape((None, *dims[1:])))
+    k, flow = _variable(back, array.flow)
+    back.close(k, array.with_flow(flow).write(back.index, x).flow)
+    return lambda: array.with_flow(back.exits[k]).concat()

@@ -27,31 +27,31 @@ _POPS = (LOOP_STACK_POP, stacks.POP)
 def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
     """Returns the ops on some path from an x to a y: those that xs reach, searched backwards from ys."""
     reached = _reached(xs)
-    found: dict[Operation, None] = {}
-    back = [y.op for y in ys]
-    while back:
-        op = back.pop()
-        if op in reached and op not in found:
-            found[op] = None
+    between: dict[Operation, None] = {}
+    pending = [y.op for y in ys]
+    while pending:
+        op = pending.pop()
+        if op in reached and op not in between:
+            between[op] = None
             if not any(t in stops for t in op.outputs):
-                back.extend(t.op for t in op.inputs)
+                pending.extend(t.op for t in op.inputs)
                 if SAVED in op.extra:
-                    back.append(op.extra[SAVED].push)
-    return list(found)
+                    pending.append(op.extra[SAVED].push)
+    return list(between)
 
 
 def _reached(xs: Sequence[Tensor]) -> set[Operation]:
     """Returns the operations that an x reaches."""
-    reached: set[Operation] = set()
+    result: set[Operation] = set()
     stack = [x.op for x in xs]
     while stack:
         op = stack.pop()
-        if op not in reached:
-            reached.add(op)
+        if op not in result:
+            result.add(op)
             stack.extend(c for t in op.outputs for c in t.consumers())
             if SAVED in op.extra:
                 stack.append(op.extra[SAVED].pop)
-    return reached
+    return result
 
 
 def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> None:
@@ -62,9 +62,9 @@ def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -
     """
     _refuse_strange_stacks(xs, ys)
     while True:
-        found = operations_between(xs, ys, stops)
-        saved = [op for op in found if op.opdef is LOOP_STACK_POP and SAVED in op.extra and has_gradient(op.y)]
-        sums = [op for op in found if op.opdef is LOOP_PRODUCTS_SUM]
+        ops = operations_between(xs, ys, stops)
+        saved = [op for op in ops if op.opdef is LOOP_STACK_POP and SAVED in op.extra and has_gradient(op.y)]
+        sums = [op for op in ops if op.opdef is LOOP_PRODUCTS_SUM]
         if not saved and not sums:
             return
         for op in saved:
@@ -78,13 +78,13 @@ def _refuse_strange_stacks(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> None:
     pushes = {op for op in _reached(xs) if op.opdef in _PUSHES and SAVED not in op.extra and has_gradient(op.y)}
     if not pushes:
         return
-    seen: set[Operation] = set()
+    visited: set[Operation] = set()
     stack = [y.op for y in ys]
     while stack:
         op = stack.pop()
-        if op in seen:
+        if op in visited:
             continue
-        seen.add(op)
+        visited.add(op)
         stack.extend(t.op for t in op.inputs)
         if op.opdef in _POPS and SAVED not in op.extra and has_gradient(op.y):
             raise GraphError(

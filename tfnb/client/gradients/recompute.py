@@ -46,26 +46,26 @@ class RecomputeScope:
 
     def comes_in(self, between: set[Operation]) -> list[Tensor]:
         """Returns the tensors from outside that operations on the way read."""
-        own = set(self.ops)
-        found = [t for op in self.ops if op in between for t in op.inputs if t.op not in own]
-        return list(dict.fromkeys(found))
+        scope_ops = set(self.ops)
+        inputs = [t for op in self.ops if op in between for t in op.inputs if t.op not in scope_ops]
+        return list(dict.fromkeys(inputs))
 
     def again(self, dys: dict[Tensor, Any], between: set[Operation]) -> dict[Tensor, Tensor]:
         """Copies the operations on the way; returns a dict from each tensor to the tensor that represents it."""
-        after = [g.values if isinstance(g, IndexedSlices) else g for g in dys.values()]
+        grad_tensors = [g.values if isinstance(g, IndexedSlices) else g for g in dys.values()]
         copies: dict[Tensor, Tensor] = {}
-        with self.graph.control_dependencies(after):
+        with self.graph.control_dependencies(grad_tensors):
             for t in self.comes_in(between):
                 copies[t] = t if t.spec.ref else IDENTITY(t)
         for op in self.ops:
-            repeated = foldable(op.opdef) and bool(op.inputs) and not any(t.spec.ref for t in op.inputs)
-            if not repeated:
+            is_repeated = foldable(op.opdef) and bool(op.inputs) and not any(t.spec.ref for t in op.inputs)
+            if not is_repeated:
                 copies.update({t: copies.get(t, t) for t in op.outputs})
                 continue
             inputs = [copies.get(t, t) for t in op.inputs]
-            made = self.graph.create_op(op.opdef, inputs, op.attrs, op.types, op.name.rpartition("/")[2])
-            made.gradient_type = op.gradient_type
-            copies.update(zip(op.outputs, made.outputs, strict=True))
+            copy = self.graph.create_op(op.opdef, inputs, op.attrs, op.types, op.name.rpartition("/")[2])
+            copy.gradient_type = op.gradient_type
+            copies.update(zip(op.outputs, copy.outputs, strict=True))
         return copies
 
 
@@ -77,12 +77,12 @@ def recompute(graph: GraphBuilder | None = None) -> Iterator[None]:
     """
     graph = get_default_graph() if graph is None else graph
     scopes = graph.scopes
-    before = scopes.recompute
-    scopes.recompute = before or RecomputeScope(graph)
+    previous = scopes.recompute
+    scopes.recompute = previous or RecomputeScope(graph)
     try:
         yield
     finally:
-        scopes.recompute = before
+        scopes.recompute = previous
 
 
 def recompute_grad(

@@ -52,8 +52,8 @@ _MESSAGES = {
 
 def _message(name: str) -> Any:
     """Returns the message class of this name."""
-    found = _pool().FindMessageTypeByName(f"tfnb.{name}")
-    return import_module("google.protobuf.message_factory").GetMessageClass(found)
+    descriptor = _pool().FindMessageTypeByName(f"tfnb.{name}")
+    return import_module("google.protobuf.message_factory").GetMessageClass(descriptor)
 
 
 @cache
@@ -62,15 +62,15 @@ def _pool() -> Any:
     kinds = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="tfnb/control_flow.proto", package="tfnb", syntax="proto3")
     for message, fields in _MESSAGES.items():
-        made = file.message_type.add(name=message)
+        message_type = file.message_type.add(name=message)
         for field, (kind, number) in fields.items():
-            plain = kind.rstrip("*")
-            added = made.field.add(name=field, number=number)
+            base_kind = kind.rstrip("*")
+            added = message_type.field.add(name=field, number=number)
             added.label = kinds.LABEL_REPEATED if kind.endswith("*") else kinds.LABEL_OPTIONAL
-            if plain in _MESSAGES:
-                added.type, added.type_name = kinds.TYPE_MESSAGE, f".tfnb.{plain}"
+            if base_kind in _MESSAGES:
+                added.type, added.type_name = kinds.TYPE_MESSAGE, f".tfnb.{base_kind}"
             else:
-                added.type = getattr(kinds, f"TYPE_{plain.upper()}")
+                added.type = getattr(kinds, f"TYPE_{base_kind.upper()}")
     pool = import_module("google.protobuf.descriptor_pool").DescriptorPool()
     pool.Add(file)
     return pool
@@ -115,14 +115,14 @@ class _Writing:
 
     def message(self, context: Any) -> Any:
         """Returns the WhileContextDef or CondContextDef of a context."""
-        made = self._loop(context) if context.is_loop else self._branch(context)
-        made.context_name = self.named(_name(context))
-        self._values(made.values_def, context)
+        result = self._loop(context) if context.is_loop else self._branch(context)
+        result.context_name = self.named(_name(context))
+        self._values(result.values_def, context)
         for c in self.inner.get(context, ()):
             if not isinstance(c, BackwardLoop):
                 field = "while_ctxt" if c.is_loop else "cond_ctxt"
-                getattr(made.nested_contexts.add(), field).CopyFrom(self.message(c))
-        return made
+                getattr(result.nested_contexts.add(), field).CopyFrom(self.message(c))
+        return result
 
     def named(self, name: str) -> str:
         """Returns the name without the prefix of the scope."""
@@ -146,12 +146,12 @@ class _Writing:
         )
 
     def _values(self, into: Any, context: Any) -> None:
-        around = [*context.enters, *context.exits] if context.is_loop else [context.pivot]
-        entered = {t.name: inside.name for t, inside in context.entered.items() if t != inside}
-        own = [t.name for t in (*around, *self.tensors.get(context, ()))]
-        into.values.extend(self.named(n) for n in dict.fromkeys([*own, *entered, *entered.values()]))
-        for outside, inside in entered.items():
-            into.external_values.add(key=self.named(outside), value=self.named(inside))
+        boundary = [*context.enters, *context.exits] if context.is_loop else [context.pivot]
+        entered = {t.name: inner.name for t, inner in context.entered.items() if t != inner}
+        tensor_names = [t.name for t in (*boundary, *self.tensors.get(context, ()))]
+        into.values.extend(self.named(n) for n in dict.fromkeys([*tensor_names, *entered, *entered.values()]))
+        for outside, inner in entered.items():
+            into.external_values.add(key=self.named(outside), value=self.named(inner))
 
 
 # reading
@@ -163,28 +163,28 @@ def restored_loops(graph: GraphBuilder, kind: str, contents: Sequence[bytes], sc
     Raises `NotFoundError` when a message names a node that is not in the graph, and `DataLossError` for bytes that are
     not a message.
     """
-    found: dict[WhileContext, None] = {}
+    loops: dict[WhileContext, None] = {}
     for content in contents:
         message = _message(kind)()
         try:
             message.ParseFromString(content)
         except Exception as e:  # the class of protobuf's error depends on its implementation
             raise DataLossError(f"{len(content)} bytes that are no {kind}: {e}") from None
-        for made in _all(message):
-            for name in made.loop_enter_names:
+        for context in _all(message):
+            for name in context.loop_enter_names:
                 loop = graph.as_graph_element(scope + name).op.extra.get(LOOP)
                 if loop is not None:
-                    loop.back_prop, loop.swap_memory = made.back_prop, made.swap_memory
-                    found[loop] = None
-    return list(found)
+                    loop.back_prop, loop.swap_memory = context.back_prop, context.swap_memory
+                    loops[loop] = None
+    return list(loops)
 
 
 def _all(message: Any) -> Iterator[Any]:
     """Returns the loops of a message: its own, and those nested in it at any depth."""
     stack = [message]
     while stack:
-        made = stack.pop()
-        if made.DESCRIPTOR.name == "WhileContextDef":
-            yield made
-        for nested in made.nested_contexts:
+        context = stack.pop()
+        if context.DESCRIPTOR.name == "WhileContextDef":
+            yield context
+        for nested in context.nested_contexts:
             stack += [getattr(nested, f) for f in ("while_ctxt", "cond_ctxt") if nested.HasField(f)]

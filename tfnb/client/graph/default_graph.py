@@ -53,11 +53,11 @@ def name_scope(name: str | None, default_name: str | None = None, values: Iterab
 
     Raises `InvalidArgumentError` when both are None but `values` are given.
     """
-    wanted = default_name if name is None else name
+    scope_name = default_name if name is None else name
     if name is None and default_name is None and values:
         raise InvalidArgumentError("name_scope: needed a name or a default_name")
     graph = graph_of(values or ())
-    with graph.as_default(), graph.name_scope(wanted) as scope:
+    with graph.as_default(), graph.name_scope(scope_name) as scope:
         yield scope
 
 
@@ -103,10 +103,10 @@ def convert_to_tensor_or_sparse_tensor(
     """
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         return convert_to_tensor(value, dtype, name)
-    found = SparseTensor.from_value(value)
-    if dtype is not None and found.dtype is not types.as_dtype(dtype):
-        raise DTypeError(f"the sparse tensor is {found.dtype.name}, needed {types.as_dtype(dtype).name}", found.op)
-    return found
+    sparse = SparseTensor.from_value(value)
+    if dtype is not None and sparse.dtype is not types.as_dtype(dtype):
+        raise DTypeError(f"the sparse tensor is {sparse.dtype.name}, needed {types.as_dtype(dtype).name}", sparse.op)
+    return sparse
 
 
 API: dict[str, Any] = {

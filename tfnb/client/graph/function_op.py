@@ -63,12 +63,12 @@ class DefinedFunction:
         self.__name__ = func_name or getattr(function, "__name__", "function").strip("<>")
         self.__doc__ = function.__doc__
         parameters = list(inspect.signature(function).parameters.values())
-        fixed = all(p.kind is not inspect.Parameter.VAR_POSITIONAL for p in parameters)
-        if self.types is not None and fixed and len(self.types) != len(parameters):
+        has_fixed_arity = all(p.kind is not inspect.Parameter.VAR_POSITIONAL for p in parameters)
+        if self.types is not None and has_fixed_arity and len(self.types) != len(parameters):
             raise InvalidArgumentError(
                 f"Defun: {len(self.types)} dtypes for the {len(parameters)} arguments of {self.__name__}"
             )
-        self._parameters = [p.name for p in parameters] if fixed else None
+        self._parameters = [p.name for p in parameters] if has_fixed_arity else None
 
     @property
     def name(self) -> str:
@@ -82,10 +82,10 @@ class DefinedFunction:
         graph = graph_of(args)
         if self.types is not None and len(args) != len(self.types):
             raise InvalidArgumentError(f"{self.__name__} takes {len(self.types)} arguments, got {len(args)}")
-        wanted = self.types or (None,) * len(args)
+        dtypes = self.types or (None,) * len(args)
         with graph.as_default():
-            tensors = [graph.to_tensor(a, t) for a, t in zip(args, wanted, strict=True)]
-            for t, dtype in zip(tensors, wanted, strict=True):
+            tensors = [graph.to_tensor(a, t) for a, t in zip(args, dtypes, strict=True)]
+            for t, dtype in zip(tensors, dtypes, strict=True):
                 if dtype is not None and t.dtype is not dtype:
                     raise DTypeError(f"{self.__name__}: {t.name} is {t.dtype.name}, needed {dtype.name}")
             if self.types is not None:
@@ -97,8 +97,8 @@ class DefinedFunction:
             outputs = function.opdef(*tensors, *captured, name=name or self.__name__, graph=graph)
         if not function.results:
             return outputs
-        found = outputs if isinstance(outputs, list) else [outputs]
-        return found if self._listed[function] else found[0]
+        results = outputs if isinstance(outputs, list) else [outputs]
+        return results if self._listed[function] else results[0]
 
     def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> Function:
         """Returns the function for arguments of these dtypes and shapes, called from `graph`."""
@@ -114,12 +114,12 @@ class DefinedFunction:
             raise InvalidArgumentError(f"{self.__name__} takes {len(names)} arguments, got {len(signature)}")
         with body.as_default():
             args = [body.add_arg(t, s, n) for (t, s), n in zip(signature, names, strict=True)]
-            found = self.function(*args)
-            values = [] if found is None else list(flatten(found))
+            returned = self.function(*args)
+            values = [] if returned is None else list(flatten(returned))
             results = [body.to_tensor(v) for v in values]
-        given = self.func_name if self.types is not None else None
+        declared_name = self.func_name if self.types is not None else None
         function = Function(
-            given or Function.unique_name(self.__name__, body),
+            declared_name or Function.unique_name(self.__name__, body),
             body,
             results,
             self._gradient,
@@ -127,10 +127,10 @@ class DefinedFunction:
             self._shapes if self.shape_func is not None else None,
             inspect.getdoc(self.function) or "",
         )
-        self._listed[function] = isinstance(found, (list, tuple))
+        self._listed[function] = isinstance(returned, (list, tuple))
         if isinstance(self.grad_func, DefinedFunction):
-            own = [(a.dtype, unknown_shape) for a in (*body.args, *results)]
-            function.gradient_function = lambda: self.grad_func.built(own, graph)
+            grad_signature = [(a.dtype, unknown_shape) for a in (*body.args, *results)]
+            function.gradient_function = lambda: self.grad_func.built(grad_signature, graph)
         return function
 
     def _shapes(self, c: Infer) -> list[Shape]:
@@ -147,8 +147,8 @@ class DefinedFunction:
         def again(args: Sequence[Tensor]) -> list[Tensor]:
             body = get_default_graph()
             body.captured.update(zip(function.captured, args[count:], strict=True))
-            found = self.function(*args[:count])
-            return [body.to_tensor(v) for v in flatten(found)]
+            grads = self.function(*args[:count])
+            return [body.to_tensor(v) for v in flatten(grads)]
 
         return make_gradient(function, again)
 
@@ -180,21 +180,21 @@ def make_gradient(
         if again is not None:
             results = again(args)
         else:
-            before = body.version
+            start = body.version
             table = copy_into(function, body, args)
-            restore_loops(body, body.get_operations()[before:])
+            restore_loops(body, body.get_operations()[start:])
             results = [table[t] for t in function.results]
         pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if has_gradient(y)]
         if not pairs:
             return lambda op, *dys: [None] * len(op.inputs)
-        found = gradients([y for y, _ in pairs], args, [g for _, g in pairs])
-        found = [g.__tensor__() if isinstance(g, IndexedSlices) else g for g in found]
-        kept = [g for g in found if g is not None]
+        grads = gradients([y for y, _ in pairs], args, [g for _, g in pairs])
+        grads = [g.__tensor__() if isinstance(g, IndexedSlices) else g for g in grads]
+        grad_results = [g for g in grads if g is not None]
     if len(body.args) != len(args) + len(seeds):
         raise GraphError(f"the gradient of {function.name} reads tensors that the function does not")
     name = Function.unique_name(f"{function.name}_grad", body)
-    made = Function(name, body, kept, make_gradient, description=f"The gradient of {function.name}.")
-    known = [g is not None for g in found]
+    grad_function = Function(name, body, grad_results, make_gradient, description=f"The gradient of {function.name}.")
+    has_grad = [g is not None for g in grads]
 
     def gradient(op: Operation, *dys: Tensor) -> list[Any]:
         for t, g in zip(op.outputs, dys, strict=True):
@@ -202,10 +202,10 @@ def make_gradient(
                 raise UnimplementedError(
                     f"{op.name}: gradients do not pass through a list of tensors that a function returns", op
                 )
-        full = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
-        outputs = made.opdef(*op.inputs, *full, graph=op.graph) if kept else []
+        output_grads = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
+        outputs = grad_function.opdef(*op.inputs, *output_grads, graph=op.graph) if grad_results else []
         flat = iter(outputs if isinstance(outputs, list) else [outputs])
-        return [next(flat) if k else None for k in known]
+        return [next(flat) if k else None for k in has_grad]
 
     return gradient
 
@@ -225,8 +225,8 @@ def symbolic_gradient(function: Function) -> Function:
         seeds = [body.add_arg(t.dtype, t.shape, f"grad_{i}") for i, t in enumerate(function.results)]
         outputs = function.opdef(*args, graph=body)
         first = outputs[0] if isinstance(outputs, list) else outputs
-        found = function.gradient(first.op, *seeds)
-        results = [ZEROS_LIKE(a) if g is None else g for a, g in zip(args, found, strict=True)]
+        grads = function.gradient(first.op, *seeds)
+        results = [ZEROS_LIKE(a) if g is None else g for a, g in zip(args, grads, strict=True)]
     return Function(f"SymbolicGradient_{function.name}", body, results, make_gradient)
 
 
@@ -268,7 +268,7 @@ class Defun:
 
 
 def function_op(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorator: creates one op from a Python function of tensors; `options` are those of `Defun`.
+    """Decorates a Python function of tensors, from which it creates one op; `options` are those of `Defun`.
 
     A body is built for each combination of dtypes and ranks of the arguments, and the compiler inlines the calls; the
     graph, its drawing and its GraphDef show one node per call. The gradient is derived.

@@ -63,14 +63,14 @@ def import_graph_def(
     )
     graph = get_default_graph()
     with all_or_nothing(graph):
-        before = graph.version
+        start = graph.version
         if name == "":
-            found = decode_graph_def(graph, graph_def, library, input_map, return_elements)
+            elements = decode_graph_def(graph, graph_def, library, input_map, return_elements)
         else:
             with graph.name_scope(name or "import") as scope:
-                found = decode_graph_def(graph, graph_def, library, input_map, return_elements, scope)
-        restore_loops(graph, graph.get_operations()[before:])
-        return found
+                elements = decode_graph_def(graph, graph_def, library, input_map, return_elements, scope)
+        restore_loops(graph, graph.get_operations()[start:])
+        return elements
 
 
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:

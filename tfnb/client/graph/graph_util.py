@@ -43,28 +43,28 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
     Raises `NotFoundError` for a name without a node, and `GraphError` for an input that is not a node.
     """
     message, nodes = _taken(graph_def, dest_nodes)
-    needed: set[str] = set()
+    node_names: set[str] = set()
     stack = list(dest_nodes)
     while stack:
         name = stack.pop()
-        if name in needed:
+        if name in node_names:
             continue
-        needed.add(name)
+        node_names.add(name)
         for text in nodes[name].input:
             if _source(text) not in nodes:
                 raise GraphError(f"GraphDef node {name!r}: its input {text!r} is not in the graph")
             stack.append(_source(text))
-    found = _like(message)
-    found.node.extend(n for n in message.node if n.name in needed)
-    return found
+    result = _like(message)
+    result.node.extend(n for n in message.node if n.name in node_names)
+    return result
 
 
 def _like(message: Any) -> Any:
     """Returns a GraphDef without nodes, with the version and the functions of another."""
-    found = proto("graph").GraphDef()
-    found.library.CopyFrom(message.library)
-    found.versions.CopyFrom(message.versions)
-    return found
+    result = proto("graph").GraphDef()
+    result.library.CopyFrom(message.library)
+    result.versions.CopyFrom(message.versions)
+    return result
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
@@ -74,28 +74,28 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
     """
     message = as_message("graph", "GraphDef", input_graph)
     nodes = {n.name: n for n in message.node}
-    controlled = {_source(t) for n in message.node for t in n.input if t.startswith("^")}
-    kept = controlled | set(protected_nodes or ())
-    through: dict[str, str] = {}
+    control_sources = {_source(t) for n in message.node for t in n.input if t.startswith("^")}
+    protected = control_sources | set(protected_nodes or ())
+    source_of: dict[str, str] = {}
     for n in message.node:
-        if n.op in ("Identity", "CheckNumerics") and n.name not in kept and len(n.input) == 1:
+        if n.op in ("Identity", "CheckNumerics") and n.name not in protected and len(n.input) == 1:
             source = nodes.get(_source(n.input[0]))
             if source is not None and not n.input[0].startswith("^") and source.op not in _VARIABLES:
-                through[n.name] = n.input[0]
-    found = _like(message)
+                source_of[n.name] = n.input[0]
+    result = _like(message)
     for n in message.node:
-        if n.name in through:
+        if n.name in source_of:
             continue
-        made = found.node.add()
-        made.CopyFrom(n)
-        made.input[:] = [_followed(t, through) for t in n.input]
-    return found
+        copy = result.node.add()
+        copy.CopyFrom(n)
+        copy.input[:] = [_followed(t, source_of) for t in n.input]
+    return result
 
 
 def _followed(text: str, through: dict[str, str]) -> str:
-    seen: set[str] = set()
-    while not text.startswith("^") and _source(text) in through and text not in seen:
-        seen.add(text)
+    visited: set[str] = set()
+    while not text.startswith("^") and _source(text) in through and text not in visited:
+        visited.add(text)
         text = through[_source(text)]
     return text
 
@@ -115,28 +115,28 @@ def convert_variables_to_constants(
     """
     part = extract_sub_graph(input_graph_def, output_node_names)
     allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
-    barred = set(variable_names_blacklist or ())
+    excluded = set(variable_names_blacklist or ())
     names = [
         n.name
         for n in part.node
-        if n.op in _VARIABLES and (allowed is None or n.name in allowed) and n.name not in barred
+        if n.op in _VARIABLES and (allowed is None or n.name in allowed) and n.name not in excluded
     ]
     values = dict(zip(names, sess.run([f"{n}:0" for n in names]), strict=True)) if names else {}
-    found = _like(part)
+    result = _like(part)
     nodes = {n.name: n for n in part.node}
     for n in part.node:
-        made = found.node.add()
+        copy = result.node.add()
         if n.name in values:
-            _freeze(made, n.name, values[n.name])
+            _freeze(copy, n.name, values[n.name])
         elif n.op == "ReadVariableOp" and _source(n.input[0]) in values:
-            made.name, made.op, made.device = n.name, "Identity", n.device
-            made.input.extend(n.input)
-            made.attr["T"].CopyFrom(n.attr["dtype"])
+            copy.name, copy.op, copy.device = n.name, "Identity", n.device
+            copy.input.extend(n.input)
+            copy.attr["T"].CopyFrom(n.attr["dtype"])
         else:
-            made.CopyFrom(n)
+            copy.CopyFrom(n)
             if n.op in ("RefEnter", "RefSwitch") and _referred(n, nodes) in values:
-                made.op = n.op.removeprefix("Ref")
-    return found
+                copy.op = n.op.removeprefix("Ref")
+    return result
 
 
 def _referred(node: Any, nodes: Mapping[str, Any]) -> str:

@@ -64,26 +64,26 @@ def export_meta_graph(
     `InvalidArgumentError` when a node of the scope reads one outside.
     """
     graph = get_default_graph() if graph is None else graph
-    found = proto("meta_graph").MetaGraphDef()
+    meta_graph = proto("meta_graph").MetaGraphDef()
     if meta_info_def is not None:
-        found.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
-    found.meta_info_def.tensorflow_version = found.meta_info_def.tensorflow_version or VERSION
+        meta_graph.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
+    meta_graph.meta_info_def.tensorflow_version = meta_graph.meta_info_def.tensorflow_version or VERSION
     scope = f"{export_scope.rstrip('/')}/" if export_scope else ""
-    given = graph.as_graph_def() if graph_def is None else as_message("graph", "GraphDef", graph_def)
-    found.graph_def.CopyFrom(_below(given, scope) if scope else given)
+    graph_message = graph.as_graph_def() if graph_def is None else as_message("graph", "GraphDef", graph_def)
+    meta_graph.graph_def.CopyFrom(_below(graph_message, scope) if scope else graph_message)
     if clear_devices:
-        for node in found.graph_def.node:
+        for node in meta_graph.graph_def.node:
             node.device = ""
     if strip_default_attrs:
-        _strip_default_attrs(found.graph_def)
+        _strip_default_attrs(meta_graph.graph_def)
     if saver_def is not None:
-        found.saver_def.CopyFrom(as_message("saver", "SaverDef", saver_def))
+        meta_graph.saver_def.CopyFrom(as_message("saver", "SaverDef", saver_def))
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
         if not (clear_extraneous_savers and key == GraphKeys.SAVERS):
-            _add_collection(found, key, graph.get_collection(key), scope)
+            _add_collection(meta_graph, key, graph.get_collection(key), scope)
     if filename:
-        write_message(found, filename, as_text)
-    return found
+        write_message(meta_graph, filename, as_text)
+    return meta_graph
 
 
 def _strip_default_attrs(graph_def: Any) -> None:
@@ -98,24 +98,24 @@ def _strip_default_attrs(graph_def: Any) -> None:
 
 def _below(graph_def: Any, scope: str) -> Any:
     """Returns the nodes of a scope, under names without its prefix."""
-    found = proto("graph").GraphDef()
-    found.versions.CopyFrom(graph_def.versions)
-    found.library.CopyFrom(graph_def.library)
+    result = proto("graph").GraphDef()
+    result.versions.CopyFrom(graph_def.versions)
+    result.library.CopyFrom(graph_def.library)
     for node in graph_def.node:
         if not node.name.startswith(scope):
             continue
-        made = found.node.add()
-        made.CopyFrom(node)
-        made.name = node.name.removeprefix(scope)
+        copy = result.node.add()
+        copy.CopyFrom(node)
+        copy.name = node.name.removeprefix(scope)
         for i, text in enumerate(node.input):
-            mark, name = ("^", text[1:]) if text.startswith("^") else ("", text)
+            prefix, name = ("^", text[1:]) if text.startswith("^") else ("", text)
             if not name.startswith(scope):
                 raise InvalidArgumentError(f"the node {node.name!r} reads {name!r}, outside of the scope {scope!r}")
-            made.input[i] = mark + name.removeprefix(scope)
+            copy.input[i] = prefix + name.removeprefix(scope)
         if "_class" in node.attr:
-            places = [s for s in node.attr["_class"].list.s if s.startswith(f"loc:@{scope}".encode())]
-            made.attr["_class"].list.s[:] = [s.replace(scope.encode(), b"", 1) for s in places]
-    return found
+            colocated = [s for s in node.attr["_class"].list.s if s.startswith(f"loc:@{scope}".encode())]
+            copy.attr["_class"].list.s[:] = [s.replace(scope.encode(), b"", 1) for s in colocated]
+    return result
 
 
 def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
@@ -126,25 +126,25 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
     if scope and names:
         items = [x for x in items if getattr(x, "name", "").startswith(scope)]
         names = [n.removeprefix(scope) for n in names if n.startswith(scope)]
-    found = proto("meta_graph").CollectionDef()
+    collection = proto("meta_graph").CollectionDef()
     if items and key in _VARIABLES and all(isinstance(x, Variable) for x in items):
         messages = [x.to_proto(scope.rstrip("/")) for x in items]
-        found.bytes_list.value.extend(m.SerializeToString() for m in messages)
+        collection.bytes_list.value.extend(m.SerializeToString() for m in messages)
     elif items and all(isinstance(x, Context) for x in items):
-        found.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
+        collection.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
     elif names and len(names) == len(items):
-        found.node_list.value.extend(names)
+        collection.node_list.value.extend(names)
     elif all(isinstance(x, (str, bytes)) for x in items):
-        found.bytes_list.value.extend(x.encode() if isinstance(x, str) else x for x in items)
+        collection.bytes_list.value.extend(x.encode() if isinstance(x, str) else x for x in items)
     elif all(isinstance(x, int) for x in items):
-        found.int64_list.value.extend(items)
+        collection.int64_list.value.extend(items)
     elif all(isinstance(x, float) for x in items):
-        found.float_list.value.extend(items)
+        collection.float_list.value.extend(items)
     elif all(hasattr(x, "to_proto") for x in items):
         messages = [x.to_proto(scope.rstrip("/") or None) for x in items]
-        found.bytes_list.value.extend(m.SerializeToString() for m in messages if m is not None)
-    if found.WhichOneof("kind") is not None:
-        into.collection_def[key].CopyFrom(found)
+        collection.bytes_list.value.extend(m.SerializeToString() for m in messages if m is not None)
+    if collection.WhichOneof("kind") is not None:
+        into.collection_def[key].CopyFrom(collection)
 
 
 def read_meta_graph(meta_graph_or_file: Any) -> Any:
@@ -195,11 +195,11 @@ def import_scoped_meta_graph(
         if import_scope:
             with graph.name_scope(import_scope) as scope:
                 pass
-        before = graph.version
+        start = graph.version
         import_graph_def(graph, nodes, library, input_map, None, scope)
-        restore_loops(graph, graph.get_operations()[before:])
-        found = _collections(graph, message, scope, makers or {})
-        graph_collections = {key: items for key, items in found.items() if items}
+        restore_loops(graph, graph.get_operations()[start:])
+        collections = _collections(graph, message, scope, makers or {})
+        graph_collections = {key: items for key, items in collections.items() if items}
     for key, items in graph_collections.items():
         for item in items:
             graph.add_to_collection(key, item)
@@ -209,7 +209,7 @@ def import_scoped_meta_graph(
 def _collections(graph: GraphBuilder, message: Any, scope: str, makers: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Returns the members of the collections; a variable that is in several of them is one object."""
     variables: dict[str, Variable] = {}
-    found: dict[str, list[Any]] = {}
+    collections: dict[str, list[Any]] = {}
     for key in sorted(message.collection_def):
         stored = message.collection_def[key]
         kind = stored.WhichOneof("kind")
@@ -218,21 +218,21 @@ def _collections(graph: GraphBuilder, message: Any, scope: str, makers: Mapping[
         values = list(getattr(stored, kind).value)
         try:
             if kind == "node_list":
-                found[key] = [graph.as_graph_element(scope + name) for name in values]
+                collections[key] = [graph.as_graph_element(scope + name) for name in values]
             elif kind == "bytes_list" and key in _VARIABLES:
-                found[key] = [_variable(content, scope, variables) for content in values]
+                collections[key] = [_variable(content, scope, variables) for content in values]
             elif kind == "bytes_list" and key in makers:
-                found[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
+                collections[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
             elif kind == "bytes_list" and key in _CONTEXTS:
                 loops = restored_loops(graph, _CONTEXTS[key], values, scope)
-                found.setdefault(GraphKeys.WHILE_CONTEXT, []).extend(loops)
+                collections.setdefault(GraphKeys.WHILE_CONTEXT, []).extend(loops)
             elif key not in (*_CONTEXTS, GraphKeys.QUEUE_RUNNERS):
-                found[key] = values
+                collections[key] = values
         except OpError as e:
             e.message = f"MetaGraphDef, collection {key[:80]!r}: {e.message}"
             e.args = (e.message,)
             raise
-    return found
+    return collections
 
 
 def _variable(content: bytes, scope: str, known: dict[str, Variable]) -> Variable:

@@ -37,9 +37,9 @@ def flatten(structure: object) -> list[Any]:
 def slice_indices(structure: object) -> list[bool]:
     """Returns, for each leaf in the order of `flatten`, whether it holds the indices of an IndexedSlices."""
     if isinstance(structure, Mapping):
-        return [found for key in sorted(structure) for found in slice_indices(structure[key])]
+        return [flag for key in sorted(structure) for flag in slice_indices(structure[key])]
     if isinstance(structure, (list, tuple)):
-        return [found for part in structure for found in slice_indices(part)]
+        return [flag for part in structure for flag in slice_indices(part)]
     rows = isinstance(structure, IndexedSlices)
     return [rows and k == 1 for k, _ in enumerate(flatten(structure))]
 
@@ -55,20 +55,20 @@ def part_shapes(structure: object, shape: Shape | None) -> list[Shape | None]:
     if isinstance(structure, SparseTensor):
         return [Shape((None, shape.ndims)), Shape((None,)), Shape((shape.ndims,))]
     first = None if shape.dims is None else shape.dims[0]
-    found: list[Shape | None] = [shape, Shape((first,)), Shape((shape.ndims,))]
-    return found[: len(flatten(structure))]
+    shapes: list[Shape | None] = [shape, Shape((first,)), Shape((shape.ndims,))]
+    return shapes[: len(flatten(structure))]
 
 
 def pack(structure: object, leaves: Sequence[Any]) -> Any:
     """Returns `leaves` in the form of `structure`. Raises `InvalidArgumentError` when their numbers differ."""
     source = iter(leaves)
     try:
-        found = _build(structure, source)
+        packed = _build(structure, source)
     except RuntimeError:
         raise InvalidArgumentError(f"{len(leaves)} values are too few for the structure") from None
     if next(source, source) is not source:
         raise InvalidArgumentError(f"{len(leaves)} values are too many for the structure")
-    return found
+    return packed
 
 
 def _build(structure: Any, source: Iterator[Any]) -> Any:
@@ -84,8 +84,8 @@ def _build(structure: Any, source: Iterator[Any]) -> Any:
     if isinstance(structure, IndexedSlices):
         return IndexedSlices(*[_build(None, source) for _ in flatten(structure)])
     for leaf in source:
-        made = isinstance(structure, TensorArray) and isinstance(leaf, Tensor)
-        return structure.with_flow(leaf) if made else leaf
+        is_array = isinstance(structure, TensorArray) and isinstance(leaf, Tensor)
+        return structure.with_flow(leaf) if is_array else leaf
     raise RuntimeError("no leaf left")
 
 
@@ -99,8 +99,8 @@ def _sparse(structure: SparseTensor, parts: list[Any]) -> Any:
 def same_structure(a: Any, b: Any, check_types: bool = True) -> bool:
     """Returns whether both have the same form; with `check_types` a list and a tuple have different forms."""
     if isinstance(a, Mapping) or isinstance(b, Mapping):
-        alike = isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b)
-        return alike and all(same_structure(a[key], b[key], check_types) for key in a)
+        same_keys = isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b)
+        return same_keys and all(same_structure(a[key], b[key], check_types) for key in a)
     if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
         if not isinstance(a, (list, tuple)) or not isinstance(b, (list, tuple)) or len(a) != len(b):
             return False

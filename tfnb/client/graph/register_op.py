@@ -47,7 +47,7 @@ def register_op(
     grid: Callable[[KernelSite], tuple[tuple[int, ...], tuple[int, ...]]] | None = None,
     stateful: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: creates an op from a function of NumPy arrays, its host kernel; the result adds a node when called.
+    """Decorates a function of NumPy arrays, the host kernel of a new op; the result adds a node when called.
 
     inputs, outputs: signatures such as "x: T, y: T" and "z: T"; a type is a dtype's name or a variable of `types`,
     which maps it to the dtypes that it may be (by default float32 and float64). name: the name of the op, by default
@@ -112,14 +112,14 @@ def _located(text: str, origin: Any) -> str:
 
 def _types(inputs: str, outputs: str, given: Mapping[str, Any] | None) -> dict[str, tuple[Any, ...]]:
     """Returns the allowed dtypes of each type variable; variables that `given` lacks are floats of the device."""
-    found = {}
+    dtypes_of = {}
     for var, allowed in (given or {}).items():
-        many = allowed if isinstance(allowed, (list, tuple)) else (allowed,)
-        found[var] = tuple(as_dtype(t) for t in many)
+        dtype_list = allowed if isinstance(allowed, (list, tuple)) else (allowed,)
+        dtypes_of[var] = tuple(as_dtype(t) for t in dtype_list)
     for arg in (*parse_signature(inputs), *parse_signature(outputs)):
         if arg.type not in _DTYPES:
-            found.setdefault(arg.type, DEVICE_FLOATS)
-    return found
+            dtypes_of.setdefault(arg.type, DEVICE_FLOATS)
+    return dtypes_of
 
 
 def _attrs_class(title: str, attrs: Mapping[str, Any]) -> type:
@@ -135,21 +135,23 @@ def _shapes(c: Infer, shape: Callable[[Infer], Any] | None, op: OpDef) -> tuple[
     count = len(op.output_args)
     if shape is None:
         return ((c.shapes[0] if c.shapes else unknown_shape),) * count
-    found = shape(c)
-    several = isinstance(found, (list, tuple)) and all(isinstance(s, (Shape, list, tuple)) or s is None for s in found)
-    return tuple(as_shape(s) for s in found) if several and len(found) == count else (as_shape(found),)
+    inferred = shape(c)
+    several = isinstance(inferred, (list, tuple)) and all(
+        isinstance(s, (Shape, list, tuple)) or s is None for s in inferred
+    )
+    return tuple(as_shape(s) for s in inferred) if several and len(inferred) == count else (as_shape(inferred),)
 
 
 def _run(kernel: Callable[..., Any], call: HostCall, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     keywords = {f.name: getattr(call.attrs, f.name) for f in dataclasses.fields(call.attrs)}
     try:
         with interruptible():
-            found = kernel(*arrays, **keywords)
+            returned = kernel(*arrays, **keywords)
     except OpError:
         raise
     except Exception as e:
         raise UnknownError(f"the kernel of {call.op.type}: {type(e).__name__}: {e}", call.op) from e
-    results = found if isinstance(found, (tuple, list)) else (found,)
+    results = returned if isinstance(returned, (tuple, list)) else (returned,)
     if len(results) != len(call.outputs):
         raise InvalidArgumentError(
             f"the kernel of {call.op.type} gave {len(results)} arrays for {len(call.outputs)} outputs", call.op
@@ -163,19 +165,19 @@ def _calls(
     size = site.outputs[0].size if site.outputs else 1
     if size == 0:
         return ()
-    more = (size,) if arguments is None else tuple(arguments(site))
+    scalars = (size,) if arguments is None else tuple(arguments(site))
     groups, local = (((size + _LOCAL - 1) // _LOCAL,), (_LOCAL,)) if grid is None else grid(site)
     pairs = [*zip(op.input_args, site.inputs, strict=True), *zip(op.output_args, site.outputs, strict=True)]
     defines = {a.type: info.dtype.cl for a, info in pairs if a.type in op.types}
-    found = _ENTRY.search(text)
+    match_ = _ENTRY.search(text)
     return (
         KernelCall(
             "",
-            found[1] if found else "",
+            match_[1] if match_ else "",
             (
                 *(In(i) for i in range(len(site.inputs))),
                 *(Out(i) for i in range(len(site.outputs))),
-                *(F32(v) if isinstance(v, float) else I32(int(v)) for v in more),
+                *(F32(v) if isinstance(v, float) else I32(int(v)) for v in scalars),
             ),
             _three(groups),
             _three(local),

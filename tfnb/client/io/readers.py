@@ -32,7 +32,7 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether the state of the reader can be saved and restored."""
+        """Returns whether the state of the reader can be saved and restored."""
         return self._supports_serialize
 
     def read(self, queue: QueueBase, name: str | None = None) -> tuple[Tensor, Tensor]:

@@ -268,10 +268,10 @@ def _recorded(loss: Tensor) -> Tensor:
 def _entropy(labels: TensorLike, logits: Tensor) -> Tensor:
     y = logits.graph.to_tensor(labels)
     if y.dtype.is_floating:
-        each = softmax_cross_entropy_with_logits(labels=y, logits=logits)
+        losses = softmax_cross_entropy_with_logits(labels=y, logits=logits)
     else:
-        each = sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
-    return _recorded(reduce_mean(each))
+        losses = sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    return _recorded(reduce_mean(losses))
 
 
 def chain(tensor: TensorLike) -> Chain:

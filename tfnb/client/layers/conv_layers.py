@@ -29,11 +29,11 @@ def spatial(value: WindowSize, rank: int, what: str) -> tuple[int, ...]:
     """Returns a positive integer per spatial axis, from one integer or several. Raises `InvalidArgumentError` for
     others.
     """
-    found = (value,) * rank if isinstance(value, int) else tuple(value)
-    if len(found) != rank or not all(isinstance(v, int) and v > 0 for v in found):
+    sizes = (value,) * rank if isinstance(value, int) else tuple(value)
+    if len(sizes) != rank or not all(isinstance(v, int) and v > 0 for v in sizes):
         several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
         raise InvalidArgumentError(f"{what} must be a positive integer or {several}, got {value!r}")
-    return found
+    return sizes
 
 
 def layout(data_format: str, rank: int) -> str:
@@ -82,7 +82,7 @@ class _Conv(Layer):
 
     @property
     def channels_first(self) -> bool:
-        """Whether the channels are the second dimension of the inputs, not the last."""
+        """Returns whether the channels are the second dimension of the inputs, not the last."""
         return self.data_format.startswith("NC")
 
     def _channels(self, shape: Shape) -> int:
@@ -207,14 +207,14 @@ class _Transposed(_Conv):
         return side * step + (max(size - step, 0) if self.padding == "VALID" else 0)
 
     def call(self, inputs: Tensor) -> Tensor:
-        known = inputs.shape.with_rank(self.rank + 2).as_list()
-        dims = [shape_of(inputs)[i] if d is None else d for i, d in enumerate(known)]
+        static_dims = inputs.shape.with_rank(self.rank + 2).as_list()
+        dims = [shape_of(inputs)[i] if d is None else d for i, d in enumerate(static_dims)]
         first = self.channels_first
         sides = [self._longer(d, i) for i, d in enumerate(dims[2:] if first else dims[1:-1])]
-        made = [dims[0], self.filters, *sides] if first else [dims[0], *sides, self.filters]
-        sizes = made if all(isinstance(d, int) for d in made) else inputs.graph.to_tensor(made)
+        output_dims = [dims[0], self.filters, *sides] if first else [dims[0], *sides, self.filters]
+        sizes = output_dims if all(isinstance(d, int) for d in output_dims) else inputs.graph.to_tensor(output_dims)
         y = conv_transpose(inputs, self.kernel, sizes, self.strides, self.padding, data_format=self.data_format)
-        y.set_shape([d if isinstance(d, int) else None for d in made])
+        y.set_shape([d if isinstance(d, int) else None for d in output_dims])
         return self._finish(y)
 
 
@@ -300,9 +300,9 @@ class SeparableConv2D(_Conv):
     def build(self, shape: Shape) -> None:
         channels = self._channels(shape)
         taps = [*self.kernel_size, channels, self.depth_multiplier]
-        point = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
+        pointwise_shape = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
         self.depthwise_kernel = self.add_variable("depthwise_kernel", taps, None, *self.depthwise_options)
-        self.pointwise_kernel = self.add_variable("pointwise_kernel", point, None, *self.pointwise_options)
+        self.pointwise_kernel = self.add_variable("pointwise_kernel", pointwise_shape, None, *self.pointwise_options)
         self._add_bias()
 
     def _separable(
@@ -327,13 +327,13 @@ class SeparableConv1D(SeparableConv2D):
 
     def call(self, inputs: Tensor) -> Tensor:
         axis = 2 if self.channels_first else 1
-        taps, point = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
+        taps, pointwise = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
         steps = (
             *self.strides,
             *self.strides,
         )  # the op needs equal strides; this changes nothing, because the image has one row
         rate = (1, *self.dilation_rate)
-        y = self._separable(EXPAND_DIMS(inputs, axis), taps, point, steps, rate)
+        y = self._separable(EXPAND_DIMS(inputs, axis), taps, pointwise, steps, rate)
         return self._finish(SQUEEZE(y, squeeze_dims=[axis]))
 
 

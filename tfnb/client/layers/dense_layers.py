@@ -88,13 +88,13 @@ class Layer:
         if not self.variables and not self._losses:
             return []
         graph = self.variables[0].graph if self.variables else self._losses[0].graph
-        found = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
-        return [t for t in found if t in self._losses or t.op.name.startswith(f"{scope}/")]
+        collected = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        return [t for t in collected if t in self._losses or t.op.name.startswith(f"{scope}/")]
 
     def add_loss(self, losses: Tensor | Sequence[Tensor] | None, inputs: TensorLike | None = None) -> None:
         """Adds a loss, or a list of losses, to the layer and to the collection REGULARIZATION_LOSSES."""
-        listed: Sequence[Any] = losses if isinstance(losses, (list, tuple)) else [losses]
-        for loss in listed:
+        loss_list: Sequence[Any] = losses if isinstance(losses, (list, tuple)) else [losses]
+        for loss in loss_list:
             self._losses.append(loss)
             loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
@@ -154,7 +154,7 @@ class Layer:
         partitioner: Callable[..., Any] | None = None,
     ) -> Any:
         """Returns a variable in the layer's scope, of the layer's dtype unless another is given."""
-        found = get_variable(
+        variable = get_variable(
             name,
             shape,
             dtype or self.dtype,
@@ -164,8 +164,8 @@ class Layer:
             constraint=constraint,
             partitioner=partitioner,
         )
-        self.variables += found if isinstance(found, PartitionedVariable) else [found]
-        return found
+        self.variables += variable if isinstance(variable, PartitionedVariable) else [variable]
+        return variable
 
     add_weight = add_variable
 
@@ -178,17 +178,17 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
         Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD),
         Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None),
     )
-    own = [p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    shown = Signature([inputs, *own, reuse])
+    layer_parameters = [p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    call_signature = Signature([inputs, *layer_parameters, reuse])
 
     def call(*args: object, **options: object) -> Tensor:
-        given = shown.bind(*args, **options).arguments
-        x = given.pop("inputs")
-        return layer(_reuse=given.pop("reuse", None), **given)(x)
+        arguments = call_signature.bind(*args, **options).arguments
+        x = arguments.pop("inputs")
+        return layer(_reuse=arguments.pop("reuse", None), **arguments)(x)
 
     call.__name__ = call.__qualname__ = layer.default_name
     call.__doc__ = f"{layer.__doc__}\n\n    Applies a new layer `{layer.__name__}` to `inputs`."
-    call.__signature__ = shown  # type: ignore[attr-defined]
+    call.__signature__ = call_signature  # type: ignore[attr-defined]
     return call
 
 
@@ -248,9 +248,9 @@ class Flatten(Layer):
         size = None if not dims else Shape(dims[1:]).num_elements()
         if not dims or size is None:
             rows = shape_of(inputs)[0] if not dims or dims[0] is None else dims[0]
-            found = RESHAPE(inputs, inputs.graph.to_tensor([rows, -1]))
-            found.set_shape([dims[0] if dims else None, size])
-            return found
+            flat = RESHAPE(inputs, inputs.graph.to_tensor([rows, -1]))
+            flat.set_shape([dims[0] if dims else None, size])
+            return flat
         return RESHAPE(inputs, [-1 if dims[0] is None else dims[0], size])
 
 

@@ -28,7 +28,7 @@ __all__ = ["API", "input_layer", "numeric_column"]
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """Numbers as they are: `shape` numbers for each example."""
+    """Unchanged numbers: an array of shape `shape` for each example."""
 
     key: str
     shape: tuple[int, ...]
@@ -47,8 +47,8 @@ class NumericColumn:
             raise NotFoundError(f"there is no feature {self.key!r}, only {', '.join(map(repr, features))}")
         x = cast(features[self.key], float32)
         x = x if self.normalizer_fn is None else self.normalizer_fn(x)
-        found: Tensor = RESHAPE(x, [-1, math.prod(self.shape)])
-        return found
+        result: Tensor = RESHAPE(x, [-1, math.prod(self.shape)])
+        return result
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class BucketizedColumn:
     def matrix(self, features: Mapping[str, Any]) -> Tensor:
         """Returns the one-hot columns of the features: [batch, elements * (boundaries + 1)], float32."""
         x = self.source_column.matrix(features)
-        over = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
+        reached_boundaries = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
         n = len(self.boundaries) + 1
         width = math.prod(self.source_column.shape) * n
-        found: Tensor = RESHAPE(one_hot(reduce_sum(cast(over, int32), -1), n), [-1, width])
-        return found
+        result: Tensor = RESHAPE(one_hot(reduce_sum(cast(reached_boundaries, int32), -1), n), [-1, width])
+        return result
 
 
 def numeric_column(
@@ -96,10 +96,10 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
 
     Raises `InvalidArgumentError` unless `boundaries` increase.
     """
-    cuts = tuple(float(b) for b in boundaries)
-    if not cuts or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
+    limits = tuple(float(b) for b in boundaries)
+    if not limits or any(a >= b for a, b in zip(limits, limits[1:], strict=False)):
         raise InvalidArgumentError(f"bucketized_column: boundaries must rise, got {list(boundaries)}")
-    return BucketizedColumn(source_column, cuts)
+    return BucketizedColumn(source_column, limits)
 
 
 def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, FixedLenFeature]:
@@ -107,13 +107,13 @@ def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, FixedLe
 
     Raises `InvalidArgumentError` when two columns read one feature in different ways.
     """
-    found: dict[str, FixedLenFeature] = {}
+    features: dict[str, FixedLenFeature] = {}
     for column in feature_columns:
         source = column.source_column if isinstance(column, BucketizedColumn) else column
         feature = FixedLenFeature(list(source.shape), source.dtype, source.default_value)
-        if found.setdefault(source.key, feature) != feature:
+        if features.setdefault(source.key, feature) != feature:
             raise InvalidArgumentError(f"two columns read the feature {source.key!r} in different ways")
-    return found
+    return features
 
 
 def input_layer(features: Mapping[str, Any], feature_columns: Any) -> Tensor:
@@ -126,8 +126,8 @@ def input_layer(features: Mapping[str, Any], feature_columns: Any) -> Tensor:
         raise InvalidArgumentError("input_layer needs at least one column")
     graph = graph_of(list(features.values()))
     with graph.as_default(), graph.name_scope("input_layer"):
-        found: Tensor = concat([c.matrix(features) for c in sorted(columns, key=lambda c: c.name)], 1)
-    return found
+        matrix: Tensor = concat([c.matrix(features) for c in sorted(columns, key=lambda c: c.name)], 1)
+    return matrix
 
 
 API: dict[str, Any] = {

@@ -92,8 +92,8 @@ class BatchNormalization(Layer):
         for changes in ("virtual_batch_size", "adjustment"):
             if kw.pop(changes, None) is not None:
                 raise InvalidArgumentError(f"batch_normalization: {changes} is not supported")
-        for unused in ("renorm_clipping", "renorm_momentum"):
-            kw.pop(unused, None)
+        for option in ("renorm_clipping", "renorm_momentum"):
+            kw.pop(option, None)
         self.fused = kw.pop("fused", None)
         self.updates_collection = kw.pop("updates_collection", GraphKeys.UPDATE_OPS)
         super().__init__(name, trainable, **kw)
@@ -126,7 +126,7 @@ class BatchNormalization(Layer):
         self.beta = self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
         scope = get_variable_scope()
         partitioner = scope.partitioner
-        scope.set_partitioner(None)  # because they are assigned as a whole
+        scope.set_partitioner(None)  # because each moving statistic is assigned as a whole
         try:
             self.moving_mean = self.add_variable("moving_mean", [n], dtype, self.mean_initializer, None, False)
             self.moving_variance = self.add_variable(
@@ -137,13 +137,13 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Tensor, training: TensorLike = False) -> Tensor:
         axis = self._place(inputs.shape)
-        known = static_value(training)
-        if known is False:
+        static_training = static_value(training)
+        if static_training is False:
             mean, variance = self.moving_mean.value(), self.moving_variance.value()
         else:
             x = cast_to(inputs, self.moving_mean.dtype)
-            others = [i for i in range(len(inputs.shape)) if i != axis]
-            batch_mean, batch_variance = moments(x, others)
+            reduced_axes = [i for i in range(len(inputs.shape)) if i != axis]
+            batch_mean, batch_variance = moments(x, reduced_axes)
             mean, variance = smart_cond(
                 training,
                 lambda: (IDENTITY(batch_mean), IDENTITY(batch_variance)),

@@ -37,7 +37,7 @@ _PASSING = (
     Kind.ENTER,
     Kind.EXIT,
     Kind.NEXT_ITERATION,
-)  # their outputs are inputs that were checked before
+)  # the outputs of these nodes equal inputs that were checked before
 _Item = tuple[Tensor | str, Context]
 
 
@@ -70,7 +70,7 @@ class _Checks:
         for i, op in operations.items():
             if op.opdef.kind is Kind.ENTER:
                 self._enters.setdefault(op.attrs.frame_name, []).append(op)
-                self._depth[op.attrs.frame_name] = sum(what == "frame" for what, *_ in context[i])
+                self._depth[op.attrs.frame_name] = sum(kind == "frame" for kind, *_ in context[i])
         self._conditions: dict[str | None, Tensor] = {}
         self._items: dict[str | None, dict[Tensor | str, Context]] = {}  # frame -> tensors, and loops by their frames
         for i in nodes.order:
@@ -84,7 +84,7 @@ class _Checks:
                 items.update({t: context[i] for t in op.outputs if t.dtype.is_floating and not t.spec.ref})
 
     def _frame(self, context: Context) -> str | None:
-        frames = [name for what, name, *_ in context if what == "frame"]
+        frames = [name for kind, name, *_ in context if kind == "frame"]
         return max(frames, key=lambda name: self._depth[name], default=None)
 
     def _has_any(self, frame: str | None) -> bool:
@@ -127,18 +127,18 @@ class _Checks:
         )
         merge = MERGE([enter, enter])[0]
         last, _ = self.chain(frame, merge.op)
-        leave, go_on = SWITCH(merge, self._conditions[frame])
+        exit_value, body_value = SWITCH(merge, self._conditions[frame])
         with self.graph.control_dependencies([_after(CONTROL_TRIGGER, self.graph, last)]):
-            following = NEXT_ITERATION(IDENTITY(go_on))
-        replace_input(merge.op, 1, following)
-        return EXIT(leave).op
+            next_value = NEXT_ITERATION(IDENTITY(body_value))
+        replace_input(merge.op, 1, next_value)
+        return EXIT(exit_value).op
 
 
 def _after(opdef: OpDef, graph: GraphBuilder, *operations: Operation | None) -> Operation:
     """Returns an operation without inputs that waits for the others."""
     with graph.control_dependencies([op for op in operations if op is not None]):
-        made: Operation = opdef(graph=graph)
-    return made
+        operation: Operation = opdef(graph=graph)
+    return operation
 
 
 API: dict[str, Any] = {"add_check_numerics_ops": add_check_numerics_ops}

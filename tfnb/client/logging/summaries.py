@@ -93,8 +93,8 @@ def image(
     """
     count = max_outputs if max_images is None else max_images
     with _named(name, family, [tensor]) as (tag, scope):
-        made = IMAGE_SUMMARY(tag, tensor, max_images=_positive("max_outputs", count), name=scope)
-        return _collected(made, collections)
+        summary = IMAGE_SUMMARY(tag, tensor, max_images=_positive("max_outputs", count), name=scope)
+        return _collected(summary, collections)
 
 
 def audio(
@@ -111,8 +111,8 @@ def audio(
     with _named(name, family, [tensor]) as (tag, scope):
         count = _positive("max_outputs", max_outputs)
         rate = convert_to_tensor(sample_rate, "float32", name="sample_rate")
-        made = AUDIO_SUMMARY_V2(tag, tensor, rate, max_outputs=count, name=scope)
-        return _collected(made, collections)
+        summary = AUDIO_SUMMARY_V2(tag, tensor, rate, max_outputs=count, name=scope)
+        return _collected(summary, collections)
 
 
 def tensor_summary(
@@ -135,8 +135,8 @@ def tensor_summary(
     if summary_description is not None:
         metadata.summary_description = summary_description
     with _named(name, family, [tensor]) as (tag, scope):
-        made = TENSOR_SUMMARY_V2(tag, tensor, metadata.SerializeToString(), name=scope)
-        return _collected(made, collections)
+        summary = TENSOR_SUMMARY_V2(tag, tensor, metadata.SerializeToString(), name=scope)
+        return _collected(summary, collections)
 
 
 def text(name: str, tensor: TensorLike, collections: Sequence[str] | str | None = None) -> Tensor:
@@ -171,8 +171,8 @@ def merge(
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """Returns one summary of all summaries in a collection, or None when there are none."""
-    found = get_default_graph().get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    summaries = get_default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
 
 
 def get_summary_description(node_def: Any) -> Any:
@@ -204,7 +204,7 @@ def scalar_summary(
 def histogram_summary(
     tag: TensorLike, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
 ) -> Tensor:
-    """Does what `tf.summary.histogram` does; `tag` is the tag as it is."""
+    """Does what `tf.summary.histogram` does; `tag` is used unchanged."""
     return _collected(HISTOGRAM_SUMMARY(tag, values, name=name or "HistogramSummary"), collections)
 
 
@@ -215,10 +215,10 @@ def image_summary(
     collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Does what `tf.summary.image` does; `tag` is the tag as it is."""
+    """Does what `tf.summary.image` does; `tag` is used unchanged."""
     count = _positive("max_images", max_images)
-    made = IMAGE_SUMMARY(tag, tensor, max_images=count, name=name or "ImageSummary")
-    return _collected(made, collections)
+    summary = IMAGE_SUMMARY(tag, tensor, max_images=count, name=name or "ImageSummary")
+    return _collected(summary, collections)
 
 
 def audio_summary(
@@ -229,10 +229,10 @@ def audio_summary(
     collections: Sequence[str] | str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Does what `tf.summary.audio` does; `tag` is the tag as it is, and `sample_rate` is a number."""
+    """Does what `tf.summary.audio` does; `tag` is used unchanged, and `sample_rate` is a number."""
     count = _positive("max_outputs", max_outputs)
-    made = AUDIO_SUMMARY(tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary")
-    return _collected(made, collections)
+    summary = AUDIO_SUMMARY(tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary")
+    return _collected(summary, collections)
 
 
 def merge_summary(

@@ -69,17 +69,19 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     graph = graph_of([losses, weights])
     with graph.as_default(), graph.name_scope(scope or "weighted_loss"):
-        given = graph.to_tensor(losses)
-        each = given if given.dtype.is_floating and given.dtype.size > 2 else cast(given, float32)
-        w = cast(weights, each.dtype)
-        product = weighted(each, w)
+        loss_tensor = graph.to_tensor(losses)
+        element_losses = (
+            loss_tensor if loss_tensor.dtype.is_floating and loss_tensor.dtype.size > 2 else cast(loss_tensor, float32)
+        )
+        w = cast(weights, element_losses.dtype)
+        product = weighted(element_losses, w)
         if reduction == Reduction.NONE:
             loss = product
         else:
             loss = reduce_sum(product)
             if reduction != Reduction.SUM:
                 loss = DIV_NO_NAN(loss, _divisor(reduction, product, w), name="value")
-        loss = cast_to(loss, given.dtype) if given.dtype.is_floating else loss
+        loss = cast_to(loss, loss_tensor.dtype) if loss_tensor.dtype.is_floating else loss
         add_loss(loss, loss_collection)
         return loss
 
@@ -121,8 +123,8 @@ def mean_squared_error(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """Returns the loss (predictions - labels)^2. Raises `ShapeError` unless both have the same shape."""
-    graph, opened = _pair("mean_squared_error", labels, predictions, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("mean_squared_error", labels, predictions, scope)
+    with graph.as_default(), loss_scope as scope:
         y, p = _floats(graph, labels, predictions)
         return compute_weighted_loss(SQUARED_DIFFERENCE(p, y), weights, scope, loss_collection, reduction)
 
@@ -136,8 +138,8 @@ def absolute_difference(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """Returns the loss |predictions - labels|. Raises `ShapeError` unless both have the same shape."""
-    graph, opened = _pair("absolute_difference", labels, predictions, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("absolute_difference", labels, predictions, scope)
+    with graph.as_default(), loss_scope as scope:
         y, p = _floats(graph, labels, predictions)
         return compute_weighted_loss(ABS(p - y), weights, scope, loss_collection, reduction)
 
@@ -155,8 +157,8 @@ def mean_pairwise_squared_error(
     Rows of fewer than two elements and rows of weight 0 do not count. Raises `ShapeError` unless the shapes are the
     same.
     """
-    graph, opened = _pair("mean_pairwise_squared_error", labels, predictions, scope)
-    with graph.as_default(), opened:
+    graph, loss_scope = _pair("mean_pairwise_squared_error", labels, predictions, scope)
+    with graph.as_default(), loss_scope:
         y, p = _floats(graph, labels, predictions)
         d = p - y
         if d.shape.ndims is None:
@@ -165,13 +167,13 @@ def mean_pairwise_squared_error(
         if w.shape.ndims == 1 and d.shape.ndims > 1:
             w = RESHAPE(w, [-1, *(1,) * (d.shape.ndims - 1)])
         row = list(range(1, d.shape.ndims))
-        present = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
-        n = reduce_sum(present, row, keepdims=True)
+        mask = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
+        n = reduce_sum(mask, row, keepdims=True)
         squares, total = reduce_sum(d * d, row, keepdims=True), reduce_sum(d, row, keepdims=True)
         # 2 * (n * sum d^2 - (sum d)^2) is the sum of squares over all n * (n - 1) ordered pairs
-        others = RELU(n - 1)
-        each = DIV_NO_NAN(squares, others) - DIV_NO_NAN(total * total, n * others)
-        loss = reduce_sum(2 * each * w)
+        n_others = RELU(n - 1)
+        batch_losses = DIV_NO_NAN(squares, n_others) - DIV_NO_NAN(total * total, n * n_others)
+        loss = reduce_sum(2 * batch_losses * w)
         add_loss(loss, loss_collection)
         return loss
 
@@ -190,8 +192,8 @@ def huber_loss(
 
     Raises `ShapeError` unless both have the same shape.
     """
-    graph, opened = _pair("huber_loss", labels, predictions, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("huber_loss", labels, predictions, scope)
+    with graph.as_default(), loss_scope as scope:
         y, p = _floats(graph, labels, predictions)
         error = ABS(p - y)
         quadratic = MINIMUM(error, delta)
@@ -212,8 +214,8 @@ def log_loss(
 
     Raises `ShapeError` unless both have the same shape.
     """
-    graph, opened = _pair("log_loss", labels, predictions, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("log_loss", labels, predictions, scope)
+    with graph.as_default(), loss_scope as scope:
         y, p = _floats(graph, labels, predictions)
         loss = -y * LOG(p + epsilon) - (1 - y) * LOG(1 - p + epsilon)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
@@ -231,8 +233,8 @@ def hinge_loss(
 
     Raises `ShapeError` unless both have the same shape.
     """
-    graph, opened = _pair("hinge_loss", labels, logits, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("hinge_loss", labels, logits, scope)
+    with graph.as_default(), loss_scope as scope:
         y, z = _floats(graph, labels, logits)
         loss = RELU(1 - (2 * y - 1) * z)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
@@ -252,13 +254,13 @@ def cosine_distance(
 
     Raises `ShapeError` unless both have the same shape.
     """
-    chosen = dim if axis is None else axis
-    if chosen is None:
+    dimension = dim if axis is None else axis
+    if dimension is None:
         raise InvalidArgumentError("cosine_distance needs an axis")
-    graph, opened = _pair("cosine_distance_loss", labels, predictions, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("cosine_distance_loss", labels, predictions, scope)
+    with graph.as_default(), loss_scope as scope:
         y, p = _floats(graph, labels, predictions)
-        loss = 1 - reduce_sum(y * p, chosen, keepdims=True)
+        loss = 1 - reduce_sum(y * p, dimension, keepdims=True)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 
@@ -275,8 +277,8 @@ def sigmoid_cross_entropy(
 
     `label_smoothing` moves the labels towards 1/2.
     """
-    graph, opened = _pair("sigmoid_cross_entropy_loss", multi_class_labels, logits, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("sigmoid_cross_entropy_loss", multi_class_labels, logits, scope)
+    with graph.as_default(), loss_scope as scope:
         y, z = _floats(graph, multi_class_labels, logits)
         if label_smoothing > 0:
             y = y * (1 - label_smoothing) + 0.5 * label_smoothing
@@ -298,8 +300,8 @@ def softmax_cross_entropy(
 
     `label_smoothing` moves the labels towards 1 / classes.
     """
-    graph, opened = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
+    with graph.as_default(), loss_scope as scope:
         y, z = _floats(graph, onehot_labels, logits)
         if label_smoothing > 0:
             n = y.shape.as_list()[-1]
@@ -322,8 +324,8 @@ def sparse_softmax_cross_entropy(
 
     labels: shape (n,) or (n, 1). logits: shape (n, classes).
     """
-    graph, opened = _pair("sparse_softmax_cross_entropy_loss", labels, logits, scope)
-    with graph.as_default(), opened as scope:
+    graph, loss_scope = _pair("sparse_softmax_cross_entropy_loss", labels, logits, scope)
+    with graph.as_default(), loss_scope as scope:
         y, z = graph.to_tensor(labels), graph.to_tensor(logits)
         rank = None if z.shape.ndims is None else z.shape.ndims - 1
         y = of_rank(y, rank)
@@ -351,8 +353,8 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
     """Returns the sum of the regularisation losses as a scalar; 0 when there are none."""
-    found = get_regularization_losses(scope)
-    return ADD_N(found, name=name) if found else get_default_graph().to_tensor(0.0)
+    losses = get_regularization_losses(scope)
+    return ADD_N(losses, name=name) if losses else get_default_graph().to_tensor(0.0)
 
 
 def get_total_loss(
@@ -362,12 +364,12 @@ def get_total_loss(
 
     Raises `InvalidArgumentError` when there is no loss.
     """
-    found = get_losses(scope)
+    losses = get_losses(scope)
     if add_regularization_losses:
-        found += get_regularization_losses(scope)
-    if not found:
+        losses += get_regularization_losses(scope)
+    if not losses:
         raise InvalidArgumentError("get_total_loss: no losses were collected")
-    return ADD_N(found, name=name)
+    return ADD_N(losses, name=name)
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -104,8 +104,8 @@ def _added(*more: tuple[Variable, Tensor]) -> list[Tensor]:
 def _mean(values: Tensor, weights: Tensor | None, then: Callable[[Any], Any] = IDENTITY) -> Pair:
     values, w = _weighted(cast(values, float32), weights)
     total, count = counter("total", []), counter("count", [])
-    more = _added((total, reduce_sum(values)), (count, reduce_sum(w)))
-    return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*more))
+    updates = _added((total, reduce_sum(values)), (count, reduce_sum(w)))
+    return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*updates))
 
 
 def mean(
@@ -184,8 +184,8 @@ def mean_relative_error(
     name: str | None = None,
 ) -> Pair:
     """Returns the mean of |labels - predictions| / normalizer, which counts as 0 where the normalizer is 0."""
-    with metric_scope(name, "mean_relative_error", labels, predictions, normalizer, weights) as given:
-        y, p, n, w = given
+    with metric_scope(name, "mean_relative_error", labels, predictions, normalizer, weights) as tensors:
+        y, p, n, w = tensors
         y, p = alike(cast(y, float32), cast(p, float32))
         pair = _mean(DIV_NO_NAN(ABS(y - p), cast(n, float32)), w)
         return finished(*pair, metrics_collections, updates_collections)
@@ -263,10 +263,10 @@ def mean_iou(
     with metric_scope(name, "mean_iou", labels, predictions, weights) as (y, p, w):
         total = counter("total_confusion_matrix", [num_classes, num_classes], float64)
         update = total.assign_add(_confusion(y, p, num_classes, w))
-        both = DIAG_PART(total.value())
-        either = reduce_sum(total.value(), 0) + reduce_sum(total.value(), 1) - both
-        seen = reduce_sum(cast(GREATER(either, 0.0), float64))
-        value = DIV_NO_NAN(reduce_sum(DIV_NO_NAN(both, either)), seen)
+        intersection = DIAG_PART(total.value())
+        union = reduce_sum(total.value(), 0) + reduce_sum(total.value(), 1) - intersection
+        n_classes = reduce_sum(cast(GREATER(union, 0.0), float64))
+        value = DIV_NO_NAN(reduce_sum(DIV_NO_NAN(intersection, union)), n_classes)
         return finished(cast(value, float32), update, metrics_collections, updates_collections)
 
 

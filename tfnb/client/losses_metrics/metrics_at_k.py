@@ -31,13 +31,13 @@ __all__ = ["API"]
 def _labels(labels: TensorLike, predicted: Tensor) -> Any:
     """Returns the true classes: a SparseTensor, or int64 with a last dimension of one or more classes per row."""
     if isinstance(labels, (SparseTensor, SparseTensorValue)):
-        given = SparseTensor.from_value(labels)
-        rank = given.indices.shape.as_list()[-1] if given.indices.shape.ndims == 2 else None
+        sparse = SparseTensor.from_value(labels)
+        rank = sparse.indices.shape.as_list()[-1] if sparse.indices.shape.ndims == 2 else None
         if rank is None or predicted.shape.ndims is None or rank >= predicted.shape.ndims:
-            return given
-        more = predicted.shape.ndims - rank  # one class for each row becomes a row of one class
-        indices = pad(given.indices, [[0, 0], [0, more]])
-        return SparseTensor(indices, given.values, pad(given.dense_shape, [[0, more]], constant_values=1))
+            return sparse
+        missing_rank = predicted.shape.ndims - rank  # one class for each row becomes a row of one class
+        indices = pad(sparse.indices, [[0, 0], [0, missing_rank]])
+        return SparseTensor(indices, sparse.values, pad(sparse.dense_shape, [[0, missing_rank]], constant_values=1))
     y = cast(labels, int64)
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
@@ -46,8 +46,8 @@ def _counts(outcome: str, y: Tensor, p: Tensor, class_id: TensorLike | None) -> 
     """Returns how many classes of each row are true and predicted ("tp"), only predicted ("fp") or only true ("fn")."""
     if class_id is not None:
         dense = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False) if _is_sparse(y) else y
-        wanted = dense.graph.to_tensor(class_id, int64)
-        is_true, is_guess = (reduce_any(EQUAL(t, wanted), axis=-1) for t in (dense, p))
+        class_tensor = dense.graph.to_tensor(class_id, int64)
+        is_true, is_guess = (reduce_any(EQUAL(t, class_tensor), axis=-1) for t in (dense, p))
         is_true = LOGICAL_NOT(is_true) if outcome == "fp" else is_true
         is_guess = LOGICAL_NOT(is_guess) if outcome == "fn" else is_guess
         return cast(LOGICAL_AND(is_true, is_guess), float64)
@@ -156,15 +156,17 @@ def average_precision_at_k(
         best = cast(top_k(p, k)[1], int64)
         y = _labels(labels, best)
         if _is_sparse(y):
-            most = cast(set_size(y), int32)
+            n_labels = cast(set_size(y), int32)
             y = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False)
         else:
-            most = SHAPE(y, out_type=int32)[-1]
-        hit = cast(reduce_any(EQUAL(EXPAND_DIMS(best, -1), EXPAND_DIMS(y, -2)), axis=-1), float64)
+            n_labels = SHAPE(y, out_type=int32)[-1]
+        is_hit = cast(reduce_any(EQUAL(EXPAND_DIMS(best, -1), EXPAND_DIMS(y, -2)), axis=-1), float64)
         ranks = cast(range_(1, k + 1), float64)
-        each = DIV_NO_NAN(reduce_sum(cumsum(hit, axis=-1) / ranks * hit, axis=-1), cast(MINIMUM(most, k), float64))
-        ones = each * 0.0 + 1.0
-        total, add = _total("average_precision_at_k/total", each, w)
+        precisions = DIV_NO_NAN(
+            reduce_sum(cumsum(is_hit, axis=-1) / ranks * is_hit, axis=-1), cast(MINIMUM(n_labels, k), float64)
+        )
+        ones = precisions * 0.0 + 1.0
+        total, add = _total("average_precision_at_k/total", precisions, w)
         count, add_count = _total("average_precision_at_k/max", ones, w)
         return finished(DIV_NO_NAN(total, count), DIV_NO_NAN(add, add_count), metrics_collections, updates_collections)
 

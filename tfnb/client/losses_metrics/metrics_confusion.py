@@ -124,23 +124,23 @@ def _at_thresholds(
 ) -> dict[str, Pair]:
     """Returns values and update operations of the wanted counts, each [thresholds]."""
     y, p = alike(cast(labels, bool_), cast(predictions, float32))
-    cuts = RESHAPE(constant(thresholds, float32), [-1, 1])
-    over = GREATER(RESHAPE(p, [1, -1]), cuts)
-    true = LOGICAL_AND(RESHAPE(y, [1, -1]), ones_like(over, dtype=bool_))
+    threshold_column = RESHAPE(constant(thresholds, float32), [-1, 1])
+    exceeds = GREATER(RESHAPE(p, [1, -1]), threshold_column)
+    true = LOGICAL_AND(RESHAPE(y, [1, -1]), ones_like(exceeds, dtype=bool_))
     w = None
     if weights is not None:
         w = RESHAPE(spread_weights(p, weights), [1, -1])
-    found = {}
+    counts = {}
     for name in names:
-        hits = cast(OUTCOMES[name](true, over), float32)
+        hits = cast(OUTCOMES[name](true, exceeds), float32)
         count = counter(name, [len(thresholds)])
-        more = reduce_sum(hits if w is None else hits * w, 1)
-        found[name] = count.value(), count.assign_add(more)
-    return found
+        batch_count = reduce_sum(hits if w is None else hits * w, 1)
+        counts[name] = count.value(), count.assign_add(batch_count)
+    return counts
 
 
 def _list_of(outcome: str) -> Any:
-    full = f"{outcome}_at_thresholds"
+    full_name = f"{outcome}_at_thresholds"
 
     def metric(
         labels: TensorLike,
@@ -155,7 +155,7 @@ def _list_of(outcome: str) -> Any:
             pair = _at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
             return finished(*pair, metrics_collections, updates_collections)
 
-    metric.__name__ = metric.__qualname__ = full
+    metric.__name__ = metric.__qualname__ = full_name
     metric.__doc__ = f"Returns `{outcome}` for `labels` and the predictions above each threshold: [thresholds]."
     return metric
 
@@ -171,8 +171,8 @@ def _ratios(name: str, other: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
-            found = _at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
-            (hit, hits), (miss, misses) = found["true_positives"], found[other]
+            counts = _at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
+            (hit, hits), (miss, misses) = counts["true_positives"], counts[other]
             pair = hit / (1e-7 + hit + miss), hits / (1e-7 + hits + misses)
             return finished(*pair, metrics_collections, updates_collections)
 
@@ -225,18 +225,18 @@ def auc(
             f"auc: curve {curve!r} and summation_method {summation_method!r}; needed ROC or PR, "
             f"and one of {', '.join(HEIGHTS)}"
         )
-    cuts = _spread(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
+    threshold_list = _spread(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
     with metric_scope(name, "auc", labels, predictions, weights) as (y, p, w):
-        found = _at_thresholds(y, p, cuts, w, list(OUTCOMES))
+        counts = _at_thresholds(y, p, threshold_list, w, list(OUTCOMES))
 
         def area(k: int) -> Any:
-            tp, fp, tn, fn = (found[n][k] for n in OUTCOMES)
-            reached = (tp + SMALL) / (tp + fn + SMALL)
+            tp, fp, tn, fn = (counts[n][k] for n in OUTCOMES)
+            hit_rate = (tp + SMALL) / (tp + fn + SMALL)
             if curve == "ROC":
-                x, height = fp / (fp + tn + SMALL), reached
+                x, height = fp / (fp + tn + SMALL), hit_rate
             else:
-                x, height = reached, (tp + SMALL) / (tp + fp + SMALL)
-            n = len(cuts)
+                x, height = hit_rate, (tp + SMALL) / (tp + fp + SMALL)
+            n = len(threshold_list)
             steps = (x[: n - 1] - x[1:]) * HEIGHTS[summation_method](height[: n - 1], height[1:])
             return reduce_sum(steps)
 
@@ -257,23 +257,23 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
         if not 0 <= target <= 1:
             raise InvalidArgumentError(f"{full}: needed a number from 0 to 1, got {target}")
         with metric_scope(name, full, labels, predictions, weights) as (y, p, w):
-            found = _at_thresholds(y, p, _spread(num_thresholds), w, list(OUTCOMES))
+            counts = _at_thresholds(y, p, _spread(num_thresholds), w, list(OUTCOMES))
 
             def at(k: int) -> Any:
-                a, b = (found[n][k] for n in held)
-                away = ABS(a / (a + b + 1e-7) - target)
+                a, b = (counts[n][k] for n in held)
+                distance = ABS(a / (a + b + 1e-7) - target)
                 # if several are equally near, TensorFlow uses the first for one metric and the last for the other
-                nearest = num_thresholds - 1 - argmin(away[::-1], 0) if last else argmin(away, 0)
-                c, d = (gather(found[n][k], nearest) for n in wanted)
+                nearest = num_thresholds - 1 - argmin(distance[::-1], 0) if last else argmin(distance, 0)
+                c, d = (gather(counts[n][k], nearest) for n in wanted)
                 return c / (c + d + 1e-7)
 
             return finished(at(0), at(1), metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = full
-    wanted_name, _, held_name = full.partition("_at_")
+    metric_name, _, condition_name = full.partition("_at_")
     metric.__doc__ = (
-        f"Returns the {wanted_name} of `predictions` for `labels`, "
-        f"at the threshold whose {held_name} is nearest to `target`."
+        f"Returns the {metric_name} of `predictions` for `labels`, "
+        f"at the threshold whose {condition_name} is nearest to `target`."
     )
     return metric
 

@@ -77,8 +77,8 @@ def _sampled_logits(
     dtype = inputs.dtype
     true_logits = true_logits - LOG(cast_to(true_count, dtype))
     sampled_logits = sampled_logits - LOG(cast_to(sampled_count, dtype))
-    wanted = concat([ones_like(true_logits) / float(num_true), zeros_like(sampled_logits)], 1)
-    return concat([true_logits, sampled_logits], 1), wanted
+    targets = concat([ones_like(true_logits) / float(num_true), zeros_like(sampled_logits)], 1)
+    return concat([true_logits, sampled_logits], 1), targets
 
 
 def _sampled(
@@ -128,7 +128,7 @@ def nce_loss(
     """
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "nce_loss"):
-        logits, wanted = _sampled(
+        logits, targets = _sampled(
             weights,
             biases,
             labels,
@@ -141,7 +141,7 @@ def nce_loss(
             partition_strategy,
             None,
         )
-        return SUM(sigmoid_cross_entropy_with_logits(logits=logits, labels=wanted), np.int32(1))
+        return SUM(sigmoid_cross_entropy_with_logits(logits=logits, labels=targets), np.int32(1))
 
 
 def sampled_softmax_loss(
@@ -164,7 +164,7 @@ def sampled_softmax_loss(
     """
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "sampled_softmax_loss"):
-        logits, wanted = _sampled(
+        logits, targets = _sampled(
             weights,
             biases,
             labels,
@@ -177,7 +177,7 @@ def sampled_softmax_loss(
             partition_strategy,
             seed,
         )
-        return softmax_cross_entropy_with_logits(logits=logits, labels=wanted)
+        return softmax_cross_entropy_with_logits(logits=logits, labels=targets)
 
 
 API: dict[str, Any] = {"nn.nce_loss": nce_loss, "nn.sampled_softmax_loss": sampled_softmax_loss}

@@ -1,4 +1,6 @@
-"""Weights of losses and metrics: a scalar, or a tensor of the values' rank whose dimensions are 1 or the values'.
+"""Weights of losses and metrics: a scalar, or a tensor of the same rank as the values.
+
+Each dimension of such a tensor is 1 or equals the dimension of the values.
 
 Invariant: values have the same shape before and after weighting.
 """
@@ -31,20 +33,22 @@ def weighted(values: Tensor, weights: Tensor) -> Any:
 
     Where the ranks are known only during a run, the step raises `InvalidArgumentError`.
     """
-    dims, own = weights.shape.dims, values.shape.dims
+    dims, value_dims = weights.shape.dims, values.shape.dims
     if dims == ():
         return values * weights
-    if dims is not None and own is not None:
-        pairs = zip(dims, own, strict=False)
-        if len(dims) != len(own) or not all(a == 1 or a is None or b is None or a == b for a, b in pairs):
+    if dims is not None and value_dims is not None:
+        pairs = zip(dims, value_dims, strict=False)
+        if len(dims) != len(value_dims) or not all(a == 1 or a is None or b is None or a == b for a, b in pairs):
             raise ShapeError(f"weights of shape {weights.shape} cannot be broadcast to values of shape {values.shape}")
         return values * weights
     product = values * weights
     rank = RANK(weights)
-    alike = LOGICAL_AND(EQUAL(rank, RANK(values)), EQUAL(SIZE(product, out_type=int32), SIZE(values, out_type=int32)))
-    fits = assert_that(
-        LOGICAL_OR(EQUAL(rank, 0), alike),
+    same_shape = LOGICAL_AND(
+        EQUAL(rank, RANK(values)), EQUAL(SIZE(product, out_type=int32), SIZE(values, out_type=int32))
+    )
+    check = assert_that(
+        LOGICAL_OR(EQUAL(rank, 0), same_shape),
         ["weights can not be broadcast to values", SHAPE(weights, out_type=int32), SHAPE(values, out_type=int32)],
     )
-    with values.graph.control_dependencies([fits]):
+    with values.graph.control_dependencies([check]):
         return IDENTITY(product)

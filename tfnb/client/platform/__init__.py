@@ -1,1 +1,1 @@
-"""What a program uses beside the graph: flags, logging, files (TensorFlow's `platform`)."""
+"""Parts of a program besides its graph: flags, logging, files (TensorFlow's `platform`)."""

@@ -57,16 +57,16 @@ class FlagValues:
         """Reads the flags from `argv` (by default sys.argv) and returns the other arguments, the program's name
         first.
         """
-        given = list(sys.argv if argv is None else argv)
-        parser = _Parser(prog=given[0] if given else None, allow_abbrev=False)
+        arguments = list(sys.argv if argv is None else argv)
+        parser = _Parser(prog=arguments[0] if arguments else None, allow_abbrev=False)
         for flag in self._flags.values():
             _add(parser, flag)
-        found, rest = parser.parse_known_args(given[1:])
-        self.__dict__["_values"] = vars(found)
-        missing = [n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None]
-        if missing:
-            raise InvalidArgumentError(f"flag --{missing[0]} must have a value")
-        self.__dict__["_rest"] = given[:1] + rest
+        parsed, rest = parser.parse_known_args(arguments[1:])
+        self.__dict__["_values"] = vars(parsed)
+        unset = [n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None]
+        if unset:
+            raise InvalidArgumentError(f"flag --{unset[0]} must have a value")
+        self.__dict__["_rest"] = arguments[:1] + rest
         return list(self._rest)
 
     _parse_flags = __call__
@@ -114,10 +114,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _boolean(text: str) -> bool:
-    lowered = text.lower()
-    if lowered in ("true", "t", "1", "yes", "y"):
+    lower_text = text.lower()
+    if lower_text in ("true", "t", "1", "yes", "y"):
         return True
-    if lowered in ("false", "f", "0", "no", "n"):
+    if lower_text in ("false", "f", "0", "no", "n"):
         return False
     raise argparse.ArgumentTypeError(f"{text!r} is not a boolean; needed true or false")
 
@@ -263,10 +263,10 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     flags, and when there is no `main`.
     """
     rest = FLAGS(argv)
-    found = main or getattr(sys.modules["__main__"], "main", None)
-    if found is None:
+    main_function = main or getattr(sys.modules["__main__"], "main", None)
+    if main_function is None:
         raise InvalidArgumentError("app.run: the program defines no function `main`")
-    result = found(rest)
+    result = main_function(rest)
     if hasattr(builtins, "__IPYTHON__"):
         return result
     sys.exit(result)

@@ -45,7 +45,7 @@ def _translated(name: FilePath) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        kind = next((ours for theirs, ours in _ERRORS if isinstance(e, theirs)), UnknownError)
+        kind = next((own_error for python_error, own_error in _ERRORS if isinstance(e, python_error)), UnknownError)
         raise kind(f"{os.fspath(name)}: {e.strerror or e}") from e
 
 
@@ -201,7 +201,7 @@ def ListDirectory(dirname: FilePath) -> list[str]:
 def Glob(filename: FilePath) -> list[str]:
     """Returns the names of files that match a pattern, or one of several patterns, sorted."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return sorted(found for p in patterns for found in glob.glob(os.fsdecode(p)))
+    return sorted(path for p in patterns for path in glob.glob(os.fsdecode(p)))
 
 
 def Copy(oldpath: FilePath, newpath: FilePath, overwrite: bool = False) -> None:
@@ -231,8 +231,8 @@ class FileStatistics(NamedTuple):
 def Stat(filename: FilePath) -> FileStatistics:
     """Returns the `FileStatistics` of a file or folder. Raises `NotFoundError` when there is none."""
     with _translated(filename):
-        found = _path(filename).stat()
-        return FileStatistics(found.st_size, found.st_mtime_ns, _path(filename).is_dir())
+        status = _path(filename).stat()
+        return FileStatistics(status.st_size, status.st_mtime_ns, _path(filename).is_dir())
 
 
 def Walk(top: FilePath, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:

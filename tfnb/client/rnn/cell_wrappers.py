@@ -49,9 +49,9 @@ class _Wrapper(RNNCell):
 
     def clone(self) -> RNNCell:
         """Returns a copy of the wrapper around a copy of the inner cell, with variables of their own."""
-        made: Any = super().clone()
-        made._cell = self._cell.clone() if isinstance(self._cell, RNNCell) else self._cell
-        return made
+        copy: Any = super().clone()
+        copy._cell = self._cell.clone() if isinstance(self._cell, RNNCell) else self._cell
+        return copy
 
     wrapped_cell = property(lambda self: self._cell, doc="The inner cell.")
     state_size = property(lambda self: self._cell.state_size, doc="The size of the inner cell's state.")
@@ -143,11 +143,11 @@ class DropoutWrapper(_Transparent):
         **kw: object,
     ) -> None:
         super().__init__(cell, **kw)
-        keeps: dict[str, Any] = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
-        for what, keep in keeps.items():
-            if not is_tensor_like(keep) and not 0.0 < float(keep) <= 1.0:
-                raise InvalidArgumentError(f"DropoutWrapper: {what}_keep_prob must be in (0, 1], got {keep}")
-        self._keeps, self._seed = keeps, seed
+        keep_probs: dict[str, Any] = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
+        for part, probability in keep_probs.items():
+            if not is_tensor_like(probability) and not 0.0 < float(probability) <= 1.0:
+                raise InvalidArgumentError(f"DropoutWrapper: {part}_keep_prob must be in (0, 1], got {probability}")
+        self._keeps, self._seed = keep_probs, seed
         self._spare = dropout_state_filter_visitor or _spares_memory
         self._masks: dict[str, list[Any]] | None = None
         if variational_recurrent:
@@ -160,7 +160,7 @@ class DropoutWrapper(_Transparent):
                 "output": cell.output_size,
                 "state": cell.state_size,
             }
-            self._masks = {what: self._noise(what, sizes[what], dtype) for what in keeps}
+            self._masks = {part: self._noise(part, sizes[part], dtype) for part in keep_probs}
 
     def _seed_for(self, what: str, k: int) -> int | None:
         if self._seed is None:
@@ -176,18 +176,18 @@ class DropoutWrapper(_Transparent):
         ]
 
     def _drop(self, what: str, values: TensorLike, keep_flags: list[bool] | None = None) -> Any:
-        keep = self._keeps[what]
-        if not _dropped(keep):
+        keep_prob = self._keeps[what]
+        if not _dropped(keep_prob):
             return values
-        found = []
+        results = []
         for k, x in enumerate(nest.flatten(values)):
             if keep_flags is not None and not keep_flags[k]:
-                found.append(x)
+                results.append(x)
             elif self._masks is not None:
-                found.append(x / keep * FLOOR(self._masks[what][k] + keep))
+                results.append(x / keep_prob * FLOOR(self._masks[what][k] + keep_prob))
             else:
-                found.append(dropout(x, keep, seed=self._seed_for(what, k)))
-        return nest.pack(values, found)
+                results.append(dropout(x, keep_prob, seed=self._seed_for(what, k)))
+        return nest.pack(values, results)
 
     def wrapped(self, step: Callable[[Any, Any], Any], inputs: TensorLike, state: TensorLike | None) -> Any:
         output, new = step(self._drop("input", inputs), state)
@@ -200,10 +200,10 @@ def _spares_memory(state: Tensor) -> Any:
 
 
 def _flags(state: Tensor, visitor: Callable[[Any], Any]) -> list[bool]:
-    found = visitor(state)
-    if found is True and isinstance(state, (tuple, list)):
+    flags = visitor(state)
+    if flags is True and isinstance(state, (tuple, list)):
         return [flag for part in state for flag in _flags(part, visitor)]
-    return [bool(flag) for flag in nest.flatten(found)]
+    return [bool(flag) for flag in nest.flatten(flags)]
 
 
 def linear(x: Tensor, size: int) -> Any:
@@ -231,10 +231,10 @@ class InputProjectionWrapper(_Wrapper):
 
     def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         """Returns (output, new state) of the inner cell for the projected inputs [batch, n]."""
-        projected = linear(inputs, self._num_proj)
+        projection = linear(inputs, self._num_proj)
         if self._activation is not None:
-            projected = self._activation(projected)
-        return self._cell(projected, state)
+            projection = self._activation(projection)
+        return self._cell(projection, state)
 
 
 class OutputProjectionWrapper(_Wrapper):
@@ -251,8 +251,8 @@ class OutputProjectionWrapper(_Wrapper):
     def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         """Returns (projected output, new state) for inputs [batch, n]; the state is not projected."""
         output, new = self._cell(inputs, state)
-        projected = linear(output, self._size)
-        return projected if self._activation is None else self._activation(projected), new
+        projection = linear(output, self._size)
+        return projection if self._activation is None else self._activation(projection), new
 
 
 class EmbeddingWrapper(_Wrapper):
@@ -278,7 +278,7 @@ class EmbeddingWrapper(_Wrapper):
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
-        # values of this initialiser have variance one
+        # the values of this initialiser have variance one
         """Returns (output, new state) of the inner cell for the embeddings of the integers `inputs`."""
         default = get_variable_scope().initializer or RandomUniform(-math.sqrt(3), math.sqrt(3))
         parts = nest.flatten(state)

@@ -114,8 +114,8 @@ class RNNCell(Layer):
         tensor.
         """
         with graph_of([batch_size]).as_default(), get_default_graph().name_scope(type(self).__name__ + "ZeroState"):
-            made = [_batch_of_zeros(batch_size, size, dtype) for size in nest.flatten(self.state_size)]
-            return nest.pack(self.state_size, made)
+            zero_parts = [_batch_of_zeros(batch_size, size, dtype) for size in nest.flatten(self.state_size)]
+            return nest.pack(self.state_size, zero_parts)
 
     def clone(self) -> RNNCell:
         """Returns the same cell with variables of its own."""
@@ -132,13 +132,13 @@ class RNNCell(Layer):
         with x.graph.as_default():
             if scope is None or self._scope is not None:
                 return self._step(x, state, **kwargs)
-            with variable_scope(scope) as opened:
-                self._scope = opened
+            with variable_scope(scope) as cell_scope:
+                self._scope = cell_scope
                 return self._step(x, state, **kwargs)
 
     def _step(self, inputs: Tensor, state: TensorLike | None, **kwargs: object) -> Any:
-        with self._open() as opened:
-            self._scope = self._scope or opened
+        with self._open() as cell_scope:
+            self._scope = self._scope or cell_scope
             if self.dtype is None and inputs.dtype.is_floating:
                 self.dtype = inputs.dtype
             if not self.built:
@@ -160,9 +160,9 @@ def _batch_of_zeros(batch_size: TensorLike, size: TensorLike, dtype: DTypeLike) 
     dims = list(as_shape(size).known())
     if not isinstance(batch_size, Tensor):
         return zeros([int(batch_size), *dims], dtype)  # type: ignore[arg-type]
-    made = zeros([batch_size, *dims], dtype)
-    made.set_shape([None, *dims])
-    return made
+    batch = zeros([batch_size, *dims], dtype)
+    batch.set_shape([None, *dims])
+    return batch
 
 
 def _activation(given: Activation | None) -> Callable[[Any], Any]:
@@ -451,12 +451,12 @@ class MultiRNNCell(RNNCell):
             states = list(state)
         else:
             states = split(state, [c.state_size for c in self._cells], 1)
-        news = []
+        new_states = []
         for k, cell in enumerate(self._cells):
             with variable_scope(f"cell_{k}"):
                 inputs, new = cell(inputs, states[k])
-            news.append(new)
-        return inputs, tuple(news) if self._state_is_tuple else concat(news, 1)
+            new_states.append(new)
+        return inputs, tuple(new_states) if self._state_is_tuple else concat(new_states, 1)
 
 
 def _shards(count: int | None) -> Any:

@@ -85,17 +85,17 @@ def _swapped(x: Tensor) -> Tensor:
         raise ShapeError("dynamic_rnn: the rank of the inputs must be known", x.op)
     if rank < 2:
         raise ShapeError(f"dynamic_rnn: inputs must be [batch, time, ...], got shape {x.shape}", x.op)
-    found: Tensor = transpose(x, [1, 0, *range(2, rank)])
-    return found
+    result: Tensor = transpose(x, [1, 0, *range(2, rank)])
+    return result
 
 
 def _dimension(xs: list[Tensor], axis: int) -> int | None:
-    found = Shape((None,))
+    dimension = Shape((None,))
     for x in xs:
         if x.shape.dims is None or len(x.shape.dims) < 2:
             raise ShapeError(f"dynamic_rnn: inputs must have batch and time, got shape {x.shape}", x.op)
-        found = found.merge_with(Shape((x.shape.dims[axis],)))
-    return found.dims[0] if found.dims else None
+        dimension = dimension.merge_with(Shape((x.shape.dims[axis],)))
+    return dimension.dims[0] if dimension.dims else None
 
 
 def _lengths(graph: GraphBuilder, sequence_length: TensorLike, size: TensorLike) -> Tensor:
@@ -110,8 +110,8 @@ def _lengths(graph: GraphBuilder, sequence_length: TensorLike, size: TensorLike)
     check = assert_that(
         EQUAL(shape_of(lengths)[0], size), ["sequence_length must have an entry per row, has", shape_of(lengths)]
     )
-    found: Tensor = with_dependencies([check], lengths)
-    return found
+    checked_lengths: Tensor = with_dependencies([check], lengths)
+    return checked_lengths
 
 
 class _Steps:
@@ -171,16 +171,16 @@ class _Steps:
             raise InvalidArgumentError(
                 f"dynamic_rnn: the cell made a state {new!r}, whose structure is not that of {state!r}"
             )
-        outputs, news = flatten(output), flatten(new)
+        outputs, new_states = flatten(output), flatten(new)
         if self.lengths is not None:
-            over = GREATER_EQUAL(time, self.lengths)
-            outputs = [SELECT(over, z, y) for z, y in zip(self.zero_outputs or (), outputs, strict=True)]
-            news = [_kept(over, s, t) for s, t in zip(flatten(state), news, strict=True)]
-        for s, t in zip(flatten(state), news, strict=True):
+            is_finished = GREATER_EQUAL(time, self.lengths)
+            outputs = [SELECT(is_finished, z, y) for z, y in zip(self.zero_outputs or (), outputs, strict=True)]
+            new_states = [_kept(is_finished, s, t) for s, t in zip(flatten(state), new_states, strict=True)]
+        for s, t in zip(flatten(state), new_states, strict=True):
             if isinstance(t, Tensor) and isinstance(s, Tensor):
                 t.set_shape(s.shape)
         targets = [t.write(time, y) for t, y in zip(targets, outputs, strict=True)]
-        return time + 1, targets, pack(new, news)
+        return time + 1, targets, pack(new, new_states)
 
 
 def _kept(over: Tensor, old: TensorLike, new: TensorLike) -> Any:
@@ -203,8 +203,8 @@ def _as_dims(size: object) -> Any:
 
 def _zeros(batch: TensorLike, size: Shape, dtype: DTypeLike) -> Tensor:
     dims = size.known()
-    found: Tensor = zeros([batch, *dims] if isinstance(batch, int) else stack([batch, *dims]), dtype)
-    return found
+    result: Tensor = zeros([batch, *dims] if isinstance(batch, int) else stack([batch, *dims]), dtype)
+    return result
 
 
 def bidirectional_dynamic_rnn(
@@ -231,30 +231,32 @@ def bidirectional_dynamic_rnn(
     graph = graph_of(flatten(inputs))
     with graph.as_default(), variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as fw:
-            ahead, last_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, *rest, scope=fw)
+            forward_outputs, last_fw = dynamic_rnn(
+                cell_fw, inputs, sequence_length, initial_state_fw, dtype, *rest, scope=fw
+            )
         with variable_scope("bw") as bw:
             reversed_inputs = _in_reverse(graph, inputs, sequence_length, time_major)
-            back, last_bw = dynamic_rnn(
+            backward_outputs, last_bw = dynamic_rnn(
                 cell_bw, reversed_inputs, sequence_length, initial_state_bw, dtype, *rest, scope=bw
             )
-        back = _in_reverse(graph, back, sequence_length, time_major)
-    return (ahead, back), (last_fw, last_bw)
+        backward_outputs = _in_reverse(graph, backward_outputs, sequence_length, time_major)
+    return (forward_outputs, backward_outputs), (last_fw, last_bw)
 
 
 def _in_reverse(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike | None, time_major: bool) -> Any:
     """Returns the sequences in reverse order; with `lengths`, each is reversed up to its length."""
     time, batch = (0, 1) if time_major else (1, 0)
-    found = []
+    results = []
     for x in map(graph.to_tensor, flatten(structure)):
         if lengths is None:
             n = shape_of(x)
-            lengths_here = zeros(stack([n[batch]]), int32) + n[time]
+            row_lengths = zeros(stack([n[batch]]), int32) + n[time]
         else:
-            lengths_here = graph.to_tensor(lengths)
-        flipped = reverse_sequence(x, lengths_here, seq_axis=time, batch_axis=batch)
-        flipped.set_shape(x.shape)
-        found.append(flipped)
-    return pack(structure, found)
+            row_lengths = graph.to_tensor(lengths)
+        reversed_part = reverse_sequence(x, row_lengths, seq_axis=time, batch_axis=batch)
+        reversed_part.set_shape(x.shape)
+        results.append(reversed_part)
+    return pack(structure, results)
 
 
 def raw_rnn(
@@ -297,24 +299,24 @@ def raw_rnn(
             time: Tensor, done: Tensor, x: Tensor, written: Sequence[TensorArray], state: Tensor, kept: object
         ) -> Any:
             output, new = cell(x, state)
-            now = loop_fn(time + 1, output, new, kept if has_state else None)
-            next_done, next_x, next_state, emit, next_kept = now
+            transition = loop_fn(time + 1, output, new, kept if has_state else None)
+            next_done, next_x, next_state, emit, next_loop = transition
             emits = flatten(emit if emitted is not None else output)
             emits = [SELECT(done, z, e) for z, e in zip(zero_emit, emits, strict=True)]
             states = [_kept(done, a, b) for a, b in zip(flatten(state), flatten(next_state), strict=True)]
             written = [a.write(time, e) for a, e in zip(written, emits, strict=True)]
-            over = LOGICAL_OR(done, next_done)
-            return time + 1, over, next_x, written, pack(next_state, states), next_kept if has_state else kept
+            is_over = LOGICAL_OR(done, next_done)
+            return time + 1, is_over, next_x, written, pack(next_state, states), next_loop if has_state else kept
 
         start = (time, graph.to_tensor(finished, bool_), x, arrays, state, kept)
-        found = while_loop(
+        final_values = while_loop(
             lambda time, done, *_: LOGICAL_NOT(reduce_all(done)),
             body,
             start,
             parallel_iterations=parallel_iterations or 32,
             swap_memory=swap_memory,
         )
-        return pack(structure, found[3]), found[4], found[5] if has_state else None
+        return pack(structure, final_values[3]), final_values[4], final_values[5] if has_state else None
 
 
 def _emission(
@@ -322,8 +324,8 @@ def _emission(
 ) -> tuple[Any, list[Tensor], list[Shape]]:
     """Returns structure, zeros and shapes of the emitted values."""
     if emitted is None:
-        structure, leaves = cell.output_size, flatten_sizes(cell.output_size)
-        shapes = [as_shape(_as_dims(s)) for s in leaves]
+        structure, sizes = cell.output_size, flatten_sizes(cell.output_size)
+        shapes = [as_shape(_as_dims(s)) for s in sizes]
         dtypes = [dtype] * len(shapes)
     else:
         tensors = [graph_of([e]).to_tensor(e) for e in flatten(emitted)]

@@ -93,10 +93,10 @@ def tied_rnn_seq2seq(
 ) -> tuple[list[Any], Any]:
     """Does what `basic_rnn_seq2seq` does, with the same variables in encoder and decoder."""
     with variable_scope(scope or "combined_tied_rnn_seq2seq"):
-        where = scope or "tied_rnn_seq2seq"
-        _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=where)
+        scope_name = scope or "tied_rnn_seq2seq"
+        _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope_name)
         get_variable_scope().reuse_variables()
-        return rnn_decoder(decoder_inputs, state, cell, loop_function, where)
+        return rnn_decoder(decoder_inputs, state, cell, loop_function, scope_name)
 
 
 def _own_symbols(
@@ -107,8 +107,8 @@ def _own_symbols(
     def loop(previous: Tensor, _: int) -> Any:
         if output_projection is not None:
             previous = xw_plus_b(previous, output_projection[0], output_projection[1])
-        found = embedding_lookup(embedding, argmax(previous, 1))
-        return found if update_embedding else STOP_GRADIENT(found)
+        embedded = embedding_lookup(embedding, argmax(previous, 1))
+        return embedded if update_embedding else STOP_GRADIENT(embedded)
 
     return loop
 
@@ -131,8 +131,8 @@ def embedding_rnn_decoder(
     with variable_scope(scope or "embedding_rnn_decoder"):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
-        own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
-        loop = own if feed_previous else None
+        feed_back = _own_symbols(embedding, output_projection, update_embedding_for_previous)
+        loop = feed_back if feed_previous else None
         return rnn_decoder(inputs, initial_state, cell, loop)
 
 
@@ -143,19 +143,19 @@ def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Ten
     """
     if not is_tensor_like(feed_previous):
         return decode(bool(feed_previous))
-    form: list[Any] = []
+    structures: list[Any] = []
 
     def branch(feed: bool) -> Callable[[], list[Any]]:
         def build() -> list[Any]:
-            with variable_scope(get_variable_scope(), reuse=True if form else None):
-                found = decode(feed)
-            form.append(found)
-            return nest.flatten(found)
+            with variable_scope(get_variable_scope(), reuse=True if structures else None):
+                result = decode(feed)
+            structures.append(result)
+            return nest.flatten(result)
 
         return build
 
     flat = cond(feed_previous, branch(True), branch(False))
-    outputs, state = nest.pack(form[0], list(flat))
+    outputs, state = nest.pack(structures[0], list(flat))
     return list(outputs), state
 
 
@@ -249,21 +249,21 @@ class _Attention:
     def read(self, query: TensorLike) -> list[Any]:
         """Returns what each head reads for a query: a list of tensors [batch, size]."""
         parts = nest.flatten(query)
-        found = []
+        reads = []
         for a in range(self.heads):
             with variable_scope(f"Attention_{a}"):
                 y = RESHAPE(_linear(parts, self.size), [-1, 1, self.size])
                 weights = softmax(reduce_sum(self.scorers[a] * TANH(self.keys[a] + y), 2))
-                found.append(reduce_sum(RESHAPE(weights, [-1, self.length, 1]) * self.states, 1))
-        return found
+                reads.append(reduce_sum(RESHAPE(weights, [-1, self.length, 1]) * self.states, 1))
+        return reads
 
     def nothing(self, batch: TensorLike) -> list[Any]:
         """Returns what the heads read before the first step: zeros [batch, size] each."""
-        made = []
+        zero_reads = []
         for _ in range(self.heads):
-            made.append(zeros([batch, self.size], self.states.dtype))
-            made[-1].set_shape([None, self.size])
-        return made
+            zero_reads.append(zeros([batch, self.size], self.states.dtype))
+            zero_reads[-1].set_shape([None, self.size])
+        return zero_reads
 
 
 def attention_decoder(
@@ -330,8 +330,8 @@ def embedding_attention_decoder(
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
-        own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
-        loop = own if feed_previous else None
+        feed_back = _own_symbols(embedding, output_projection, update_embedding_for_previous)
+        loop = feed_back if feed_previous else None
         return attention_decoder(
             inputs,
             initial_state,
@@ -405,15 +405,17 @@ def model_with_buckets(
     `seq2seq(encoder inputs, decoder inputs)` builds a model. Raises `InvalidArgumentError` when there are fewer inputs,
     targets or weights than the largest bucket needs.
     """
-    longest = max(b[0] for b in buckets), max(b[1] for b in buckets)
-    for what, given, needed in (
-        ("encoder inputs", encoder_inputs, longest[0]),
-        ("targets", targets, longest[1]),
-        ("weights", weights, longest[1]),
-        ("decoder inputs", decoder_inputs, longest[1]),
+    longest_bucket = max(b[0] for b in buckets), max(b[1] for b in buckets)
+    for role, sequence, required in (
+        ("encoder inputs", encoder_inputs, longest_bucket[0]),
+        ("targets", targets, longest_bucket[1]),
+        ("weights", weights, longest_bucket[1]),
+        ("decoder inputs", decoder_inputs, longest_bucket[1]),
     ):
-        if len(given) < needed:
-            raise InvalidArgumentError(f"model_with_buckets: {len(given)} {what}, the largest bucket needs {needed}")
+        if len(sequence) < required:
+            raise InvalidArgumentError(
+                f"model_with_buckets: {len(sequence)} {role}, the largest bucket needs {required}"
+            )
     outputs: list[Any] = []
     losses: list[Any] = []
     graph = graph_of([*encoder_inputs, *decoder_inputs, *targets, *weights])
@@ -421,11 +423,13 @@ def model_with_buckets(
     with graph.as_default(), graph.name_scope(name or "model_with_buckets"):
         for j, (encoder_length, decoder_length) in enumerate(buckets):
             with variable_scope(get_variable_scope(), reuse=True if j else None):
-                found, _ = seq2seq(list(encoder_inputs[:encoder_length]), list(decoder_inputs[:decoder_length]))
-                outputs.append(found)
+                bucket_outputs, _ = seq2seq(
+                    list(encoder_inputs[:encoder_length]), list(decoder_inputs[:decoder_length])
+                )
+                outputs.append(bucket_outputs)
                 losses.append(
                     loss(
-                        found,
+                        bucket_outputs,
                         targets[:decoder_length],
                         weights[:decoder_length],
                         softmax_loss_function=softmax_loss_function,

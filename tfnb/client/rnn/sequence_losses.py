@@ -79,6 +79,8 @@ def sequence_loss(
     """Returns the sum of `sequence_loss_by_example` over the batch, or its mean: a scalar."""
     graph = graph_of([*logits, *targets, *weights])
     with graph.as_default(), graph.name_scope(name or "sequence_loss"):
-        each = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
-        cost = reduce_sum(each)
+        example_losses = sequence_loss_by_example(
+            logits, targets, weights, average_across_timesteps, softmax_loss_function
+        )
+        cost = reduce_sum(example_losses)
         return cost / cast(shape_of(graph.to_tensor(targets[0]))[0], cost.dtype) if average_across_batch else cost

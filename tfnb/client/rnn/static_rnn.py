@@ -76,15 +76,15 @@ def _first_state(cell: CellLike, xs: Sequence[Tensor], dtype: DTypeLike | None) 
     for x in xs:
         if not x.shape.ndims:
             raise ShapeError(f"rnn: each input must be [batch, ...], got shape {x.shape}")
-    known = next((x.shape.dims[0] for x in xs if x.shape.dims and x.shape.dims[0] is not None), None)
-    return cell.zero_state(shape_of(xs[0])[0] if known is None else known, as_dtype(dtype))
+    static_batch = next((x.shape.dims[0] for x in xs if x.shape.dims and x.shape.dims[0] is not None), None)
+    return cell.zero_state(shape_of(xs[0])[0] if static_batch is None else static_batch, as_dtype(dtype))
 
 
 def _where(alive: Tensor, new: object, old: object) -> Any:
     """Returns `new` for the rows where `alive` is true, and `old` (or zeros) for the others."""
-    news = nest.flatten(new)
-    olds = [zeros_like(x) for x in news] if old is None else nest.flatten(old)
-    return nest.pack(new, [SELECT(alive, a, b) for a, b in zip(news, olds, strict=True)])
+    new_parts = nest.flatten(new)
+    old_parts = [zeros_like(x) for x in new_parts] if old is None else nest.flatten(old)
+    return nest.pack(new, [SELECT(alive, a, b) for a, b in zip(new_parts, old_parts, strict=True)])
 
 
 def _reversed(xs: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
@@ -93,13 +93,16 @@ def _reversed(xs: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
     """
     if lengths is None:
         return list(reversed(xs))
-    ends = cast(lengths, int32)
+    row_lengths = cast(lengths, int32)
     rows = range_(shape_of(xs[0])[0])
-    places = [stack([SELECT(GREATER(ends, t), ends - 1 - t, zeros_like(ends) + t), rows], 1) for t in range(len(xs))]
-    found = unstack(GATHER_ND(stack(list(xs)), stack(places)), len(xs))
-    for a, b in zip(found, xs, strict=True):
+    indices = [
+        stack([SELECT(GREATER(row_lengths, t), row_lengths - 1 - t, zeros_like(row_lengths) + t), rows], 1)
+        for t in range(len(xs))
+    ]
+    reordered = unstack(GATHER_ND(stack(list(xs)), stack(indices)), len(xs))
+    for a, b in zip(reordered, xs, strict=True):
         a.set_shape(b.shape)
-    return found
+    return reordered
 
 
 def static_bidirectional_rnn(
@@ -122,13 +125,13 @@ def static_bidirectional_rnn(
     xs = [graph.to_tensor(x) for x in xs]
     with graph.as_default(), variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as fw:
-            ahead, state_fw = static_rnn(cell_fw, xs, initial_state_fw, dtype, sequence_length, fw)
+            forward_outputs, state_fw = static_rnn(cell_fw, xs, initial_state_fw, dtype, sequence_length, fw)
         with variable_scope("bw") as bw:
-            back, state_bw = static_rnn(
+            backward_outputs, state_bw = static_rnn(
                 cell_bw, _reversed(xs, sequence_length), initial_state_bw, dtype, sequence_length, bw
             )
-        both = zip(ahead, _reversed(back, sequence_length), strict=True)
-        outputs = [_side_by_side(a, b) for a, b in both]
+        output_pairs = zip(forward_outputs, _reversed(backward_outputs, sequence_length), strict=True)
+        outputs = [_side_by_side(a, b) for a, b in output_pairs]
     return outputs, state_fw, state_bw
 
 

@@ -31,7 +31,7 @@ def _int64(value: TensorLike, graph: GraphBuilder) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """What dense and sparse accumulators have in common."""
+    """The common part of dense and sparse accumulators."""
 
     def __init__(
         self,
@@ -104,11 +104,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     def take_grad(self, num_required: TensorLike, name: str | None = None) -> Tensor:
         """Returns the average of the gradients and empties the accumulator; waits for `num_required` gradients."""
-        found: Tensor = ops.TAKE(
+        average: Tensor = ops.TAKE(
             self._handle, self._handle.graph.to_tensor(num_required, int32), dtype=self._dtype, name=name
         )
-        found.set_shape(self._shape)
-        return found
+        average.set_shape(self._shape)
+        return average
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
@@ -193,18 +193,18 @@ class CriticalSection:
         graph = self._handle.graph
         with graph.as_default(), graph.name_scope(name or "critical_section_execute"):
             lock = ops.MUTEX_LOCK(self._handle)
-            before = graph.get_operations()
+            old_ops = graph.get_operations()
             with graph.control_dependencies([lock.op]):
-                found = fn(*args, **kwargs)
-            if found is None:
+                result = fn(*args, **kwargs)
+            if result is None:
                 raise InvalidArgumentError("the function of a critical section must return tensors or operations")
-            leaves = flatten(found)
-            made = graph.get_operations()[len(before) :]
-            with graph.control_dependencies([*made, *(t for t in leaves if isinstance(t, Operation))]):
+            flat = flatten(result)
+            new_ops = graph.get_operations()[len(old_ops) :]
+            with graph.control_dependencies([*new_ops, *(t for t in flat if isinstance(t, Operation))]):
                 release = ops.CONSUME_LOCK(lock)
             with graph.control_dependencies([release]):
-                values = [release if isinstance(t, Operation) else IDENTITY(graph.to_tensor(t)) for t in leaves]
-            return pack(found, values)
+                values = [release if isinstance(t, Operation) else IDENTITY(graph.to_tensor(t)) for t in flat]
+            return pack(result, values)
 
 
 API: dict[str, Any] = {

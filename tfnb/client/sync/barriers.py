@@ -84,7 +84,7 @@ class Barrier:
         `InvalidArgumentError` for a timeout, which steps have (`tf.RunOptions`).
         """
         n = self._ref.graph.to_tensor(num_elements, int32)
-        found = ops.TAKE_MANY(
+        outputs = ops.TAKE_MANY(
             self._ref,
             n,
             component_types=self._types,
@@ -92,7 +92,7 @@ class Barrier:
             timeout_ms=-1 if timeout is None else int(timeout),
             name=name,
         )
-        indices, keys, *values = found
+        indices, keys, *values = outputs
         for t, shape in zip(values, self._shapes, strict=False):
             t.set_shape(Shape((None, *(shape.dims or ()))))
         return indices, keys, values

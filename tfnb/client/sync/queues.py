@@ -28,8 +28,8 @@ __all__ = ["API", "FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQu
 
 def type_list(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[DType, ...]:
     """Returns one dtype or a list of them as a tuple."""
-    listed: Sequence[Any] = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
-    return tuple(as_dtype(d) for d in listed)
+    dtype_list: Sequence[Any] = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
+    return tuple(as_dtype(d) for d in dtype_list)
 
 
 def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> tuple[Shape, ...]:
@@ -46,13 +46,13 @@ def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> t
         isinstance(shapes, (list, tuple)) and shapes and all(isinstance(d, int) for d in shapes)
     ):
         shapes = [shapes]
-    found = tuple(as_shape(s) for s in shapes)
-    if len(found) != len(dtypes):
-        raise InvalidArgumentError(f"{len(found)} shapes were given for {len(dtypes)} components of an element")
-    for s in found:
+    result = tuple(as_shape(s) for s in shapes)
+    if len(result) != len(dtypes):
+        raise InvalidArgumentError(f"{len(result)} shapes were given for {len(dtypes)} components of an element")
+    for s in result:
         if s.dims is None or (not partial and not s.is_fully_defined()):
             raise ShapeError(f"the shapes of a queue must be {'of known rank' if partial else 'fully known'}, got {s}")
-    return found
+    return result
 
 
 class QueueBase:
@@ -85,9 +85,9 @@ class QueueBase:
         first = queues[0]
         if any(q._dtypes != first._dtypes or q._names != first._names for q in queues):
             raise InvalidArgumentError("the queues do not have the same dtypes and names")
-        chosen = gather(stack([q._queue_ref for q in queues]), index)
+        queue_ref = gather(stack([q._queue_ref for q in queues]), index)
         shapes = [s if all(q._shapes[i] == s for q in queues) else Shape(None) for i, s in enumerate(first._shapes)]
-        return QueueBase(first._dtypes, shapes, first._names, chosen)
+        return QueueBase(first._dtypes, shapes, first._names, queue_ref)
 
     @property
     def queue_ref(self) -> Tensor:
@@ -140,8 +140,8 @@ class QueueBase:
 
         It waits while the queue is empty. The step raises `OutOfRangeError` when the queue is closed and empty.
         """
-        found = ops.DEQUEUE(self._queue_ref, component_types=self._dtypes, name=name or f"{self._short}_Dequeue")
-        return self._result(found, lambda s: s)
+        components = ops.DEQUEUE(self._queue_ref, component_types=self._dtypes, name=name or f"{self._short}_Dequeue")
+        return self._result(components, lambda s: s)
 
     def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
         """Returns `n` elements stacked along a new first dimension, in the form of `dequeue`; waits for all of them."""
@@ -193,10 +193,10 @@ class QueueBase:
 
     def _many(self, op: OpDef, n: TensorLike, name: str, exact: bool) -> Any:
         rows = self._queue_ref.graph.to_tensor(n, int32)
-        found = op(self._queue_ref, rows, component_types=self._dtypes, name=name)
+        components = op(self._queue_ref, rows, component_types=self._dtypes, name=name)
         count = constant_value(rows) if exact else None
         first = None if count is None else int(count)
-        return self._result(found, lambda s: s if s.dims is None else Shape((first, *s.dims)))
+        return self._result(components, lambda s: s if s.dims is None else Shape((first, *s.dims)))
 
     def _result(self, found: list[Tensor], shape: Callable[[Shape], Shape]) -> Any:
         for t, s in zip(found, self._shapes, strict=True):
@@ -207,8 +207,8 @@ class QueueBase:
 
 
 def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:
-    typed = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
-    t: Tensor = graph.to_tensor(value, None if typed else dtype)
+    has_dtype = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
+    t: Tensor = graph.to_tensor(value, None if has_dtype else dtype)
     if t.dtype is not dtype:
         raise InvalidArgumentError(f"the component {t.name} is {t.dtype.name}, the queue holds {dtype.name}", t.op)
     return t
@@ -231,8 +231,10 @@ class FIFOQueue(QueueBase):
         name: str = "fifo_queue",
     ) -> None:
         types = type_list(dtypes)
-        known = shape_list(shapes, types)
-        super().__init__(types, known, names, _make(ops.FIFO_QUEUE, types, known, capacity, shared_name, name))
+        element_shapes = shape_list(shapes, types)
+        super().__init__(
+            types, element_shapes, names, _make(ops.FIFO_QUEUE, types, element_shapes, capacity, shared_name, name)
+        )
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -250,9 +252,9 @@ class PaddingFIFOQueue(QueueBase):
         name: str = "padding_fifo_queue",
     ) -> None:
         types = type_list(dtypes)
-        known = shape_list(shapes, types, partial=True)
-        handle = _make(ops.PADDING_FIFO_QUEUE, types, known, capacity, shared_name, name)
-        super().__init__(types, known, names, handle)
+        element_shapes = shape_list(shapes, types, partial=True)
+        handle = _make(ops.PADDING_FIFO_QUEUE, types, element_shapes, capacity, shared_name, name)
+        super().__init__(types, element_shapes, names, handle)
 
 
 class RandomShuffleQueue(QueueBase):
@@ -273,19 +275,19 @@ class RandomShuffleQueue(QueueBase):
         name: str = "random_shuffle_queue",
     ) -> None:
         types = type_list(dtypes)
-        known = shape_list(shapes, types)
+        element_shapes = shape_list(shapes, types)
         seeds = seeds_for(get_default_graph(), seed)
         handle = _make(
             ops.RANDOM_SHUFFLE_QUEUE,
             types,
-            known,
+            element_shapes,
             capacity,
             shared_name,
             name,
             min_after_dequeue=int(min_after_dequeue),
             **seeds,
         )
-        super().__init__(types, known, names, handle)
+        super().__init__(types, element_shapes, names, handle)
 
 
 class PriorityQueue(QueueBase):
@@ -304,9 +306,9 @@ class PriorityQueue(QueueBase):
         name: str = "priority_queue",
     ) -> None:
         kinds = type_list(types)
-        known = shape_list(shapes, kinds)
-        handle = _make(ops.PRIORITY_QUEUE, kinds, known, capacity, shared_name, name)
-        scalar_first = (as_shape([]), *known) if known or not kinds else ()
+        element_shapes = shape_list(shapes, kinds)
+        handle = _make(ops.PRIORITY_QUEUE, kinds, element_shapes, capacity, shared_name, name)
+        scalar_first = (as_shape([]), *element_shapes) if element_shapes or not kinds else ()
         super().__init__((int64, *kinds), scalar_first, names, handle)
 
 
@@ -319,7 +321,7 @@ def _make(
     name: str,
     **attrs: object,
 ) -> Tensor:
-    made: Tensor = op(
+    handle: Tensor = op(
         component_types=types,
         shapes=shapes,
         capacity=int(capacity),
@@ -328,7 +330,7 @@ def _make(
         graph=get_default_graph(),
         **attrs,
     )
-    return made
+    return handle
 
 
 API: dict[str, Any] = {

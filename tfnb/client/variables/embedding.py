@@ -59,10 +59,10 @@ def embedding_lookup(
         raise InvalidArgumentError(f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'")
     graph = graph_of([*shards, ids])
     with graph.as_default(), graph.name_scope(name or "embedding_lookup"):
-        wanted = graph.to_tensor(ids)
+        id_tensor = graph.to_tensor(ids)
         if len(shards) == 1:
-            return _clipped(_rows(graph, shards[0], wanted), max_norm, wanted.shape.ndims)
-        return _sharded(graph, shards, wanted, partition_strategy, max_norm)
+            return _clipped(_rows(graph, shards[0], id_tensor), max_norm, id_tensor.shape.ndims)
+        return _sharded(graph, shards, id_tensor, partition_strategy, max_norm)
 
 
 def _rows(graph: GraphBuilder, shard: TensorLike, ids: Tensor) -> Tensor:
@@ -77,15 +77,15 @@ def _sharded(graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: 
     n = len(shards)
     flat = RESHAPE(ids, [-1])
     if strategy == "mod":
-        places, rows = FLOOR_MOD(flat, n), FLOOR_DIV(flat, n)
+        shard_numbers, rows = FLOOR_MOD(flat, n), FLOOR_DIV(flat, n)
     else:
-        places, rows = _in_blocks(graph, shards, flat)
-    places = cast(places, int32)
-    parts = DYNAMIC_PARTITION(rows, places, num_partitions=n)
-    positions = DYNAMIC_PARTITION(range_(size(flat)), places, num_partitions=n)
-    found = [_rows(graph, p, r) for p, r in zip(shards, parts, strict=True)]
+        shard_numbers, rows = _in_blocks(graph, shards, flat)
+    shard_numbers = cast(shard_numbers, int32)
+    parts = DYNAMIC_PARTITION(rows, shard_numbers, num_partitions=n)
+    positions = DYNAMIC_PARTITION(range_(size(flat)), shard_numbers, num_partitions=n)
+    shard_rows = [_rows(graph, p, r) for p, r in zip(shards, parts, strict=True)]
     row = graph.to_tensor(shards[0]).shape[1:]
-    stitched = DYNAMIC_STITCH(list(positions), found)
+    stitched = DYNAMIC_STITCH(list(positions), shard_rows)
     tail = row.known() if row.is_fully_defined() else shape(shards[0])[1:]
     result = RESHAPE(stitched, concat([shape(ids), graph.to_tensor(tail, int32)], 0))
     result.set_shape(ids.shape.concatenate(row))
@@ -99,10 +99,10 @@ def _in_blocks(graph: GraphBuilder, shards: Sequence[Any], flat: Tensor) -> tupl
     total = sizes[0]
     for s in sizes[1:]:
         total = total + s
-    each, extra = FLOOR_DIV(total, n), FLOOR_MOD(total, n)
-    places = MAXIMUM(FLOOR_DIV(flat, each + 1), FLOOR_DIV(flat - extra, each))
-    in_long = LESS(places, extra)
-    return places, SELECT(in_long, FLOOR_MOD(flat, each + 1), FLOOR_MOD(flat - extra, each))
+    rows_per_shard, extra = FLOOR_DIV(total, n), FLOOR_MOD(total, n)
+    shard_numbers = MAXIMUM(FLOOR_DIV(flat, rows_per_shard + 1), FLOOR_DIV(flat - extra, rows_per_shard))
+    in_long = LESS(shard_numbers, extra)
+    return shard_numbers, SELECT(in_long, FLOOR_MOD(flat, rows_per_shard + 1), FLOOR_MOD(flat - extra, rows_per_shard))
 
 
 def _clipped(rows: Tensor, max_norm: float | None, ids_rank: int | None) -> Tensor:
@@ -143,12 +143,12 @@ def embedding_lookup_sparse(
     graph = ids.graph
     with graph.as_default(), graph.name_scope(name or "embedding_lookup_sparse"):
         examples = cast(ids.indices[:, 0], int32)
-        different, place = unique(ids.values)
+        different, positions = unique(ids.values)
         rows = embedding_lookup(params, different, partition_strategy, max_norm=max_norm)
         if sp_weights is None:
-            return _COMBINED[kind](rows, place, examples)
+            return _COMBINED[kind](rows, positions, examples)
         weights = cast(SparseTensor.from_value(sp_weights).values, rows.dtype)
-        return _weighted(gather(rows, place), weights, examples, kind)
+        return _weighted(gather(rows, positions), weights, examples, kind)
 
 
 def _weighted(rows: Tensor, weights: Tensor, examples: Tensor, kind: str) -> Any:
@@ -180,13 +180,13 @@ def safe_embedding_lookup_sparse(
     """
     ids = SparseTensor.from_value(sparse_ids)
     with ids.graph.as_default(), ids.graph.name_scope(name or "embedding_lookup"):
-        good = GREATER_EQUAL(ids.values, 0)
+        is_valid = GREATER_EQUAL(ids.values, 0)
         weights = None if sparse_weights is None else SparseTensor.from_value(sparse_weights)
         if weights is not None:
-            good = LOGICAL_AND(good, GREATER(weights.values, 0))
-            weights = sparse_fill_empty_rows(sparse_retain(weights, good), 1.0)[0]
-        ids, empty = sparse_fill_empty_rows(sparse_retain(ids, good), default_id or 0)
-        found: Any = embedding_lookup_sparse(
+            is_valid = LOGICAL_AND(is_valid, GREATER(weights.values, 0))
+            weights = sparse_fill_empty_rows(sparse_retain(weights, is_valid), 1.0)[0]
+        ids, is_empty = sparse_fill_empty_rows(sparse_retain(ids, is_valid), default_id or 0)
+        embeddings: Any = embedding_lookup_sparse(
             embedding_weights,
             ids,
             weights,
@@ -194,7 +194,7 @@ def safe_embedding_lookup_sparse(
             combiner=combiner,
             max_norm=max_norm,
         )
-        return found if default_id is not None else SELECT(empty, found * 0, found)
+        return embeddings if default_id is not None else SELECT(is_empty, embeddings * 0, embeddings)
 
 
 API: dict[str, Any] = {

@@ -35,9 +35,13 @@ class Initializer:
     def __call__(
         self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: PartitionInfo | None = None
     ) -> Tensor:
-        wanted = self.dtype if dtype is None else as_dtype(dtype)
+        value_dtype = self.dtype if dtype is None else as_dtype(dtype)
         dims = list(as_shape(shape).known())
-        return self.make(dims, wanted) if partition_info is None else self.make_part(dims, wanted, partition_info)
+        return (
+            self.make(dims, value_dtype)
+            if partition_info is None
+            else self.make_part(dims, value_dtype, partition_info)
+        )
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         """Returns the initial value of a variable, of this shape and dtype. Subclasses implement it."""
@@ -101,10 +105,10 @@ class RandomUniform(Initializer):
 
 def _float(dtype: DTypeLike) -> DType:
     """Returns the dtype of normal random numbers. Raises `DTypeError` unless it is a float."""
-    found = as_dtype(dtype)
-    if not found.is_floating:
-        raise DTypeError(f"the initializer makes floats, not {found.name}")
-    return found
+    checked_dtype = as_dtype(dtype)
+    if not checked_dtype.is_floating:
+        raise DTypeError(f"the initializer makes floats, not {checked_dtype.name}")
+    return checked_dtype
 
 
 class RandomNormal(Initializer):

@@ -47,15 +47,15 @@ def partitions_of(partitioner: Callable[..., Any] | None, shape: Shape, dtype: D
         raise DTypeError(f"the partitioner of {name!r} must be callable, got {partitioner!r}")
     if not shape.is_fully_defined() or not shape.ndims:
         raise ShapeError(f"a partitioned variable needs a known shape of rank 1 or more; {name!r} has {shape}")
-    found = partitioner(shape=shape, dtype=dtype)
-    if not isinstance(found, Sequence) or len(found) != shape.ndims or any(p < 1 for p in found):
+    partitions = partitioner(shape=shape, dtype=dtype)
+    if not isinstance(partitions, Sequence) or len(partitions) != shape.ndims or any(p < 1 for p in partitions):
         raise InvalidArgumentError(
             f"the partitioner of {name!r}, of shape {shape}, must give a number of parts (1 or more) for each "
-            f"dimension, got {found!r}"
+            f"dimension, got {partitions!r}"
         )
-    if sum(p > 1 for p in found) > 1:
-        raise InvalidArgumentError(f"{name!r}: can only partition along one dimension, got {list(found)}")
-    return [int(p) for p in found]
+    if sum(p > 1 for p in partitions) > 1:
+        raise InvalidArgumentError(f"{name!r}: can only partition along one dimension, got {list(partitions)}")
+    return [int(p) for p in partitions]
 
 
 def axis_of(partitions: Sequence[int]) -> int:
@@ -66,11 +66,11 @@ def axis_of(partitions: Sequence[int]) -> int:
 def slices(shape: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
     """Yields (offset, shape) of each part; the first parts are longer by one where the size does not divide evenly."""
     axis = axis_of(partitions)
-    each, extra = divmod(shape[axis], partitions[axis])
+    base_size, extra = divmod(shape[axis], partitions[axis])
     begin = 0
     for k in range(partitions[axis]):
         offset, part = [0] * len(shape), list(shape)
-        offset[axis], part[axis] = begin, each + (k < extra)
+        offset[axis], part[axis] = begin, base_size + (k < extra)
         begin += part[axis]
         yield offset, part
 
@@ -92,16 +92,16 @@ def create_parts(
     `initializer` is None, a callable that fills one part after the other, or a value of the whole shape.
     """
     parts = []
-    whole = list(shape.known())
-    for k, (offset, size) in enumerate(slices(whole, partitions)):
-        full, given = f"{name}/part_{k}", initializer
-        wanted: list[int] | None = size
+    full_dims = list(shape.known())
+    for k, (offset, size) in enumerate(slices(full_dims, partitions)):
+        part_name, part_initializer = f"{name}/part_{k}", initializer
+        part_shape: list[int] | None = size
         if initializer is not None and not callable(initializer):
-            with graph.name_scope(None), graph.name_scope(f"{full}/PartitionedInitializer"):
+            with graph.name_scope(None), graph.name_scope(f"{part_name}/PartitionedInitializer"):
                 value = initializer if isinstance(initializer, Tensor) else graph.to_tensor(initializer, dtype)
-                given, wanted = SLICE(value, offset, size), None
-        part = make(full, wanted, given, PartitionInfo(whole, offset))
-        part.save_slice_info = SaveSliceInfo(name, whole, offset, size)
+                part_initializer, part_shape = SLICE(value, offset, size), None
+        part = make(part_name, part_shape, part_initializer, PartitionInfo(full_dims, offset))
+        part.save_slice_info = SaveSliceInfo(name, full_dims, offset, size)
         parts.append(part)
     return PartitionedVariable(name, shape, parts[0].dtype, parts, partitions)
 
@@ -117,9 +117,9 @@ class PartitionedVariable:
     def __init__(
         self, name: str, shape: ShapeLike, dtype: DTypeLike, variable_list: Sequence[Any], partitions: Sequence[int]
     ) -> None:
-        for what, given in (("variable_list", variable_list), ("partitions", partitions)):
-            if not isinstance(given, (list, tuple)):
-                raise DTypeError(f"PartitionedVariable: {what} must be a list, got {given!r}")
+        for argument, value in (("variable_list", variable_list), ("partitions", partitions)):
+            if not isinstance(value, (list, tuple)):
+                raise DTypeError(f"PartitionedVariable: {argument} must be a list, got {value!r}")
         self._shape = as_shape(shape)
         if not variable_list or any(p < 1 for p in partitions) or len(partitions) != self._shape.ndims:
             raise InvalidArgumentError(
@@ -183,20 +183,20 @@ class PartitionedVariable:
     def as_tensor(self) -> Tensor:
         """Returns the concatenation of the parts' values at the place of this call; see `Variable.value`."""
         with self.graph.as_default(), self.graph.control_dependencies(None), self.graph.name_scope(None):
-            whole = self._concatenated([v.value() for v in self._parts], f"{self._name}/ConcatPartitions/")
+            tensor = self._concatenated([v.value() for v in self._parts], f"{self._name}/ConcatPartitions/")
 
         def again() -> Tensor:
             return self._concatenated([v.read_value() for v in self._parts], f"{self._name}/ConcatPartitions")
 
-        return read_here(implicit_read(whole, frozenset(v.op for v in self._parts), again))
+        return read_here(implicit_read(tensor, frozenset(v.op for v in self._parts), again))
 
     def _concatenated(self, values: list[Tensor], scope: str) -> Tensor:
         value: Any = values[0]
         if len(values) > 1:
             with self.graph.name_scope(scope):
                 value = concat(values, self._axis())
-        whole: Tensor = IDENTITY(value, name=self._name)
-        return whole
+        tensor: Tensor = IDENTITY(value, name=self._name)
+        return tensor
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
         if as_ref:
@@ -241,8 +241,8 @@ class PartitionedVariable:
             values = split_tensor(self.graph.to_tensor(value, self._dtype), sizes, axis)
         if len(values) != len(self._parts):
             raise InvalidArgumentError(f"{self._name} has {len(self._parts)} parts, got {len(values)} values")
-        found = [getattr(v, method)(x, use_locking) for v, x in zip(self._parts, values, strict=True)]
-        return found if read_value else [t.op for t in found]
+        updates = [getattr(v, method)(x, use_locking) for v, x in zip(self._parts, values, strict=True)]
+        return updates if read_value else [t.op for t in updates]
 
     def __repr__(self) -> str:
         return f"<tf.PartitionedVariable '{self._name}' shape={self._shape} parts={len(self._parts)}>"

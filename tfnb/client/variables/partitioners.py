@@ -80,14 +80,14 @@ def _checked(axis: int, dims: Sequence[int]) -> int:
 
 
 def _bytes(dtype: DTypeLike, of_string: int) -> int:
-    found = as_dtype(dtype)
-    return of_string if found.is_string else found.size
+    checked_dtype = as_dtype(dtype)
+    return of_string if checked_dtype.is_string else checked_dtype.size
 
 
 def _along(axis: int, parts: int, rank: int) -> list[int]:
-    found = [1] * rank
-    found[axis] = parts
-    return found
+    partitions = [1] * rank
+    partitions[axis] = parts
+    return partitions
 
 
 def create_partitioned_variables(
@@ -114,7 +114,7 @@ def create_partitioned_variables(
             raise InvalidArgumentError(
                 "create_partitioned_variables does not call custom getters: use get_variable with a partitioner"
             )
-        whole = scope.get_variable(
+        variable = scope.get_variable(
             "",
             shape=list(shape),
             dtype=dtype,
@@ -123,7 +123,7 @@ def create_partitioned_variables(
             collections=collections,
             partitioner=lambda **_: list(slicing),
         )
-        return list(whole)
+        return list(variable)
 
 
 API: dict[str, Any] = {

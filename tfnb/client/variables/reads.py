@@ -76,12 +76,12 @@ def _read(read: ImplicitRead, context: Any, control: tuple[Operation, ...]) -> T
         if not control and not _may_change(read, gates):
             return read.first
         return read_in(read, context, control)
-    inside = [op for op in control if loop.holds(op)]
-    if _may_change(read, [*inside, *gates]):
+    loop_ops = [op for op in control if loop.holds(op)]
+    if _may_change(read, [*loop_ops, *gates]):
         return read_in(read, context, control)
-    before = [op for op in control if op not in inside]
-    before += [e.op for e in loop.enters if _may_change(read, [e.op])]
-    return _read(read, loop.outer, tuple(_outside(before)))
+    outer_ops = [op for op in control if op not in loop_ops]
+    outer_ops += [e.op for e in loop.enters if _may_change(read, [e.op])]
+    return _read(read, loop.outer, tuple(_outside(outer_ops)))
 
 
 def _outside(ops: list[Operation]) -> Iterator[Operation]:
@@ -96,25 +96,25 @@ def _outside(ops: list[Operation]) -> Iterator[Operation]:
 def read_in(read: ImplicitRead, context: Context, control: tuple[Operation, ...]) -> Tensor:
     """Returns the read in exactly this context and after exactly these operations; it is created on first use."""
     key = (context, control)
-    found = read.made.get(key)
-    if found is None:
+    value = read.made.get(key)
+    if value is None:
         with _at(read.first.graph, context, control):
-            found = read.made[key] = read.again()
-        found.op.extra[READ] = read
-    return found
+            value = read.made[key] = read.again()
+        value.op.extra[READ] = read
+    return value
 
 
 @contextmanager
 def _at(graph: GraphBuilder, context: Context, control: tuple[Operation, ...]) -> Iterator[None]:
     """Within the block, new operations belong to `context` and wait for the operations `control` alone."""
     scopes = graph.scopes
-    before = scopes.control_flow, scopes.recompute
+    previous = scopes.control_flow, scopes.recompute
     with graph.as_default(), scopes.pushed(scopes.control, None), scopes.pushed(scopes.control, control):
         scopes.control_flow, scopes.recompute = context, None
         try:
             yield
         finally:
-            scopes.control_flow, scopes.recompute = before
+            scopes.control_flow, scopes.recompute = previous
 
 
 def _may_change(read: ImplicitRead, ops: list[Operation]) -> bool:
@@ -130,19 +130,19 @@ def changed_by(op: Operation) -> frozenset[Operation]:
         if _CHANGED in at.extra:
             stack.pop()
             continue
-        before = _waited_for(at)
-        missing = [b for b in before if _CHANGED not in b.extra]
-        if missing:
-            stack.extend(missing)
+        predecessors = _waited_for(at)
+        unresolved = [b for b in predecessors if _CHANGED not in b.extra]
+        if unresolved:
+            stack.extend(unresolved)
             continue
-        found: frozenset[Operation] = frozenset(root_variable(at.inputs[k]) for k in at.opdef.writes)
-        for b in before:
-            others: frozenset[Operation] = b.extra[_CHANGED]
-            if not others <= found:
-                found = others if found <= others else found | others
+        changed: frozenset[Operation] = frozenset(root_variable(at.inputs[k]) for k in at.opdef.writes)
+        for b in predecessors:
+            other_changes: frozenset[Operation] = b.extra[_CHANGED]
+            if not other_changes <= changed:
+                changed = other_changes if changed <= other_changes else changed | other_changes
         if at.opdef.kind is Kind.EXIT and LOOP in at.extra:
-            found |= at.extra[LOOP].changes
-        at.extra[_CHANGED] = found
+            changed |= at.extra[LOOP].changes
+        at.extra[_CHANGED] = changed
     return op.extra[_CHANGED]
 
 

@@ -61,11 +61,11 @@ def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str |
 
 def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str | None = None) -> Regularizer:
     """Returns the regulariser that adds the penalties of all regularisers in `regularizer_list`; None is left out."""
-    found = [r for r in regularizer_list if r is not None]
+    regularizers = [r for r in regularizer_list if r is not None]
 
     def total(weights: Tensor) -> Any:
         with get_default_graph().name_scope(scope or "sum_regularizer"):
-            parts = [p for p in (r(weights) for r in found) if p is not None]
+            parts = [p for p in (r(weights) for r in regularizers) if p is not None]
             return ADD_N(parts) if parts else None
 
     return total

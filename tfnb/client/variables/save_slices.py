@@ -41,8 +41,8 @@ class SaveSliceInfo:
     @property
     def spec(self) -> str:
         """The slice in the notation of the ops Save and Restore, such as "10 4 0,5:0,4"."""
-        places = (f"{a},{n}" for a, n in zip(self.var_offset, self.var_shape, strict=True))
-        return " ".join(map(str, self.full_shape)) + " " + ":".join(places)
+        ranges = (f"{a},{n}" for a, n in zip(self.var_offset, self.var_shape, strict=True))
+        return " ".join(map(str, self.full_shape)) + " " + ":".join(ranges)
 
     def of_slot(self, name: str, rank: int) -> SaveSliceInfo:
         """Returns the slice of the slot `name` of this part; a slot may have only the first `rank` dimensions."""

@@ -74,9 +74,9 @@ class VariableScope:
 
     @classmethod
     def _of(cls, graph: GraphBuilder, defaults: ScopeDefaults) -> VariableScope:
-        made = cls.__new__(cls)
-        made._graph, made._d = graph, defaults
-        return made
+        scope = cls.__new__(cls)
+        scope._graph, scope._d = graph, defaults
+        return scope
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
-        """Whether `get_variable` shares existing variables: True, False or `tf.AUTO_REUSE`."""
+        """Returns whether `get_variable` shares existing variables: True, False or `tf.AUTO_REUSE`."""
         return self._d.reuse
 
     @property
@@ -124,7 +124,7 @@ class VariableScope:
         return self._d.caching_device
 
     def reuse_variables(self) -> None:
-        """From now on `get_variable` inside this scope shares existing variables and creates none."""
+        """Makes `get_variable` inside this scope share existing variables and create none, from now on."""
         self._d = replace(self._d, reuse=True)
 
     def set_initializer(self, initializer: InitializerLike) -> None:
@@ -183,7 +183,7 @@ class _Open(threading.local):
         """Within the block `scope` is the innermost. Default names inside it are counted anew each time it is
         opened.
         """
-        before = dict(self.counts)
+        old_counts = dict(self.counts)
         self.counts[scope.name] = self.counts.get(scope.name, 0) + 1
         self.stack.append(scope)
         try:
@@ -191,8 +191,8 @@ class _Open(threading.local):
         finally:
             self.stack.pop()
             prefix = f"{scope.name}/"
-            kept = {n: k for n, k in self.counts.items() if not n.startswith(prefix)}
-            self.counts = before if captured else kept
+            outer_counts = {n: k for n, k in self.counts.items() if not n.startswith(prefix)}
+            self.counts = old_counts if captured else outer_counts
 
     def unique(self, default_name: str) -> str:
         """Returns `default_name`, or `default_name_k` with the first k that is free in the current scope."""
@@ -204,10 +204,10 @@ class _Open(threading.local):
 
 
 def _open_scopes(graph: GraphBuilder) -> _Open:
-    found = graph.client_state.get(_STATE)
-    if found is None:
-        found = graph.client_state.setdefault(_STATE, _Open(VariableScope._of(graph, ScopeDefaults())))
-    return found
+    state = graph.client_state.get(_STATE)
+    if state is None:
+        state = graph.client_state.setdefault(_STATE, _Open(VariableScope._of(graph, ScopeDefaults())))
+    return state
 
 
 def get_variable_scope() -> VariableScope:
@@ -242,14 +242,14 @@ def variable_scope(
     if isinstance(default_name, bool):  # the order of arguments of 0.6: (name_or_scope, reuse)
         default_name, reuse = None, default_name
     graph = graph_of(values or ())
-    opened = _open_scopes(graph)
-    outer = opened.stack[-1]
+    open_scopes = _open_scopes(graph)
+    outer = open_scopes.stack[-1]
     captured = name_or_scope if isinstance(name_or_scope, VariableScope) else None
     if captured is not None:
         base, full = captured._d, captured.name
         inner_name = full.rpartition("/")[2]
     else:
-        inner_name = _chosen_name(opened, name_or_scope, default_name, reuse)
+        inner_name = _chosen_name(open_scopes, name_or_scope, default_name, reuse)
         base = outer._d
         full = f"{outer.name}/{inner_name}" if outer.name else inner_name
     changes: dict[str, Any] = {
@@ -270,7 +270,7 @@ def variable_scope(
     ):
         if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
-        with opened.opening(VariableScope._of(graph, defaults), captured is not None) as scope:
+        with open_scopes.opening(VariableScope._of(graph, defaults), captured is not None) as scope:
             yield scope
 
 

@@ -82,15 +82,15 @@ class Variable(VariableReference):
         self._graph = graph
         self.trainable = trainable
         self.constraint = constraint
-        self.save_slice_info: Any = None  # of a part of a partitioned variable, or of a slot of one
-        wanted = None if dtype is None else as_dtype(dtype)
+        self.save_slice_info: Any = None  # set for a part of a partitioned variable, and for a slot of a part
+        requested_dtype = None if dtype is None else as_dtype(dtype)
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(name or "Variable") as scope:
                 value: Any = initial_value
                 if callable(value):
                     with graph.name_scope("Initializer"):
                         value = value()
-                self._initial = _initial_tensor(graph, value, wanted)
+                self._initial = _initial_tensor(graph, value, requested_dtype)
                 shape = self._initial.shape if validate_shape else unknown_shape
                 if validate_shape and not shape.is_fully_defined():
                     raise ShapeError(
@@ -108,8 +108,8 @@ class Variable(VariableReference):
                 if caching_device is None:
                     self._snapshot: Tensor = self._first_read(IDENTITY(self._ref, name="read"))
             if caching_device is not None:
-                alone = graph.colocate_with(None, ignore_existing=True)
-                with graph.name_scope(scope), alone, graph.device(None), graph.device(caching_device):
+                no_colocation = graph.colocate_with(None, ignore_existing=True)
+                with graph.name_scope(scope), no_colocation, graph.device(None), graph.device(caching_device):
                     self._snapshot = self._first_read(IDENTITY(self._ref, name="read"))
         graph.add_to_collections(keys, self)
 
@@ -140,8 +140,8 @@ class Variable(VariableReference):
         graph = get_default_graph()
         self._graph, self.constraint, self.save_slice_info = graph, None, None
         if message.HasField("save_slice_info_def"):
-            part, within = message.save_slice_info_def, scope.rstrip("/") or None
-            self.save_slice_info = SaveSliceInfo(save_slice_info_def=part, import_scope=within)
+            part, import_scope = message.save_slice_info_def, scope.rstrip("/") or None
+            self.save_slice_info = SaveSliceInfo(save_slice_info_def=part, import_scope=import_scope)
         self._ref = graph.get_tensor_by_name(scope + message.variable_name)
         if not self._ref.spec.ref:
             raise DTypeError(f"{self._ref.name} is not a variable", self._ref.op)
@@ -175,8 +175,8 @@ class Variable(VariableReference):
 
         def again() -> Tensor:
             with reference.graph.colocate_with(reference.op):
-                found: Tensor = IDENTITY(reference, name=f"{name}/read")
-            return found
+                read: Tensor = IDENTITY(reference, name=f"{name}/read")
+            return read
 
         return implicit_read(snapshot, frozenset([root_variable(reference)]), again)
 
@@ -243,10 +243,10 @@ def _graph_for(initial_value: object) -> Any:
 
 def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> Tensor:
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
-        found: Tensor = graph.to_tensor(value)
-        if dtype is not None and found.dtype is not dtype:
-            raise DTypeError(f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op)
-        return found
+        initial: Tensor = graph.to_tensor(value)
+        if dtype is not None and initial.dtype is not dtype:
+            raise DTypeError(f"the initial value is {initial.dtype.name}, the variable {dtype.name}", initial.op)
+        return initial
     with graph.name_scope("initial_value"):
         return graph.to_tensor(value, dtype)
 
@@ -344,10 +344,10 @@ def group(*inputs: object, name: str | None = None) -> Operation:
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] | None = None) -> list[Any]:
     """Returns the tensors, none of which is available before all of them and `control_inputs` are computed."""
-    given = [t for t in tensors if t is not None]
-    graph = given[0].graph
+    given_tensors = [t for t in tensors if t is not None]
+    graph = given_tensors[0].graph
     with graph.as_default(), graph.name_scope(name or "tuple"):
-        gate = group(*given, *(control_inputs or ()))
+        gate = group(*given_tensors, *(control_inputs or ()))
         with graph.control_dependencies([gate]):
             return [_passed(t) for t in tensors]
 
@@ -366,14 +366,14 @@ def report_uninitialized_variables(
 
     `var_list` is by default all global and local variables.
     """
-    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    variables = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):
-        if not found:
+        if not variables:
             return graph.constant(np.empty((0,), object))
-        missing = [LOGICAL_NOT(IS_VARIABLE_INITIALIZED(v)) for v in found]
-        names = graph.constant(np.array([v.op.name.encode() for v in found], object))
-        return boolean_mask(names, graph.to_tensor(missing))
+        uninitialized = [LOGICAL_NOT(IS_VARIABLE_INITIALIZED(v)) for v in variables]
+        names = graph.constant(np.array([v.op.name.encode() for v in variables], object))
+        return boolean_mask(names, graph.to_tensor(uninitialized))
 
 
 def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
@@ -382,8 +382,8 @@ def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
     `var_list` is by default all global and local variables; without any the result is None. The step raises
     `FailedPreconditionError`.
     """
-    found = global_variables() + local_variables() if var_list is None else list(var_list)
-    return group(*[v.value() for v in found]) if found else None
+    variables = global_variables() + local_variables() if var_list is None else list(var_list)
+    return group(*[v.value() for v in variables]) if variables else None
 
 
 API = {

@@ -78,10 +78,10 @@ class _Store:
 
 
 def _store(graph: GraphBuilder) -> _Store:
-    found = graph.client_state.get(_STATE)
-    if found is None:
-        found = graph.client_state.setdefault(_STATE, _Store())
-    return found
+    store = graph.client_state.get(_STATE)
+    if store is None:
+        store = graph.client_state.setdefault(_STATE, _Store())
+    return store
 
 
 def compose_getters(inner: Callable[..., Any] | None, outer: Callable[..., Any] | None) -> Any:
@@ -97,14 +97,14 @@ def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
     full = _full(scope, name)
 
     def getter(full_name: str, **inner: Any) -> Any:
-        plain = replace(scope, custom_getter=None, name="")
+        plain_scope = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)
-        return _shared_or_new(graph, plain, full_name, **inner)
+        return _shared_or_new(graph, plain_scope, full_name, **inner)
 
-    given = dict(kwargs)
+    arguments = dict(kwargs)
     for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
-        given[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
-    return scope.custom_getter(getter, full, reuse=scope.reuse, **given)
+        arguments[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
+    return scope.custom_getter(getter, full, reuse=scope.reuse, **arguments)
 
 
 def _shared_or_new(
@@ -126,9 +126,9 @@ def _shared_or_new(
 ) -> Any:
     full = _full(scope, name)
     store = _store(graph)
-    wanted = as_dtype(dtype) if dtype is not None else None
-    cut = partitioner if partitioner is not None else scope.partitioner
-    if (cut is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
+    requested_dtype = as_dtype(dtype) if dtype is not None else None
+    chosen_partitioner = partitioner if partitioner is not None else scope.partitioner
+    if (chosen_partitioner is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
         rest = {
             "regularizer": regularizer,
             "trainable": trainable,
@@ -137,18 +137,18 @@ def _shared_or_new(
             "constraint": constraint,
             "caching_device": caching_device,
         }
-        return _partitioned(graph, scope, full, shape, wanted, initializer, cut, rest)
-    found = store.variables.get(full)
-    if found is not None:
+        return _partitioned(graph, scope, full, shape, requested_dtype, initializer, chosen_partitioner, rest)
+    existing = store.variables.get(full)
+    if existing is not None:
         if scope.reuse is False or scope.reuse is None:
             raise VariableExistsError(
-                f"the variable {full!r} exists already (source: {found.op.origin}); "
+                f"the variable {full!r} exists already (source: {existing.op.origin}); "
                 "to share it, set reuse=True or reuse=tf.AUTO_REUSE in the variable scope"
             )
-        return _checked(found, full, shape, wanted)
+        return _checked(existing, full, shape, requested_dtype)
     if scope.reuse is True:
         raise _missing(full)
-    initial = _initial(full, scope, shape, wanted or scope.dtype, initializer, partition_info)
+    initial = _initial(full, scope, shape, requested_dtype or scope.dtype, initializer, partition_info)
     with graph.control_dependencies(None), graph.name_scope(None):
         variable = Variable(
             initial,
@@ -156,7 +156,7 @@ def _shared_or_new(
             collections=collections,
             name=full,
             validate_shape=validate_shape,
-            dtype=(wanted or scope.dtype) if callable(initial) else wanted,
+            dtype=(requested_dtype or scope.dtype) if callable(initial) else requested_dtype,
             constraint=constraint if constraint is not None else scope.constraint,
             caching_device=caching_device if caching_device is not None else scope.caching_device,
         )
@@ -209,32 +209,34 @@ def _partitioned(
 ) -> PartitionedVariable:
     """Returns the partitioned variable `full`, which is created, or shared under reuse."""
     store = _store(graph)
-    found, dims = store.partitioned.get(full), as_shape(shape)
+    existing, dims = store.partitioned.get(full), as_shape(shape)
     if full in store.variables:
         raise VariableExistsError(f"the variable {full!r} exists already, and is not partitioned")
     init = initializer if initializer is not None else scope.initializer
     if init is not None and not callable(init):
         dims = dims.merge_with(_value_shape(init))
-    if found is not None:
+    if existing is not None:
         if not scope.reuse:
             raise VariableExistsError(f"the partitioned variable {full!r} exists already; to share it, set reuse")
-        _checked(found, full, dims, dtype)
-        wanted = found.partitions if cut is None else partitions_of(cut, found.shape, found.dtype, full)
-        if wanted != found.partitions:
-            raise InvalidArgumentError(f"{full!r} has {found.partitions} parts, the partitioner says {wanted}")
-        return found
+        _checked(existing, full, dims, dtype)
+        partitions = existing.partitions if cut is None else partitions_of(cut, existing.shape, existing.dtype, full)
+        if partitions != existing.partitions:
+            raise InvalidArgumentError(f"{full!r} has {existing.partitions} parts, the partitioner says {partitions}")
+        return existing
     if scope.reuse is True:
         raise _missing(full)
     kind = dtype or scope.dtype
-    alone = replace(scope, name="", partitioner=None)
+    part_scope = replace(scope, name="", partitioner=None)
 
     def make(name: str, shape: ShapeLike | None, initializer: InitializerLike | None, info: PartitionInfo) -> Variable:
-        made: Variable = _shared_or_new(graph, alone, name, shape, dtype, initializer, partition_info=info, **rest)
-        return made
+        variable: Variable = _shared_or_new(
+            graph, part_scope, name, shape, dtype, initializer, partition_info=info, **rest
+        )
+        return variable
 
-    made = create_parts(graph, full, dims, kind, partitions_of(cut, dims, kind, full), init, make)
-    store.partitioned[full] = made
-    return made
+    variable = create_parts(graph, full, dims, kind, partitions_of(cut, dims, kind, full), init, make)
+    store.partitioned[full] = variable
+    return variable
 
 
 def _checked(found: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None) -> Any:

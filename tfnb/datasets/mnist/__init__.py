@@ -54,8 +54,8 @@ def read_data_sets(
     some of the files, and `DataLossError` for damaged ones.
     """
     if fake_data:
-        nothing = np.zeros((0,), np.uint8)
-        parts = [DataSet(nothing, nothing, True, one_hot, dtype, seed=seed) for _ in range(3)]
+        no_images = np.zeros((0,), np.uint8)
+        parts = [DataSet(no_images, no_images, True, one_hot, dtype, seed=seed) for _ in range(3)]
         return Datasets(*parts)
     folder = _folder(train_dir)
     _refuse_other_data(folder, source_url)
@@ -77,7 +77,7 @@ def read_data_sets(
 
 
 def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` returns them.
+    """Returns ((train images, train labels), (test images, test labels)), as `tf.keras.datasets.mnist.load_data` does.
 
     Images are uint8 [n, 28, 28], labels uint8 [n]. They are the digits of the package, fewer than the 60,000 of the
     full data. `path`, the name under which Keras stores its download, is not used.
@@ -89,25 +89,28 @@ def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple
 
 
 def maybe_download(filename: str, work_directory: str | Path | None = None, source_url: str | None = None) -> str:
-    """The path of an MNIST file in `work_directory` or, if that lacks it, in the package; nothing is downloaded.
+    """Returns the path of an MNIST file in `work_directory` or, if that lacks it, in the package; nothing is
+    downloaded.
 
     Raises `InvalidArgumentError` for a `source_url` of other data where `work_directory` does not hold the file.
     """
-    own = None if work_directory is None else Path(work_directory) / filename
-    found = own if own is not None and own.is_file() else Path(__file__).parent / filename
-    _refuse_other_data(found.parent, source_url)
-    if filename not in FILES or not found.is_file():
+    local_file = None if work_directory is None else Path(work_directory) / filename
+    file = local_file if local_file is not None and local_file.is_file() else Path(__file__).parent / filename
+    _refuse_other_data(file.parent, source_url)
+    if filename not in FILES or not file.is_file():
         raise NotFoundError(f"no MNIST file is called {filename!r}; they are {', '.join(FILES)}")
-    return str(found)
+    return str(file)
 
 
 def extract_images(f: str | Path | BinaryIO) -> np.ndarray:
-    """The images of an IDX file as uint8 [n, 28, 28, 1]; `f` is its path, or an open file with a `name`."""
+    """Returns the images of an IDX file as uint8 [n, 28, 28, 1]; `f` is its path, or an open file with a `name`."""
     return read_idx(_path(f), 3)[..., np.newaxis]
 
 
 def extract_labels(f: str | Path | BinaryIO, one_hot: bool = False, num_classes: int = CLASSES) -> np.ndarray:
-    """The labels of an IDX file as uint8 [n], or one-hot as float64 [n, num_classes]; `f` as in `extract_images`."""
+    """Returns the labels of an IDX file as uint8 [n], or one-hot as float64 [n, num_classes]. `f` is as in
+    `extract_images`.
+    """
     labels = read_idx(_path(f), 1)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
@@ -117,22 +120,22 @@ def _path(file: str | Path | BinaryIO) -> str | Path:
 
 
 def _folder(train_dir: str | Path | None) -> Path:
-    shipped = Path(__file__).parent
+    packaged_folder = Path(__file__).parent
     if train_dir is None:
-        return shipped
+        return packaged_folder
     folder = Path(train_dir)
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if len(missing) == len(FILES):
-        return shipped
-    if missing:
-        raise NotFoundError(f"{folder} lacks {', '.join(missing)}, but holds other MNIST files")
+    missing_files = [name for name in FILES if not (folder / name).is_file()]
+    if len(missing_files) == len(FILES):
+        return packaged_folder
+    if missing_files:
+        raise NotFoundError(f"{folder} lacks {', '.join(missing_files)}, but holds other MNIST files")
     return folder
 
 
 def _refuse_other_data(folder: Path, source_url: str | None) -> None:
     """Raises `InvalidArgumentError` if the digits of the package would replace other data in this format."""
-    known = source_url is None or any(place in source_url for place in _SOURCES)
-    if folder == Path(__file__).parent and not known:
+    is_known_source = source_url is None or any(known_source in source_url for known_source in _SOURCES)
+    if folder == Path(__file__).parent and not is_known_source:
         raise InvalidArgumentError(
             f"source_url={source_url!r} is not that of the digits, and nothing is downloaded: put the files "
             f"{', '.join(FILES)} into a folder and give it as train_dir"

@@ -24,7 +24,7 @@ BOKEH_VERSION: str = version("bokeh")
 
 
 def bokehjs() -> str:
-    """The text of BokehJS."""
+    """Returns the text of BokehJS."""
     package = find_spec("bokeh")
     if package is None or package.origin is None:
         raise FailedPreconditionError("the package bokeh is not installed whole: it has no BokehJS")
@@ -33,7 +33,7 @@ def bokehjs() -> str:
 
 @cache
 def bokehjs_zipped() -> bytes:
-    """BokehJS compressed with gzip, as it is sent to the browser."""
+    """Returns BokehJS compressed with gzip, as it is sent to the browser."""
     return gzip.compress(bokehjs().encode(), compresslevel=6, mtime=0)
 
 
@@ -49,7 +49,7 @@ _library: list[BokehLibrary] = []
 
 
 def shared_library() -> BokehLibrary:
-    """The model that carries BokehJS to the browser. The first call creates it."""
+    """Returns the model that carries BokehJS to the browser; the first call creates the model."""
     if not _library:
         _library.append(BokehLibrary(source=bokehjs_zipped()))
     return _library[0]

@@ -24,11 +24,11 @@ LARGEST, SMALLEST = 1e100, 1e-100
 
 
 def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
-    """The chart of some curves over a common axis of steps; `log` makes the other axis logarithmic."""
+    """Returns the chart of some curves over a common axis of steps; `log` makes the other axis logarithmic."""
     xs = np.concatenate([c.steps for c in curves]) if curves else np.zeros(0)
     ys = np.concatenate([_scaled(c.values, log) for c in curves]) if curves else np.zeros(0)
-    seen = np.isfinite(xs) & np.isfinite(ys)
-    x_range, y_range = _span(xs[seen]), _span(ys[seen], margin=0.05)
+    finite = np.isfinite(xs) & np.isfinite(ys)
+    x_range, y_range = _span(xs[finite]), _span(ys[finite], margin=0.05)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" '
         f'style="width:100%;max-width:{WIDTH:.0f}px" role="img" aria-label="line chart" '
@@ -42,7 +42,7 @@ def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
         if curve.smooth is not None:
             parts += _line(curve.steps, _scaled(curve.smooth, log), x_range, y_range, colour, False)
     parts += _legend(curves)
-    if not seen.any():
+    if not finite.any():
         middle = f'x="{WIDTH / 2:.0f}" y="{HEIGHT / 2:.0f}" text-anchor="middle"'
         parts.append(f"<text {middle}>no finite values yet</text>")
     return "".join(parts) + "</svg>"
@@ -50,8 +50,8 @@ def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
 
 def _scaled(values: np.ndarray, log: bool) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        shown = np.log10(values) if log else values
-        return np.where(np.abs(shown) < LARGEST, shown, np.nan)
+        scaled = np.log10(values) if log else values
+        return np.where(np.abs(scaled) < LARGEST, scaled, np.nan)
 
 
 def _span(values: np.ndarray, margin: float = 0.0) -> tuple[float, float]:
@@ -65,10 +65,10 @@ def _span(values: np.ndarray, margin: float = 0.0) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers in a range, about TICKS of them."""
-    rough = (high - low) / TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough)
+    """Returns about TICKS round numbers in a range."""
+    min_step = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(min_step))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= min_step)
     first = math.ceil(low / step)
     return [step * k for k in range(first, math.floor(high / step) + 1)]
 
@@ -109,16 +109,16 @@ def _line(
     colour: str,
     faint: bool,
 ) -> list[str]:
-    path, pen_down, points = [], False, []
+    path, is_connected, points = [], False, []
     for step, value in zip(steps.tolist(), values.tolist(), strict=True):
         if not (math.isfinite(step) and math.isfinite(value)):
-            pen_down = False
+            is_connected = False
             continue
         x = _place(step, x_range, LEFT, WIDTH - RIGHT)
         y = _place(value, y_range, HEIGHT - BOTTOM, TOP)
-        path.append(f"{'L' if pen_down else 'M'}{x:.1f} {y:.1f}")
+        path.append(f"{'L' if is_connected else 'M'}{x:.1f} {y:.1f}")
         points.append((x, y))
-        pen_down = True
+        is_connected = True
     style = 'stroke-width="1" stroke-opacity=".35"' if faint else 'stroke-width="1.8"'
     out = [f'<path d="{"".join(path)}" fill="none" stroke="{colour}" {style}/>'] if path else []
     if 0 < len(points) <= 40 and not faint:

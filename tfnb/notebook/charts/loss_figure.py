@@ -22,7 +22,7 @@ GREY = "#808080"  # has the same contrast to white as to black
 
 
 def loss_document(curves: Sequence[Curve], log: bool = False, live: bool = False) -> dict[str, Any]:
-    """The JSON of a chart for `Bokeh.embed.embed_item`.
+    """Returns the JSON of a chart for `Bokeh.embed.embed_item`.
 
     The source of curve k is named `curve-k` and has the columns `step`, `value` and `smooth`; its bold line is named
     `bold-k`. live: the browser sets the ranges, which are named `x` and `y`; otherwise they follow the curves.

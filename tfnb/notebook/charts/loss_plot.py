@@ -32,7 +32,7 @@ from tfnb.notebook.protocol.loss import AppendLossPoints, LossCurve
 
 __all__ = ["LossPlot"]
 
-SECONDS_PER_DRAWING = 0.165  # the next step after that is drawn
+SECONDS_PER_DRAWING = 0.165  # the first step after this time is drawn
 LIVE_POINTS, SAVED_POINTS = 1500, 300
 # A curve of which the browser has more points is sent as a whole again, which downsamples it.
 MOST_HELD = 2 * LIVE_POINTS
@@ -111,8 +111,8 @@ class LossPlot(ClosedAtEnd):
         self._outlet.show({"text/html": self._repr_html_(), "text/plain": repr(self)}, last=True)
 
     def __repr__(self) -> str:
-        newest = ", ".join(curve.label for curve in self._curves(1))
-        return f"loss plot at step {self._step:g}: {newest}" if newest else "an empty loss plot"
+        labels = ", ".join(curve.label for curve in self._curves(1))
+        return f"loss plot at step {self._step:g}: {labels}" if labels else "an empty loss plot"
 
     def _repr_html_(self) -> str:
         curves = self._curves(SAVED_POINTS)
@@ -122,18 +122,18 @@ class LossPlot(ClosedAtEnd):
         return [series.curve(most) for series in self._series.values()]
 
     def _draw(self) -> None:
-        woken, self._resting = self._resting, False
+        was_resting, self._resting = self._resting, False
         if not self._live:
             self._outlet.show({"text/plain": repr(self)})
             return
         # A series that has become long gets a smoothed line, so the document changes.
-        drawn = [(s.name, s.smooth) for s in self._series.values()]
-        full = any(points > MOST_HELD for points in self._held.values())
-        if self._chart is None or drawn != self._drawn or self._whole or full:
-            self._send_whole(drawn)
+        curve_kinds = [(s.name, s.smooth) for s in self._series.values()]
+        is_full = any(points > MOST_HELD for points in self._held.values())
+        if self._chart is None or curve_kinds != self._drawn or self._whole or is_full:
+            self._send_whole(curve_kinds)
         else:
             self._send_new_points(self._chart)
-        if woken and self._chart is not None:
+        if was_resting and self._chart is not None:
             get_ipython().events.register("post_run_cell", self._cell_ended)
             self._outlet.show(_view(self._chart, repr(self)))
 
@@ -158,13 +158,13 @@ class LossPlot(ClosedAtEnd):
         rows: list[tuple[int, int, int, int]] = []
         parts: list[np.ndarray] = []
         for k, (name, series) in enumerate(self._series.items()):
-            before, total = self._sent[name], len(series)
-            if total == before:
+            sent_count, total = self._sent[name], len(series)
+            if total == sent_count:
                 continue
-            curve = series.curve(max(LIVE_POINTS * (total - before) // total, FEWEST_NEW), before)
+            curve = series.curve(max(LIVE_POINTS * (total - sent_count) // total, FEWEST_NEW), sent_count)
             smooth = curve.values if curve.smooth is None else curve.smooth
             parts += [curve.steps, curve.values, smooth]
-            rows.append((k, before, total, len(curve.steps)))
+            rows.append((k, sent_count, total, len(curve.steps)))
             self._sent[name] = total
             self._held[name] += len(curve.steps)
         if rows:
@@ -172,15 +172,15 @@ class LossPlot(ClosedAtEnd):
             chart.send(message, [np.concatenate(parts).tobytes()])
 
     def _received(self, _chart: LossChart, message: object, _buffers: object) -> None:
-        """A message from the browser, in the thread of a comm. `whole`: the browser lacks the points before the new
-        ones.
+        """Handles a message from the browser, in the thread of a comm. The message "whole" says that the browser lacks
+        the points before the new ones.
         """
         if isinstance(message, dict) and message.get("op") == "whole":
             self._whole = True
 
     def _document(self, curves: list[Curve]) -> str:
-        empty = [Curve(c.name, c.steps[:0], c.values[:0], _none_of(c)) for c in curves]
-        return json.dumps({**loss_document(empty, self._log, live=True), "log": self._log})
+        empty_curves = [Curve(c.name, c.steps[:0], c.values[:0], _none_of(c)) for c in curves]
+        return json.dumps({**loss_document(empty_curves, self._log, live=True), "log": self._log})
 
     def _cell_ended(self, _result: object = None) -> None:
         self.close()
@@ -207,14 +207,14 @@ def _view(chart: LossChart, text: str) -> dict[str, Any]:
 
 
 def _picture(svg: str, document: dict[str, Any]) -> str:
-    """The SVG, and a script that replaces it by the live chart if BokehJS has been started."""
-    place = f"tfnb-plot-{uuid4().hex}"
+    """Returns the SVG, and a script that replaces the SVG by the live chart if BokehJS has been started."""
+    element_id = f"tfnb-plot-{uuid4().hex}"
     # Inside a script, "<" could begin a tag that ends the script.
     item = json.dumps(document).replace("<", "\\u003c")
     return (
-        f'<div id="{place}" class="tfnb-plot">{svg}</div><script>(() => {{'
+        f'<div id="{element_id}" class="tfnb-plot">{svg}</div><script>(() => {{'
         f'const started = (globalThis.tfnbBokeh || {{}})["{BOKEH_VERSION}"];'
-        f'const place = document.getElementById("{place}");'
+        f'const place = document.getElementById("{element_id}");'
         "if (started && place) started.then((Bokeh) => { place.replaceChildren();"
         f"return Bokeh.embed.embed_item({item}, place); }});"
         "})()</script>"

@@ -34,8 +34,8 @@ class Curve:
     @property
     def label(self) -> str:
         """The text of the legend: the name and the newest value."""
-        newest = self.values if self.smooth is None else self.smooth
-        return f"{self.name}  {newest[-1]:.4g}" if len(newest) else self.name
+        shown_values = self.values if self.smooth is None else self.smooth
+        return f"{self.name}  {shown_values[-1]:.4g}" if len(shown_values) else self.name
 
 
 class SmoothedSeries:
@@ -55,7 +55,7 @@ class SmoothedSeries:
 
     @property
     def smooth(self) -> bool:
-        """Whether the series is long enough for a smoothed line."""
+        """Returns whether the series is long enough for a smoothed line."""
         return bool(self._smoothing) and len(self) >= SMOOTHED_FROM
 
     def add(self, step: float, value: float) -> None:
@@ -69,10 +69,12 @@ class SmoothedSeries:
         self._smooth.append(self._mean / self._weight if math.isfinite(value) else value)
 
     def curve(self, most: int, start: int = 0) -> Curve:
-        """At most `most` (at least 4) points from `start` on: of each interval the two ends and the two extremes."""
+        """Returns at most `most` (at least 4) points from `start` on. Each interval keeps its two ends and its two
+        extremes.
+        """
         steps, values = np.array(self._steps[start:]), np.array(self._values[start:])
-        chosen = thinned(values, max(most, 4))
+        indices = thinned(values, max(most, 4))
         smooth = None
         if self.smooth:
-            smooth = np.array(self._smooth[start:])[chosen]
-        return Curve(self.name, steps[chosen], values[chosen], smooth)
+            smooth = np.array(self._smooth[start:])[indices]
+        return Curve(self.name, steps[indices], values[indices], smooth)

@@ -19,7 +19,9 @@ Note = tuple[str, str]
 
 
 def clusters_table(parts: Sequence[Clustered], notes: Mapping[tuple[str, str], Sequence[Note]]) -> GraphTable:
-    """The table of the partitions of a step; `notes` are texts for the card of a cluster, by its device and name."""
+    """Returns the table of the partitions of a step; `notes` are texts for the card of a cluster, by its device and
+    name.
+    """
     nodes: list[Node] = []
     names: list[str] = []
     edges: list[tuple[int, int, int]] = []
@@ -44,8 +46,8 @@ def clusters_table(parts: Sequence[Clustered], notes: Mapping[tuple[str, str], S
         for (k, _), row in list(rows.items()):
             sources = [(rows.get((k, e.id), first_row.get(e.id)), e.port) for e in nodes[row].inputs]
             edges += [(source, port, row) for source, port in sources if source is not None]
-            before = [rows.get((k, c), first_row.get(c)) for c in nodes[row].control]
-            control += [(source, row) for source in before if source is not None]
+            control_rows = [rows.get((k, c), first_row.get(c)) for c in nodes[row].control]
+            control += [(source, row) for source in control_rows if source is not None]
         assert len(nodes) - begin == len(rows)
     return table_of_nodes(nodes, edges + _sent(nodes), control, names, texts)
 
@@ -55,7 +57,7 @@ def _short(device: str) -> str:
 
 
 def _sent(nodes: Sequence[Node]) -> list[tuple[int, int, int]]:
-    """The edges from each Send to its Recv."""
+    """Returns the edges from each Send to its Recv."""
     keys = [(node.type, _key(node.attrs)) for node in nodes]
     sends = {key: i for i, (kind, key) in enumerate(keys) if kind in ("_Send", "_HostSend")}
     return [(sends[key], 0, i) for i, (kind, key) in enumerate(keys) if kind in ("_Recv", "_HostRecv") and key in sends]

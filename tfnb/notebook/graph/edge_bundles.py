@@ -41,29 +41,29 @@ class Bundles:
 
 
 def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
-    """The ends of edges between boxes that are leaves."""
+    """Returns the ends of edges between boxes that are leaves."""
     a, b = source.astype(np.int64), target.astype(np.int64)
     while True:
-        deeper = tree.depth[a] - tree.depth[b]
-        apart = (deeper == 0) & (a != b) & (tree.parent[a] != tree.parent[b])
-        up_a, up_b = (deeper > 0) | apart, (deeper < 0) | apart
-        if not (up_a.any() or up_b.any()):
+        depth_difference = tree.depth[a] - tree.depth[b]
+        is_sideways = (depth_difference == 0) & (a != b) & (tree.parent[a] != tree.parent[b])
+        rises_a, rises_b = (depth_difference > 0) | is_sideways, (depth_difference < 0) | is_sideways
+        if not (rises_a.any() or rises_b.any()):
             return EdgeEnds(a, b)
-        a = np.where(up_a, tree.parent[a], a)
-        b = np.where(up_b, tree.parent[b], b)
+        a = np.where(rises_a, tree.parent[a], a)
+        b = np.where(rises_b, tree.parent[b], b)
 
 
 def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
-    """For each box, how many of the edges that end in `box` cross its border on the way from `until`, which contains
-    `box`.
+    """Returns, for each box, the number of edges that cross its border. Edge i ends in `box[i]` and comes from
+    `until[i]`, a box around it.
     """
     count = np.zeros(len(tree.parent), np.int64)
     at, stop = box, until
     while True:
-        inside = at != stop
-        if not inside.any():
+        is_inside = at != stop
+        if not is_inside.any():
             return count
-        at, stop = at[inside], stop[inside]
+        at, stop = at[is_inside], stop[is_inside]
         np.add.at(count, at, 1)
         at = tree.parent[at]
 
@@ -71,18 +71,18 @@ def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
 def bundles(tree: Tree, data: EdgeEnds, tensor: np.ndarray, spec: np.ndarray, control: EdgeEnds) -> Bundles:
     """Joins edges with the same ends into one; `tensor` and `spec` give the tensor of each data edge and its spec."""
     n = len(tree.parent)
-    crossing = data.start != data.stop
-    keys = data.start[crossing] * n + data.stop[crossing]
-    waits = control.start != control.stop
-    control_keys = control.start[waits] * n + control.stop[waits]
+    is_crossing = data.start != data.stop
+    keys = data.start[is_crossing] * n + data.stop[is_crossing]
+    is_control_crossing = control.start != control.stop
+    control_keys = control.start[is_control_crossing] * n + control.stop[is_control_crossing]
     pairs = np.unique(np.concatenate([keys, control_keys]))
     at = np.searchsorted(pairs, keys)
     edges = np.bincount(at, minlength=len(pairs))
     controls = np.bincount(np.searchsorted(pairs, control_keys), minlength=len(pairs))
-    carried = np.stack([at, tensor[crossing]], 1) if len(at) else np.zeros((0, 2), np.int64)
-    tensors = np.bincount(np.unique(carried, axis=0)[:, 0], minlength=len(pairs))
+    bundle_tensors = np.stack([at, tensor[is_crossing]], 1) if len(at) else np.zeros((0, 2), np.int64)
+    tensors = np.bincount(np.unique(bundle_tensors, axis=0)[:, 0], minlength=len(pairs))
     low = np.full(len(pairs), np.iinfo(np.int64).max)
     high = np.full(len(pairs), -1)
-    np.minimum.at(low, at, spec[crossing])
-    np.maximum.at(high, at, spec[crossing])
+    np.minimum.at(low, at, spec[is_crossing])
+    np.maximum.at(high, at, spec[is_crossing])
     return Bundles(pairs // n, pairs % n, edges, tensors, controls, np.where(low == high, high, -1))

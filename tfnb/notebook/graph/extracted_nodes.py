@@ -40,17 +40,17 @@ class _Rules:
         self.outlet = outlet
         n = len(tree.parent)
         self.types = [types[i] if i >= 0 else "" for i in tree.node.tolist()]
-        books = np.zeros(n, bool)
+        is_bookkeeping = np.zeros(n, bool)
         for leaf in tree.leaf.tolist():
             kind = self.types[leaf]
             if kind.startswith(UPDATES) or kind in _SAVES:
-                books[leaf] = True
-        self.books = np.add.accumulate(np.append(0, books))
-        leaves = tree.end == np.arange(n) + 1
-        for box in np.flatnonzero(~leaves).tolist():
+                is_bookkeeping[leaf] = True
+        self.books = np.add.accumulate(np.append(0, is_bookkeeping))
+        is_leaf = tree.end == np.arange(n) + 1
+        for box in np.flatnonzero(~is_leaf).tolist():
             if _is_gradient(tree.label[box]):
-                books[box : tree.end[box]] = True
-        self.behind = np.add.accumulate(np.append(0, books & leaves))
+                is_bookkeeping[box : tree.end[box]] = True
+        self.behind = np.add.accumulate(np.append(0, is_bookkeeping & is_leaf))
         self.before: list[list[int]] = [[] for _ in range(n)]
         self.after: list[list[int]] = [[] for _ in range(n)]
         self.waits: set[int] = set()
@@ -74,18 +74,18 @@ class _Rules:
         if self.books[end] == self.books[box]:
             return False
         # An optimizer, or a scope that contains little else; but not a scope around the whole model.
-        small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
-        return bool(small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
+        is_small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
+        return bool(is_small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
 
     def is_attached(self, box: int, out: dict[int, int]) -> bool:
-        after = [b for b in self.after[box] if b not in out or out[b] == ATTACHED]
-        if not after or self.outlet[box]:
+        readers = [b for b in self.after[box] if b not in out or out[b] == ATTACHED]
+        if not readers or self.outlet[box]:
             return False
         if self.types[box] in _CONSTANTS and not self.before[box]:
             return True
         if is_variable(self.types[box]) or self.types[box] in INPUTS or box in self.waits:
             return False
-        return all(is_variable(self.types[b]) or out.get(b) == ATTACHED for b in after)
+        return all(is_variable(self.types[b]) or out.get(b) == ATTACHED for b in readers)
 
 
 def _is_gradient(label: str) -> bool:
@@ -95,18 +95,18 @@ def _is_gradient(label: str) -> bool:
 def extract_nodes(
     tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray
 ) -> np.ndarray:
-    """For each box the reason why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers),
-    or 0.
+    """Returns, for each box, the reason why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its
+    readers), or 0.
     """
     rules = _Rules(tree, types, edges, inside, outlet)
-    why = np.zeros(len(tree.parent), np.int64)
-    behind = np.zeros(len(tree.parent), bool)  # inside a scope that is bookkeeping
+    reasons = np.zeros(len(tree.parent), np.int64)
+    in_bookkeeping = np.zeros(len(tree.parent), bool)  # inside a scope that is bookkeeping
     for scope in np.flatnonzero(tree.end > np.arange(len(tree.parent)) + 1).tolist():
-        behind[scope] = behind[tree.parent[scope]] or why[scope] == BOOKKEEPING if scope else False
+        in_bookkeeping[scope] = in_bookkeeping[tree.parent[scope]] or reasons[scope] == BOOKKEEPING if scope else False
         parts = tree.parts(scope)
-        for box, reason in _of_scope(rules, parts, bool(behind[scope])).items():
-            why[box] = reason
-    return why
+        for box, reason in _of_scope(rules, parts, bool(in_bookkeeping[scope])).items():
+            reasons[box] = reason
+    return reasons
 
 
 def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
@@ -120,19 +120,19 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
         if not attached:
             break
         out.update(dict.fromkeys(attached, ATTACHED))
-    left = [box for box in parts if box not in out]
-    degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left}
-    most = sum(int(rules.inside[box]) for box in parts) / 4
-    while left:
-        hub = max((box for box in left if rules.inside[box] <= most), key=degree.__getitem__, default=-1)
-        if hub < 0 or degree[hub] < max(CROWDED, 2 * len(left) // 5):
+    remaining = [box for box in parts if box not in out]
+    degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in remaining}
+    node_limit = sum(int(rules.inside[box]) for box in parts) / 4
+    while remaining:
+        hub = max((box for box in remaining if rules.inside[box] <= node_limit), key=degree.__getitem__, default=-1)
+        if hub < 0 or degree[hub] < max(CROWDED, 2 * len(remaining) // 5):
             break
         out[hub] = HUB
-        left.remove(hub)
+        remaining.remove(hub)
         for box in {*rules.before[hub], *rules.after[hub]}:
             if box in degree:
                 degree[box] -= 1
-    return out if left else {}
+    return out if remaining else {}
 
 
 def extract_unconnected(
@@ -143,15 +143,15 @@ def extract_unconnected(
     `crossing[b]`: how many drawn edges cross the border of b.
     """
     n = len(tree.parent)
-    drawn = np.zeros(n, np.int64)
-    shown = (why[edges.start] == 0) & (why[edges.stop] == 0)
-    np.add.at(drawn, edges.start[shown], 1)
-    np.add.at(drawn, edges.stop[shown], 1)
+    edge_counts = np.zeros(n, np.int64)
+    is_drawn = (why[edges.start] == 0) & (why[edges.stop] == 0)
+    np.add.at(edge_counts, edges.start[is_drawn], 1)
+    np.add.at(edge_counts, edges.stop[is_drawn], 1)
     stubs = np.zeros(n, np.int64)
     np.add.at(stubs, edges.stop[why[edges.start] == ATTACHED], 1)
-    lonely = (drawn == 0) & (why == 0) & (crossing == 0) & (stubs == 0)
-    joined = np.bincount(tree.parent[1:][(drawn > 0)[1:]], minlength=n)
-    for box in np.flatnonzero(lonely).tolist():
+    is_unconnected = (edge_counts == 0) & (why == 0) & (crossing == 0) & (stubs == 0)
+    joined = np.bincount(tree.parent[1:][(edge_counts > 0)[1:]], minlength=n)
+    for box in np.flatnonzero(is_unconnected).tolist():
         kind = types[tree.node[box]] if tree.node[box] >= 0 else ""
         if box and joined[tree.parent[box]] > 1 and kind not in INPUTS:
             why[box] = BOOKKEEPING

@@ -22,19 +22,25 @@ __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_gr
 
 MOST_BYTES, MOST_TEXT = 256 << 20, 4 << 20
 MOST_TEXT_VALUES = 200_000  # protobuf's parser of text is written in Python, and takes some 10 us per value
-MOST_NODES = 100_000  # more than twice as many as Inception with its gradients has; such a graph is drawn in seconds
+MOST_NODES = (
+    100_000  # more than twice the number of nodes of Inception with gradients; such a graph is drawn in seconds
+)
 
 
 def read_graph(path: str) -> GraphDef:
-    """The GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError`."""
+    """Returns the GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large),
+    `DataLossError`.
+    """
     text = path.endswith((".pbtxt", ".txt"))
-    most = MOST_TEXT if text else MOST_BYTES
+    max_size = MOST_TEXT if text else MOST_BYTES
     with os_errors(path):
         size = os.path.getsize(path)
-        if size > most:
-            raise ResourceExhaustedError(f"a graph of {size:,} bytes: at most {most:,} are read of a file of this kind")
+        if size > max_size:
+            raise ResourceExhaustedError(
+                f"a graph of {size:,} bytes: at most {max_size:,} are read of a file of this kind"
+            )
         with open(path, "rb") as file:
-            content = file.read(most + 1)
+            content = file.read(max_size + 1)
     parse = _from_text if text else _from_bytes
     for kind in _kinds(os.path.basename(path)):
         message = kind()
@@ -54,7 +60,7 @@ def _kinds(name: str) -> Iterator[Any]:
 
 @cache
 def _saved_model() -> Any:
-    """The class of TensorFlow's SavedModel messages, which `tensorboard` lacks: a version and MetaGraphDefs."""
+    """Returns the class of TensorFlow's SavedModel messages, which `tensorboard` lacks: a version and MetaGraphDefs."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pools = importlib.import_module("google.protobuf.descriptor_pool")
     factory = importlib.import_module("google.protobuf.message_factory")
@@ -99,7 +105,9 @@ def _from_text(message: Message, content: bytes) -> bool:
 
 
 def _graph_in(message: object) -> GraphDef | None:
-    """The graph in a GraphDef, a MetaGraphDef or a SavedModel; of several, the first that has nodes."""
+    """Returns the graph in a GraphDef, a MetaGraphDef or a SavedModel. Of several graphs it is the first that has
+    nodes.
+    """
     if hasattr(message, "meta_graphs"):
         graphs = [m.graph_def for m in message.meta_graphs if m.graph_def.node]
         return graphs[0] if graphs else None
@@ -107,7 +115,7 @@ def _graph_in(message: object) -> GraphDef | None:
 
 
 def _plausible(graph: GraphDef) -> bool:
-    """Whether each node has a name and a type: other bytes often parse as a message with strange nodes.
+    """Returns whether each node has a name and a type. Other bytes often parse as a message with strange nodes.
 
     Raises `ResourceExhaustedError` for too many nodes.
     """

@@ -77,17 +77,17 @@ def layered(
 
 def _back_edges(n: int, pairs: Sequence[Pair]) -> set[Pair]:
     """Edges that close a cycle in a depth-first walk (NextIteration -> Merge, or scopes that call each other)."""
-    after: dict[int, list[int]] = {}
-    entered = [False] * n
+    successors: dict[int, list[int]] = {}
+    visited = [False] * n
     for a, b in pairs:
-        after.setdefault(a, []).append(b)
+        successors.setdefault(a, []).append(b)
     targets = {b for _, b in pairs}
     back_edges: set[Pair] = set()
     for root in sorted(range(n), key=lambda i: i in targets):
-        if entered[root]:
+        if visited[root]:
             continue
-        entered[root] = True
-        on_path, stack = {root}, [(root, iter(after.get(root, ())))]
+        visited[root] = True
+        on_path, stack = {root}, [(root, iter(successors.get(root, ())))]
         while stack:
             node, rest = stack[-1]
             step = next(rest, None)
@@ -96,80 +96,80 @@ def _back_edges(n: int, pairs: Sequence[Pair]) -> set[Pair]:
                 on_path.discard(node)
             elif step in on_path:
                 back_edges.add((node, step))
-            elif not entered[step]:
-                entered[step] = True
+            elif not visited[step]:
+                visited[step] = True
                 on_path.add(step)
-                stack.append((step, iter(after.get(step, ()))))
+                stack.append((step, iter(successors.get(step, ()))))
     return back_edges
 
 
 def _layers(n: int, pairs: set[Pair]) -> list[int]:
     """Layers by the longest path from the sources; then each source moves down to the layer above its first reader."""
-    before, after = _neighbours(n, pairs)
-    pending = [len(b) for b in before]
+    predecessors, successors = _neighbours(n, pairs)
+    pending = [len(b) for b in predecessors]
     ready = [i for i in range(n) if not pending[i]]
     layer = [0] * n
     while ready:
         node = ready.pop()
-        for reader in after[node]:
+        for reader in successors[node]:
             layer[reader] = max(layer[reader], layer[node] + 1)
             pending[reader] -= 1
             if not pending[reader]:
                 ready.append(reader)
     for node in range(n):
-        if not before[node] and after[node]:
-            layer[node] = min(layer[reader] for reader in after[node]) - 1
+        if not predecessors[node] and successors[node]:
+            layer[node] = min(layer[reader] for reader in successors[node]) - 1
     return layer
 
 
 def _neighbours(n: int, pairs: Iterable[Pair]) -> tuple[list[list[int]], list[list[int]]]:
-    before: list[list[int]] = [[] for _ in range(n)]
-    after: list[list[int]] = [[] for _ in range(n)]
+    predecessors: list[list[int]] = [[] for _ in range(n)]
+    successors: list[list[int]] = [[] for _ in range(n)]
     for a, b in pairs:
-        after[a].append(b)
-        before[b].append(a)
-    return before, after
+        successors[a].append(b)
+        predecessors[b].append(a)
+    return predecessors, successors
 
 
 def _add_bends(plan: _Plan, down: Mapping[Pair, Pair]) -> None:
     for a, b in dict.fromkeys(down.values()):
         chain = [a]
-        for between in range(plan.layer[a] + 1, plan.layer[b]):
+        for layer in range(plan.layer[a] + 1, plan.layer[b]):
             chain.append(len(plan.sizes))
             plan.sizes.append(BEND)
-            plan.layer.append(between)
+            plan.layer.append(layer)
         chain.append(b)
         plan.chains[a, b] = chain
         plan.links += list(zip(chain, chain[1:], strict=False))
 
 
 def _order(plan: _Plan) -> None:
-    before, after = _neighbours(len(plan.sizes), plan.links)
+    predecessors, successors = _neighbours(len(plan.sizes), plan.links)
     plan.order = [[] for _ in range(max(plan.layer) + 1)]
     for node, at in enumerate(plan.layer):
         plan.order[at].append(node)
     rank = {node: float(i) for row in plan.order for i, node in enumerate(row)}
-    best, fewest = [list(row) for row in plan.order], _crossings(plan.order, after)
+    best, fewest = [list(row) for row in plan.order], _crossings(plan.order, successors)
     for sweep in range(SWEEPS):
-        near, rows = (before, plan.order[1:]) if sweep % 2 == 0 else (after, plan.order[-2::-1])
+        neighbours, rows = (predecessors, plan.order[1:]) if sweep % 2 == 0 else (successors, plan.order[-2::-1])
         for row in rows:
-            row.sort(key=lambda i: _mean([rank[j] for j in near[i]], rank[i]))
+            row.sort(key=lambda i: _mean([rank[j] for j in neighbours[i]], rank[i]))
             rank.update((node, float(i)) for i, node in enumerate(row))
-        crossed = _crossings(plan.order, after)
-        if crossed < fewest:
-            best, fewest = [list(row) for row in plan.order], crossed
+        crossings = _crossings(plan.order, successors)
+        if crossings < fewest:
+            best, fewest = [list(row) for row in plan.order], crossings
     plan.order = best
 
 
 def _crossings(order: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> int:
     total = 0
-    for row, below in zip(order, order[1:], strict=False):
-        rank = {node: i for i, node in enumerate(below)}
-        ends: list[int] = []
+    for row, next_row in zip(order, order[1:], strict=False):
+        rank = {node: i for i, node in enumerate(next_row)}
+        earlier_targets: list[int] = []
         for node in row:
-            reached = sorted(rank[t] for t in after[node])
-            total += sum(e > t for t in reached for e in ends)
-            ends += reached
+            targets = sorted(rank[t] for t in after[node])
+            total += sum(e > t for t in targets for e in earlier_targets)
+            earlier_targets += targets
     return total
 
 
@@ -179,28 +179,30 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 
 def _place(plan: _Plan) -> None:
     """Chooses the centers of boxes: each layer in turn moves as near as it can to its neighbours' mean centers."""
-    before, after = _neighbours(len(plan.sizes), plan.links)
+    predecessors, successors = _neighbours(len(plan.sizes), plan.links)
     plan.center = [0.0] * len(plan.sizes)
     for row in plan.order:
         _settle(plan, row, [0.0] * len(row))
-    both = [b + a for b, a in zip(before, after, strict=True)]
+    all_neighbours = [b + a for b, a in zip(predecessors, successors, strict=True)]
     for sweep in range(2 * SWEEPS):
-        near = (before, after, both)[sweep % 3]
-        for row in plan.order if near is not after else plan.order[::-1]:
-            wish = [_mean([plan.center[j] for j in near[i]], plan.center[i]) for i in row]
-            _settle(plan, row, wish)
+        neighbours = (predecessors, successors, all_neighbours)[sweep % 3]
+        for row in plan.order if neighbours is not successors else plan.order[::-1]:
+            targets = [_mean([plan.center[j] for j in neighbours[i]], plan.center[i]) for i in row]
+            _settle(plan, row, targets)
 
 
 def _settle(plan: _Plan, row: Sequence[int], wish: Sequence[float]) -> None:
-    """The least-squares solution for the wished centers that keeps the order, by pooling adjacent violators."""
+    """Moves the boxes of a row to the least-squares solution for the wished centers that keeps their order, by pooling
+    adjacent violators.
+    """
     offset, shifts = 0.0, []
     for i, node in enumerate(row):
         if i:
             offset += (plan.sizes[row[i - 1]][0] + plan.sizes[node][0]) / 2 + GAP_X
         shifts.append(offset)
     pools: list[list[float]] = []  # [sum, count]
-    for want, shift in zip(wish, shifts, strict=True):
-        pools.append([want - shift, 1.0])
+    for target, shift in zip(wish, shifts, strict=True):
+        pools.append([target - shift, 1.0])
         while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
             total, count = pools.pop()
             pools[-1][0] += total
@@ -223,24 +225,24 @@ def _finish(
         middles.append(top + height / 2)
         gap = GAP_Y if height > FLAT else GAP_Y / 3
         top += height + gap
-    spots = [(plan.center[i] - left, middles[plan.layer[i]]) for i in range(len(plan.sizes))]
+    positions = [(plan.center[i] - left, middles[plan.layer[i]]) for i in range(len(plan.sizes))]
     routes = {}
     for pair, (a, b) in down.items():
         chain = plan.chains[a, b]
-        (_, leave), (enter, _) = (_anchor(plan, i, anchors) for i in (a, b))
-        points = [(spots[a][0] + leave, spots[a][1] + plan.sizes[a][1] / 2)]
-        points += [spots[i] for i in chain[1:-1]]
-        points.append((spots[b][0] + enter, spots[b][1] - plan.sizes[b][1] / 2))
+        (_, exit_x), (enter_x, _) = (_anchor(plan, i, anchors) for i in (a, b))
+        points = [(positions[a][0] + exit_x, positions[a][1] + plan.sizes[a][1] / 2)]
+        points += [positions[i] for i in chain[1:-1]]
+        points.append((positions[b][0] + enter_x, positions[b][1] - plan.sizes[b][1] / 2))
         routes[pair] = points if pair == (a, b) else points[::-1]
-    corners = [(x - w / 2, y - h / 2) for (x, y), (w, h) in zip(spots[:n], plan.sizes, strict=False)]
-    width = max(x + w / 2 for (x, _), (w, _) in zip(spots, plan.sizes, strict=True))
+    corners = [(x - w / 2, y - h / 2) for (x, y), (w, h) in zip(positions[:n], plan.sizes, strict=False)]
+    width = max(x + w / 2 for (x, _), (w, _) in zip(positions, plan.sizes, strict=True))
     return Layout(corners, routes, (width, top - gap))
 
 
 def _anchor(plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
-    """The places at which edges enter and leave a box, relative to its middle."""
+    """Returns the horizontal positions at which edges enter and leave a box, relative to its middle."""
     if box not in anchors:
         return 0.0, 0.0
-    half = plan.sizes[box][0] / 2
-    enter, leave = anchors[box]
-    return enter - half, leave - half
+    half_width = plan.sizes[box][0] / 2
+    enter_x, exit_x = anchors[box]
+    return enter_x - half_width, exit_x - half_width

@@ -73,7 +73,7 @@ class GraphModel:
     nbytes: np.ndarray | None = None
 
     def box(self, path: str) -> int:
-        """The number of the box with this path. Raises `InvalidArgumentError` if there is none."""
+        """Returns the number of the box with this path. Raises `InvalidArgumentError` if there is none."""
         box = self._boxes.get(path)
         if box is None:
             raise InvalidArgumentError(f"the graph has no scope or node {path!r}")
@@ -94,8 +94,8 @@ class GraphModel:
         code: list[tuple[str, str]] = []
         node = int(self.tree.node[box])
         if node >= 0:
-            for what, text in self.table.details(node):
-                (code if "\n" in text and what != "source" else rows).append((what, text))
+            for label, text in self.table.details(node):
+                (code if "\n" in text and label != "source" else rows).append((label, text))
         path = self.tree.path(box)
         for scope, notes in self.table.notes.items():
             if path == scope or path.startswith(f"{scope}/"):
@@ -103,7 +103,7 @@ class GraphModel:
         return {"box": box, "rows": rows, "code": code}
 
     def to_bytes(self) -> bytes:
-        """The message for the browser (see tfnb/notebook/protocol/graph.py), compressed by deflate."""
+        """Returns the message for the browser (see tfnb/notebook/protocol/graph.py), compressed by deflate."""
         labels, label = _interned(_cut(text) for text in self.tree.label)
         types, kind = _interned(self.table.types)
         devices, device = _interned(_cut(d) for d in self.table.devices)
@@ -132,13 +132,13 @@ class GraphModel:
             "before": leaf[t.before],
             "after": leaf[t.after],
         }
-        measured: dict[FloatColumn, np.ndarray | None] = {
+        float_columns: dict[FloatColumn, np.ndarray | None] = {
             "parameters": self.parameters,
             "time": self.time_us,
             "bytes": self.nbytes,
         }
         lengths: FloatLengths = {}
-        for name, column in measured.items():
+        for name, column in float_columns.items():
             if column is not None:
                 lengths[name] = len(column)
         head: GraphHead = {
@@ -156,26 +156,26 @@ class GraphModel:
         text += b" " * (-(len(text) + 4) % 8)
         ints = b"".join(np.ascontiguousarray(v, "<i4").tobytes() for v in columns.values())
         ints += bytes(-len(ints) % 8)
-        floats = b"".join(np.ascontiguousarray(v, "<f8").tobytes() for v in measured.values() if v is not None)
+        floats = b"".join(np.ascontiguousarray(v, "<f8").tobytes() for v in float_columns.values() if v is not None)
         return zlib.compress(struct.pack("<I", len(text)) + text + ints + floats, 1)
 
 
 def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
-    """The model of a `tf.Graph`, a GraphDef (or its bytes), a stage of the compiler, or a table of nodes.
+    """Returns the model of a `tf.Graph`, a GraphDef (or its bytes), a stage of the compiler, or a table of nodes.
 
     `run_metadata`: the times and memory of a traced step (`tf.RunMetadata`, its `step_stats`, or TensorFlow's message).
     Raises `DTypeError` if `graph` is not a graph.
     """
     table = graph if isinstance(graph, GraphTable) else graph_table(graph)
-    tree, alike = _folded(table)
+    tree, structures = _folded(table)
     data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
     nodes = _sums(tree, np.ones(len(table.names)))
-    why = extract_nodes(tree, table.types, joined, nodes, border(tree, tree.leaf[table.source], data.start))
-    inlet, outlet = _borders(tree, table, data, why)
-    extract_unconnected(tree, table.types, joined, why, inlet + outlet)
-    inlet, outlet = _borders(tree, table, data, why)
-    known = _sums(tree, np.maximum(table.sizes, 0))
+    reasons = extract_nodes(tree, table.types, joined, nodes, border(tree, tree.leaf[table.source], data.start))
+    inlet, outlet = _borders(tree, table, data, reasons)
+    extract_unconnected(tree, table.types, joined, reasons, inlet + outlet)
+    inlet, outlet = _borders(tree, table, data, reasons)
+    known_size = _sums(tree, np.maximum(table.sizes, 0))
     unknown = _sums(tree, (table.sizes < 0).astype(np.float64))
     model = GraphModel(
         table,
@@ -183,9 +183,9 @@ def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
         joined,
         _kinds(tree, table.types),
         nodes.astype(np.int64),
-        np.where(unknown > 0, -1, known),
-        why,
-        groups(tree, alike, nodes),
+        np.where(unknown > 0, -1, known_size),
+        reasons,
+        groups(tree, structures, nodes),
         inlet,
         outlet,
     )
@@ -195,27 +195,29 @@ def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
 
 
 def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
-    """The tree with its series folded into single boxes, and the structure of each box."""
+    """Returns the tree with its series folded into single boxes, and the structure of each box."""
     plan = draft(table.names)
     tree, new = number(plan)
     data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
-    outlet = border(tree, tree.leaf[table.source], data.start)
-    why = extract_nodes(tree, table.types, joined, _sums(tree, np.ones(len(table.names))), outlet)
-    hashes = structure(tree, table.types, joined, why == ATTACHED)
-    alike: list[int] = [int(hashes[b]) if b >= 0 else 0 for b in new.tolist()]
-    old = np.flatnonzero(new >= 0)
-    old = old[np.argsort(new[old])]
-    after: list[list[int]] = [[] for _ in plan.parent]
-    drawn = (why[joined.start] == 0) & (why[joined.stop] == 0)
-    for a, b in zip(old[joined.start[drawn]].tolist(), old[joined.stop[drawn]].tolist(), strict=True):
-        after[a].append(b)
-    fold(plan, alike, after)
-    final, renumbered = number(plan)
-    kept = np.zeros(len(final.parent), np.uint64)
-    was = np.flatnonzero(renumbered >= 0)
-    kept[renumbered[was]] = [alike[b] % (1 << 64) for b in was.tolist()]
-    return final, kept
+    outlets = border(tree, tree.leaf[table.source], data.start)
+    reasons = extract_nodes(tree, table.types, joined, _sums(tree, np.ones(len(table.names))), outlets)
+    hashes = structure(tree, table.types, joined, reasons == ATTACHED)
+    box_structures: list[int] = [int(hashes[b]) if b >= 0 else 0 for b in new.tolist()]
+    draft_boxes = np.flatnonzero(new >= 0)
+    draft_boxes = draft_boxes[np.argsort(new[draft_boxes])]
+    readers: list[list[int]] = [[] for _ in plan.parent]
+    is_drawn = (reasons[joined.start] == 0) & (reasons[joined.stop] == 0)
+    for a, b in zip(
+        draft_boxes[joined.start[is_drawn]].tolist(), draft_boxes[joined.stop[is_drawn]].tolist(), strict=True
+    ):
+        readers[a].append(b)
+    fold(plan, box_structures, readers)
+    folded_tree, renumbered = number(plan)
+    structures = np.zeros(len(folded_tree.parent), np.uint64)
+    surviving = np.flatnonzero(renumbered >= 0)
+    structures[renumbered[surviving]] = [box_structures[b] % (1 << 64) for b in surviving.tolist()]
+    return folded_tree, structures
 
 
 def _edge_ends(tree: Tree, table: GraphTable) -> tuple[EdgeEnds, EdgeEnds]:
@@ -226,7 +228,9 @@ def _edge_ends(tree: Tree, table: GraphTable) -> tuple[EdgeEnds, EdgeEnds]:
 
 
 def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
-    """The number of the tensor of each data edge, and of its spec (-1: unknown)."""
+    """Returns two arrays with one item for each data edge: the number of its tensor, and the number of the tensor's
+    spec (-1: unknown).
+    """
     width = int(table.port.max(initial=0)) + 1
     specs = np.full(len(table.source), -1, np.int64)
     for i, (source, port) in enumerate(zip(table.source.tolist(), table.port.tolist(), strict=True)):
@@ -237,15 +241,15 @@ def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _borders(tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of drawn data edges into and out of each box. An edge that ends in a stub is not drawn."""
-    drawn = (why[data.start] == 0) & (why[data.stop] == 0)
-    outlet = border(tree, tree.leaf[table.source[drawn]], data.start[drawn])
-    inlet = border(tree, tree.leaf[table.target[drawn]], data.stop[drawn])
+    """Returns the numbers of drawn data edges into and out of each box. An edge that ends in a stub is not drawn."""
+    is_drawn = (why[data.start] == 0) & (why[data.stop] == 0)
+    outlet = border(tree, tree.leaf[table.source[is_drawn]], data.start[is_drawn])
+    inlet = border(tree, tree.leaf[table.target[is_drawn]], data.stop[is_drawn])
     return inlet, outlet
 
 
 def _sums(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
-    """For each box, the sum of a column of nodes over the nodes inside it."""
+    """Returns, for each box, the sum of a column of nodes over the nodes inside it."""
     column = np.zeros(len(tree.parent) + 1)
     np.add.at(column, tree.leaf + 1, of_nodes)
     total = np.cumsum(column)
@@ -254,8 +258,8 @@ def _sums(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
 
 
 def _kinds(tree: Tree, types: Sequence[str]) -> np.ndarray:
-    known = {name: KINDS.index(_kind(name)) for name in set(types)}
-    of_node = np.array([known[name] for name in types] or [0], np.int64)
+    kind_of = {name: KINDS.index(_kind(name)) for name in set(types)}
+    of_node = np.array([kind_of[name] for name in types] or [0], np.int64)
     scope = np.where(tree.series, KINDS.index("series"), KINDS.index("scope"))
     return np.where(tree.node >= 0, of_node[tree.node], scope)
 

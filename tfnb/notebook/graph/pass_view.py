@@ -47,7 +47,7 @@ class ClusterText:
     why_not: tuple[str, ...]
 
     def notes(self) -> list[tuple[str, str]]:
-        """The texts for the card of a node in the cluster: its launches, and the generated code."""
+        """Returns the texts for the card of a node in the cluster: its launches, and the generated code."""
         rows = [("launches", "\n".join(self.launches)), ("not fused", "\n".join(self.why_not))]
         return [row for row in rows if row[1]] + [("generated OpenCL", source) for source in self.sources]
 
@@ -67,12 +67,12 @@ class PassView:
 
     def __repr__(self) -> str:
         lines = []
-        before = None
+        previous_size = None
         for name, g in self.stages:
             size = len(g.nodes)
-            change = "" if before in (None, size) or _device_of(name) else f" ({size - before:+,})"
+            change = "" if previous_size in (None, size) or _device_of(name) else f" ({size - previous_size:+,})"
             lines.append(f"{name:15} {size:6,} nodes{change}")
-            before = size
+            previous_size = size
         for c in self.clusters:
             lines.append(f"cluster {c.name} on {c.device}: {len(c.nodes):,} nodes, {len(c.launches):,} launches")
             lines += [f"    {launch}" for launch in c.launches]
@@ -85,7 +85,9 @@ class PassView:
 
     @cached_property
     def _live(self) -> LiveGraph:
-        """The live view of the stages in their order; the last one, the clusters with their OpenCL, is shown first."""
+        """Returns the live view of the stages in their order. The last one, the clusters with their OpenCL, is shown
+        first.
+        """
         graphs: list[tuple[str, Callable[[], GraphModel]]]
         graphs = [(name, partial(graph_model, g)) for name, g in self.stages]
         notes = {(c.device, c.name): c.notes() for c in self.clusters}
@@ -94,15 +96,15 @@ class PassView:
 
     def _listing(self) -> str:
         parts = []
-        before = None
+        previous_size = None
         for name, g in self.stages:
             size = len(g.nodes)
-            change = "" if before in (None, size) or _device_of(name) else f", {size - before:+,}"
+            change = "" if previous_size in (None, size) or _device_of(name) else f", {size - previous_size:+,}"
             listing = [_line(g, g.nodes[i]) for i in g.order[:_MOST]]
             if size > _MOST:
                 listing.append(f"... and {size - _MOST:,} more")
             parts.append(_fold(f"{name}: {size:,} nodes{change}", "\n".join(listing)))
-            before = size
+            previous_size = size
         for c in self.clusters:
             lines = [*(f"launches {launch}" for launch in c.launches), *c.why_not, *c.nodes[:_MOST]]
             inner = _fold(f"{len(c.nodes):,} nodes, {len(c.launches):,} launches", "\n".join(lines))
@@ -130,19 +132,19 @@ def _stage_name(name: str, g: Graph) -> str:
 
 
 def _device_of(name: str) -> str:
-    """The device of a stage that is one partition, from the name of the stage."""
+    """Returns the device of a stage that is one partition, from the name of the stage."""
     return name.partition(" ")[2]
 
 
 def _line(g: Graph, node: Node) -> str:
     inputs = ", ".join(g.nodes[e.id].name + (f":{e.port}" if e.port else "") for e in node.inputs)
     specs = ", ".join(f"{s.dtype.name}{s.shape}" for s in node.specs)
-    after = f" after {', '.join(g.nodes[c].name for c in node.control)}" if node.control else ""
-    return f"{node.name} = {node.type}({inputs}) -> {specs}{after}"
+    control_text = f" after {', '.join(g.nodes[c].name for c in node.control)}" if node.control else ""
+    return f"{node.name} = {node.type}({inputs}) -> {specs}{control_text}"
 
 
 def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) -> PassView:
-    """The stages through which a request goes: pruned, optimised, placed, and in clusters with their OpenCL.
+    """Returns the stages through which a request goes: pruned, optimised, placed, and in clusters with their OpenCL.
 
     `fetches` are as in `session.run`; `feeds` are the tensors that are fed (the keys of a feed_dict). Nothing is run,
     so the OpenCL of a cluster is empty until the same request has been run. Raises `DTypeError` if `session` is not a
@@ -151,15 +153,17 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
     if not isinstance(session, Session):
         raise DTypeError(f"needed a tf.Session, got {type(session).__name__}")
     plan = plan_fetches(session.graph, fetches)
-    fed = tuple(feed_key(session.graph, f) for f in feeds)
+    feed_keys = tuple(feed_key(session.graph, f) for f in feeds)
     stages: list[tuple[str, Any]] = []
-    fresh = compile_step(
-        Request(plan.tensors, plan.operations, fed), session.compile_context, lambda name, g: stages.append((name, g))
+    compiled = compile_step(
+        Request(plan.tensors, plan.operations, feed_keys),
+        session.compile_context,
+        lambda name, g: stages.append((name, g)),
     )
-    payloads = [k for part in session.compiled(plan, fed).parts for k in part.payloads]
+    payloads = [k for part in session.compiled(plan, feed_keys).parts for k in part.payloads]
     kernels = {(k.cluster.device, k.cluster.name): k for k in payloads if isinstance(k, ClusterKernel)}
     clusters = []
-    for g, c in [(part.graph, c) for part in fresh.clustered for c in part.clusters]:
+    for g, c in [(part.graph, c) for part in compiled.clustered for c in part.clusters]:
         kernel = kernels.get((c.device, c.name))
         programs = kernel.programs() if kernel is not None else []
         modules = [m for p in programs[-1:] for m in p.modules]
@@ -174,17 +178,17 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
                 tuple(str(w) for p in programs[-1:] for w in p.info),
             )
         )
-    singles = tuple(_line(part.graph, part.graph.nodes[i]) for part in fresh.clustered for i in part.singles)
+    single_lines = tuple(_line(part.graph, part.graph.nodes[i]) for part in compiled.clustered for i in part.singles)
     graphs = tuple((_stage_name(name, g), g) for name, g in stages if isinstance(g, Graph))
-    return PassView(graphs, tuple(clusters), singles, fresh.clustered)
+    return PassView(graphs, tuple(clusters), single_lines, compiled.clustered)
 
 
 def _launch(step: Launch | Copy, modules: Sequence[Module]) -> str:
     if isinstance(step, Copy):
         return f"copy of {step.nbytes:,} bytes"
     groups = "x".join(str(n) for n in step.groups)
-    where = modules[step.module].file or "generated"
-    return f"{step.entry} ({where}) for {step.label or step.entry}, {groups} groups"
+    file_name = modules[step.module].file or "generated"
+    return f"{step.entry} ({file_name}) for {step.label or step.entry}, {groups} groups"
 
 
 # ---- parameters ----------------------------------------------------------------------------------
@@ -215,7 +219,7 @@ class Parameters:
 
 
 def count_parameters(graph: GraphBuilder | None = None, collection: str = "trainable_variables") -> Parameters:
-    """The number of parameters of the variables of a collection, by name scope and variable.
+    """Returns the number of parameters of the variables of a collection, by name scope and variable.
 
     `graph`: the default graph if it is None.
     """
@@ -226,7 +230,7 @@ def count_parameters(graph: GraphBuilder | None = None, collection: str = "train
         size = -1 if any(d is None for d in dims) else math.prod(dims)
         path = tuple(str(v.op.name).split("/"))
         for k in range(len(path) + 1):
-            known = counts.get(path[:k], 0)
-            counts[path[:k]] = -1 if -1 in (known, size) else known + size
+            previous = counts.get(path[:k], 0)
+            counts[path[:k]] = -1 if -1 in (previous, size) else previous + size
     order = sorted(counts)
     return Parameters(tuple((p[-1] if p else "all", len(p), counts[p]) for p in order))

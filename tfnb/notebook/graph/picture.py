@@ -77,10 +77,10 @@ class _Draft:
             lines = _lines(self.model, box)
             width = max(len(lines[0]) * CHAR, len(lines[1]) * SMALL_CHAR) + 2 * PAD
             return _Drawn(box, (width, (2 if lines[1] else 1) * LINE + PAD), lines)
-        shown = self.shown(box)
-        drawn = _Drawn(box, (0, 0), (_short(self.model.tree.label[box]), ""), [self.measure(p) for p in shown])
-        self._connect(drawn, shown)
-        return drawn
+        parts = self.shown(box)
+        drawing = _Drawn(box, (0, 0), (_short(self.model.tree.label[box]), ""), [self.measure(p) for p in parts])
+        self._connect(drawing, parts)
+        return drawing
 
     def _connect(self, drawn: _Drawn, shown: Sequence[int]) -> None:
         model, box = self.model, drawn.box
@@ -107,54 +107,56 @@ class _Draft:
             full = max(width, len(drawn.lines[0]) * CHAR) + 2 * PAD
             drawn.size = (full, height + 2 * TITLE)
             shift = (full - width) / 2
-            enter, leave = (
+            enter_x, exit_x = (
                 full / 2 if port is None else layout.corners[port][0] + PORT[0] / 2 + shift for port in (inlet, outlet)
             )
-            drawn.anchors = (enter, leave)
+            drawn.anchors = (enter_x, exit_x)
 
 
 def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[int]:
-    """The boxes that are open at first: those of the paths and their ancestors, or as many as there is room for."""
-    opened = {0}
+    """Returns the boxes that are open at first: those of the paths and their ancestors, or as many as there is room
+    for.
+    """
+    open_boxes = {0}
     if paths is not None:
         for path in paths:
             box = model.box(path)
             while box > 0:
                 if model.tree.parts(box):
-                    opened.add(box)
+                    open_boxes.add(box)
                 box = int(model.tree.parent[box])
-        return opened
-    drawn = _Draft(model, opened).shown
+        return open_boxes
+    parts_of = _Draft(model, open_boxes).shown
 
     def scopes(boxes: Sequence[int]) -> list[int]:
-        """The scopes worth opening: those that data flows into, or that no data flows out of."""
-        worth_opening = []
+        """Returns the scopes worth opening: those that data flows into, or that no data flows out of."""
+        candidates = []
         for b in boxes:
             parts = model.tree.parts(b)
             if KINDS[model.kind[b]] == "scope" and (model.inlet[parts].any() or not model.outlet[parts].any()):
-                worth_opening.append(b)
-        return worth_opening
+                candidates.append(b)
+        return candidates
 
-    shown = len(drawn(0))
-    closed = scopes(drawn(0))
+    n_shown = len(parts_of(0))
+    closed = scopes(parts_of(0))
     while closed:
-        smallest = min(closed, key=lambda b: len(drawn(b)))
-        parts = drawn(smallest)
-        shown += len(parts) - 1
-        if shown > ROOM:
+        smallest = min(closed, key=lambda b: len(parts_of(b)))
+        parts = parts_of(smallest)
+        n_shown += len(parts) - 1
+        if n_shown > ROOM:
             break
-        opened.add(smallest)
+        open_boxes.add(smallest)
         closed = [b for b in closed if b != smallest] + [b for b in parts if KINDS[model.kind[b]] == "scope"]
-    return opened
+    return open_boxes
 
 
 def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str:
-    """HTML: the drawing in a frame that scrolls, and a line with the number of operations."""
+    """Returns the HTML of the drawing in a frame that scrolls, and of a line with the number of operations."""
     total = int(model.nodes[0])
     if not total:
         return "<p>an empty dataflow graph</p>"
-    opened = opened_boxes(model, (options or {}).get("open"))
-    root = _Draft(model, opened).measure(0)
+    open_boxes = opened_boxes(model, (options or {}).get("open"))
+    root = _Draft(model, open_boxes).measure(0)
     notes = [f"dataflow graph: {_amount(total)}"]
     extracted = [b for b in model.tree.parts(0) if model.extracted[b] not in (0, ATTACHED)]
     if extracted and len(extracted) < len(model.tree.parts(0)):
@@ -178,7 +180,7 @@ def _short(text: str) -> str:
 
 
 def _lines(model: GraphModel, box: int) -> tuple[str, str]:
-    """The lines of text in a closed box."""
+    """Returns the lines of text in a closed box."""
     label, kind, node = model.tree.label[box], KINDS[model.kind[box]], int(model.tree.node[box])
     if kind == "series":
         return _short(label), f"{len(model.tree.parts(box)):,} similar"
@@ -187,12 +189,12 @@ def _lines(model: GraphModel, box: int) -> tuple[str, str]:
     outputs = model.table.outputs[node]
     shape = model.table.specs[outputs[0]].partition(" ")[2] if outputs else ""
     op = model.table.types[node]
-    plain = label.rstrip("_0123456789").lower() == op.lower() or kind in (
+    is_redundant = label.rstrip("_0123456789").lower() == op.lower() or kind in (
         "variable",
         "input",
         "constant",
     )
-    return _short(label), _short(f"{'' if plain else op} {shape}".strip()) if shape or not plain else ""
+    return _short(label), _short(f"{'' if is_redundant else op} {shape}".strip()) if shape or not is_redundant else ""
 
 
 def _svg(model: GraphModel, root: _Drawn) -> str:
@@ -217,7 +219,7 @@ def _svg(model: GraphModel, root: _Drawn) -> str:
 
 
 def _inner(model: GraphModel, drawn: _Drawn, arrow: str) -> list[str]:
-    """The content of an open box, in its own coordinates."""
+    """Returns the content of an open box, in its own coordinates."""
     layout = drawn.layout
     if layout is None:
         return []
@@ -232,8 +234,8 @@ def _inner(model: GraphModel, drawn: _Drawn, arrow: str) -> list[str]:
         if b >= parts:
             route = [*route, (route[-1][0], layout.size[1] + TITLE)]
         # An arrow only if the edge ends at a closed box; inside an open box the edge continues.
-        ends = b < parts and drawn.parts[b].layout is None
-        out.append(_edge(model, route, bundle, arrow if ends else ""))
+        has_arrow = b < parts and drawn.parts[b].layout is None
+        out.append(_edge(model, route, bundle, arrow if has_arrow else ""))
     for part, (x, y) in zip(drawn.parts, layout.corners, strict=False):
         out.append(f'<g transform="translate({x:.1f} {y:.1f})">{_box(model, part, arrow)}</g>')
     return out
@@ -256,16 +258,18 @@ def _edge(model: GraphModel, points: list[Point], bundle: int, arrow: str) -> st
 
 
 def _curve(points: list[Point]) -> str:
-    """A smooth path through points: vertical at its ends, and parallel to the line between the neighbours elsewhere."""
+    """Returns a smooth path through points. It is vertical at its ends, and elsewhere parallel to the line between the
+    neighbours of a point.
+    """
     last = len(points) - 1
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for i, ((x, y), (to_x, to_y)) in enumerate(zip(points, points[1:], strict=False)):
-        reach = (to_y - y) / 2
+        half_height = (to_y - y) / 2
         slope = _slope(points[i - 1], points[i + 1]) if i else 0.0
         to_slope = _slope(points[i], points[i + 2]) if i + 1 < last else 0.0
         path.append(
-            f"C{x + slope * reach * 0.7:.1f} {y + reach * 0.7:.1f} "
-            f"{to_x - to_slope * reach * 0.7:.1f} {to_y - reach * 0.7:.1f} {to_x:.1f} {to_y:.1f}"
+            f"C{x + slope * half_height * 0.7:.1f} {y + half_height * 0.7:.1f} "
+            f"{to_x - to_slope * half_height * 0.7:.1f} {to_y - half_height * 0.7:.1f} {to_x:.1f} {to_y:.1f}"
         )
     return "".join(path)
 
@@ -292,8 +296,8 @@ def _box(model: GraphModel, drawn: _Drawn, arrow: str) -> str:
         return f'{frame}{title}<g transform="translate({shift:.1f} {TITLE})">{inner}</g>'
     if kind == "series":
         frame = f'<g opacity=".6" transform="translate(4 -4)">{frame}</g>{frame}'
-    bold = ' font-weight="600"' if kind in ("scope", "series") else ""
-    text = f'<text x="{width / 2:.1f}" y="{PAD + 7:.0f}" text-anchor="middle"{bold}>{escape(first)}</text>'
+    weight_attribute = ' font-weight="600"' if kind in ("scope", "series") else ""
+    text = f'<text x="{width / 2:.1f}" y="{PAD + 7:.0f}" text-anchor="middle"{weight_attribute}>{escape(first)}</text>'
     if second:
         text += (
             f'<text x="{width / 2:.1f}" y="{PAD + 20:.0f}" text-anchor="middle" font-size="9.5" '
@@ -313,7 +317,7 @@ def _colour(model: GraphModel, box: int) -> str:
 
 
 def _tooltip(model: GraphModel, box: int) -> str:
-    """The tooltip of a box: its full name, its type or size, and the source line that created it."""
+    """Returns the tooltip of a box: its full name, its type or size, and the source line that created it."""
     node = int(model.tree.node[box])
     path = model.tree.path(box)
     if node < 0:
@@ -322,7 +326,7 @@ def _tooltip(model: GraphModel, box: int) -> str:
     lines += [model.table.specs[spec] for spec in model.table.outputs[node]]
     if model.table.devices[node]:
         lines.append(f"on {model.table.devices[node]}")
-    lines += [f"source: {text}" for what, text in model.card(box)["rows"] if what == "source"]
+    lines += [f"source: {text}" for label, text in model.card(box)["rows"] if label == "source"]
     return "\n".join(lines)
 
 
@@ -339,10 +343,10 @@ def _legend(model: GraphModel, boxes: Sequence[int]) -> tuple[str, float]:
     for b in boxes:
         if KINDS[model.kind[b]] == "scope" and model.group[b] >= 0:
             groups.setdefault(int(model.group[b]), []).append(b)
-    for group, same in sorted(groups.items())[:4]:
-        if len(same) > 1:
-            label = _short(model.tree.label[same[0]])
-            rows.append((GROUPS[group % len(GROUPS)], f"same structure: {label} × {len(same)}"))
+    for group, members in sorted(groups.items())[:4]:
+        if len(members) > 1:
+            label = _short(model.tree.label[members[0]])
+            rows.append((GROUPS[group % len(GROUPS)], f"same structure: {label} × {len(members)}"))
     x, out = 0.0, []
     for colour, text in rows:
         out.append(

@@ -26,38 +26,40 @@ _S = np.uint64(29)
 
 
 def structure(tree: Tree, types: Sequence[str], edges: Bundles, initial: np.ndarray) -> np.ndarray:
-    """A hash of 64 bits for each box. `initial`: boxes that only compute initial values, which do not count."""
+    """Returns a hash of 64 bits for each box. `initial` marks the boxes that only compute initial values, which do not
+    count.
+    """
     n = len(tree.parent)
-    own = np.full(n, 1, np.uint64)
-    known = {t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)}
-    of_node = np.array([known[t] for t in types], np.uint64)
-    leaves = tree.end == np.arange(n) + 1
-    nodes = tree.node[leaves]
-    own[leaves] = np.where(nodes >= 0, of_node[nodes], np.uint64(1)) if len(of_node) else np.uint64(1)
-    named = np.flatnonzero((tree.main >= 0) & ~leaves)
+    hashes = np.full(n, 1, np.uint64)
+    type_hashes = {t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)}
+    of_node = np.array([type_hashes[t] for t in types], np.uint64)
+    is_leaf = tree.end == np.arange(n) + 1
+    nodes = tree.node[is_leaf]
+    hashes[is_leaf] = np.where(nodes >= 0, of_node[nodes], np.uint64(1)) if len(of_node) else np.uint64(1)
+    named = np.flatnonzero((tree.main >= 0) & ~is_leaf)
     states = [b for b in named.tolist() if is_variable(types[tree.node[b]])]
     level = np.where(initial[edges.start] | initial[edges.stop], -1, tree.depth[edges.start])
     for depth in range(int(tree.depth.max(initial=0)), 0, -1):
         boxes = np.flatnonzero(tree.depth == depth)
-        here = level == depth
-        refined = _refined(own, boxes, edges.start[here], edges.stop[here])
+        at_depth = level == depth
+        refined = _refined(hashes, boxes, edges.start[at_depth], edges.stop[at_depth])
         total = np.zeros(n, np.uint64)
         counted = boxes[~initial[boxes]]
         np.add.at(total, tree.parent[counted], _mix(refined[counted]))
-        above = np.unique(tree.parent[boxes])
-        own[above] = _mix(total[above] + _A)
-        own[states] = of_node[tree.node[states]]  # independently of the nodes that initialise, read and train it
-    return own
+        parents = np.unique(tree.parent[boxes])
+        hashes[parents] = _mix(total[parents] + _A)
+        hashes[states] = of_node[tree.node[states]]  # independently of the nodes that initialise, read and train it
+    return hashes
 
 
 def _refined(own: np.ndarray, boxes: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-    now = own.copy()
+    refined = own.copy()
     for _ in range(ROUNDS):
         messages = np.zeros(len(own), np.uint64)
-        np.add.at(messages, stop, _mix(now[start] * _A))
-        np.add.at(messages, start, _mix(now[stop] * _B))
-        now[boxes] = _mix(now[boxes] + messages[boxes] * _B)
-    return now
+        np.add.at(messages, stop, _mix(refined[start] * _A))
+        np.add.at(messages, start, _mix(refined[stop] * _B))
+        refined[boxes] = _mix(refined[boxes] + messages[boxes] * _B)
+    return refined
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
@@ -67,7 +69,9 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 def groups(tree: Tree, alike: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """The group of each scope for which there is an equal one, or -1; group 0 contains the most nodes."""
+    """Returns, for each scope that equals another one, the number of its group, and -1 for other boxes. Group 0
+    contains the most nodes.
+    """
     group = np.full(len(tree.parent), -1, np.int64)
     scopes = np.flatnonzero((tree.end > np.arange(len(tree.parent)) + 1) & (nodes >= SMALLEST) & ~tree.series)
     scopes = scopes[scopes > 0]

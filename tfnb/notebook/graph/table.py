@@ -58,7 +58,9 @@ class GraphTable:
 
 
 def graph_table(graph: object) -> GraphTable:
-    """The table of a `tf.Graph`, a stage of the compiler, operations, a GraphDef or its bytes. Raises `DTypeError`."""
+    """Returns the table of a `tf.Graph`, a stage of the compiler, operations, a GraphDef or its bytes. Raises
+    `DTypeError`.
+    """
     if isinstance(graph, GraphBuilder):
         return _of_operations(graph.get_operations())
     if isinstance(graph, Graph):
@@ -73,7 +75,7 @@ def graph_table(graph: object) -> GraphTable:
 
 
 def shape_text(shape: Shape) -> str:
-    """`?×784`, `scalar`, or an empty text where the rank is unknown."""
+    """Returns the text of a shape: `?×784`, `scalar`, or an empty text where the rank is unknown."""
     if shape.dims is None:
         return ""
     return "×".join("?" if d is None else str(d) for d in shape.dims) if shape.dims else "scalar"
@@ -118,7 +120,9 @@ def table_of_nodes(
     names: list[str] | None = None,
     notes: dict[str, list[tuple[str, str]]] | None = None,
 ) -> GraphTable:
-    """The table of operations or of nodes of a step: `edges` are (row, port, row), `names` their names in the table."""
+    """Returns the table of operations or of nodes of a step. `edges` are (row, port, row), and `names` are the nodes'
+    names in the table.
+    """
     specs = _Specs()
     outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
     sizes = [_size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes]
@@ -151,15 +155,15 @@ def _table(
 ) -> GraphTable:
     data = np.array(edges, np.int64).reshape(-1, 3)
     order = np.array(control, np.int64).reshape(-1, 2)
-    held = np.array(list(sizes), np.float64)
-    held[_slots(types, edges)] = 0
+    size_array = np.array(list(sizes), np.float64)
+    size_array[_slots(types, edges)] = 0
     return GraphTable(
         names,
         types,
         devices,
         specs,
         outputs,
-        held,
+        size_array,
         data[:, 0],
         data[:, 1],
         data[:, 2],
@@ -171,29 +175,29 @@ def _table(
 
 
 def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[int]:
-    """The variables that updates read in addition to the updated variable, which is their first input."""
-    met: set[int] = set()
+    """Returns the variables that updates read in addition to the updated variable, which is their first input."""
+    seen_updates: set[int] = set()
     slots = []
     for source, _, target in edges:
         if types[target].startswith(UPDATES):
-            if target in met and is_variable(types[source]):
+            if target in seen_updates and is_variable(types[source]):
                 slots.append(source)
-            met.add(target)
+            seen_updates.add(target)
     return slots
 
 
 def is_variable(kind: str) -> bool:
-    """Whether nodes of this type hold trainable state."""
+    """Returns whether nodes of this type hold trainable state."""
     return kind in ("Variable", "VariableV2", "VarHandleOp")
 
 
 def _size(shape: Shape) -> int:
-    known = shape.num_elements()
-    return -1 if known is None else known
+    count = shape.num_elements()
+    return -1 if count is None else count
 
 
 def _details(node: Operation | Node) -> list[tuple[str, str]]:
-    """The attributes, the value and the source line of an operation or of a node of a step."""
+    """Returns the attributes, the value and the source line of an operation or of a node of a step."""
     rows = [(key, getattr(t, "name", str(t))) for key, t in node.types.items()]
     value = None
     if is_dataclass(node.attrs):
@@ -235,12 +239,12 @@ def _of_message(message: GraphDef) -> GraphTable:
     edges, control, missing = [], [], 0
     for i, node in enumerate(nodes):
         for link in node.input:
-            before = link.startswith("^")
-            name, _, port = link[before:].partition(":")
+            is_control = link.startswith("^")
+            name, _, port = link[is_control:].partition(":")
             source = row.get(name)
             if source is None:
                 missing += 1
-            elif before:
+            elif is_control:
                 control.append((source, i))
             else:
                 edges.append((source, int(port) if port.isdecimal() and len(port) < 6 else 0, i))
@@ -262,17 +266,19 @@ def _of_message(message: GraphDef) -> GraphTable:
 
 
 def _outputs(node: NodeDef, specs: _Specs) -> tuple[int, ...]:
-    """The specs of a node's outputs according to the file: all shapes, or the one that the node's attributes give."""
+    """Returns the specs of a node's outputs according to the file: all shapes, or the one that the node's attributes
+    give.
+    """
     attr = node.attr
     enum = next((attr[k].type for k in ("dtype", "T", "DstT", "SrcT") if k in attr), 0)
     if "_output_shapes" not in attr:
         return (specs.number(_dtype(enum), _declared(node)),)
-    listed = attr["_output_shapes"]
-    key = (enum, listed.SerializeToString())
+    shape_attr = attr["_output_shapes"]
+    key = (enum, shape_attr.SerializeToString())
     numbers = specs.of_files.get(key)
     if numbers is None:
         try:
-            numbers = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in listed.list.shape)
+            numbers = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in shape_attr.list.shape)
         except (OpError, ValueError):
             numbers = ()
         specs.of_files[key] = numbers
@@ -297,8 +303,8 @@ def _declared(node: NodeDef) -> Shape:
             return decode_shape(node.attr["value"].tensor.tensor_shape)
         if "shape" in node.attr:
             return decode_shape(node.attr["shape"].shape)
-        listed = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
-        return decode_shape(listed[0]) if listed else Shape(None)
+        shape_list = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
+        return decode_shape(shape_list[0]) if shape_list else Shape(None)
     except (OpError, ValueError):
         return Shape(None)
 
@@ -327,9 +333,9 @@ def _details_in_file(node: NodeDef) -> list[tuple[str, str]]:
 
 def _tensor_text(message: TensorProto) -> str:
     try:
-        known = decode_shape(message.tensor_shape).num_elements()
-        if known is None or known > SMALL_VALUE:  # not decoded, because a file may claim any size
-            return f"{known:,} values" if known is not None else "unknown size"
+        count = decode_shape(message.tensor_shape).num_elements()
+        if count is None or count > SMALL_VALUE:  # not decoded, because a file may claim any size
+            return f"{count:,} values" if count is not None else "unknown size"
         return _value_text(decode_array(message))
     except (OpError, ValueError, TypeError) as error:
         return f"cannot be read: {error}"[:LONGEST]

@@ -68,15 +68,15 @@ class Tree:
     label: list[str]
 
     def parts(self, box: int) -> list[int]:
-        """The boxes directly inside."""
-        drafted, at = [], box + 1
+        """Returns the boxes directly inside a box."""
+        boxes, at = [], box + 1
         while at < self.end[box]:
-            drafted.append(at)
+            boxes.append(at)
             at = int(self.end[at])
-        return drafted
+        return boxes
 
     def path(self, box: int) -> str:
-        """The full name of a box; for a series, its label."""
+        """Returns the full name of a box, or for a series its label."""
         parts: list[str] = []
         while box > 0:
             if not self.series[box] or not parts:
@@ -86,16 +86,16 @@ class Tree:
 
 
 def draft(names: Sequence[str]) -> Draft:
-    """The boxes of the name scopes in these names of nodes."""
-    drafted = Draft([], [], [], [], [], [], [])
-    drafted.add(-1, "")
-    known: dict[tuple[int, str], int] = {}
+    """Returns the boxes of the name scopes in these names of nodes."""
+    plan = Draft([], [], [], [], [], [], [])
+    plan.add(-1, "")
+    boxes: dict[tuple[int, str], int] = {}
     scopes: dict[str, int] = {}
 
     def step(at: int, part: str) -> int:
-        box = known.get((at, part))
+        box = boxes.get((at, part))
         if box is None:
-            box = known[at, part] = drafted.add(at, part)
+            box = boxes[at, part] = plan.add(at, part)
         return box
 
     for i, name in enumerate(names):
@@ -108,18 +108,18 @@ def draft(names: Sequence[str]) -> Draft:
                 at = step(at, part)
             scopes[prefix] = at
         box = step(at, parts[-1])
-        if drafted.node[box] >= 0:  # two nodes of one name, as only a broken file has
-            box = drafted.add(at, parts[-1])
-        drafted.node[box] = i
-        drafted.leaf.append(box)
-    for box in range(1, len(drafted.parent)):
-        if drafted.node[box] >= 0 and drafted.parts[box]:
-            main = drafted.add(box, drafted.label[box], drafted.node[box])
-            drafted.parts[box].insert(0, drafted.parts[box].pop())
-            drafted.main[box] = main
-            drafted.leaf[drafted.node[box]] = main
-    _unwrap(drafted)
-    return drafted
+        if plan.node[box] >= 0:  # two nodes of one name, as only a broken file has
+            box = plan.add(at, parts[-1])
+        plan.node[box] = i
+        plan.leaf.append(box)
+    for box in range(1, len(plan.parent)):
+        if plan.node[box] >= 0 and plan.parts[box]:
+            main = plan.add(box, plan.label[box], plan.node[box])
+            plan.parts[box].insert(0, plan.parts[box].pop())
+            plan.main[box] = main
+            plan.leaf[plan.node[box]] = main
+    _unwrap(plan)
+    return plan
 
 
 def _unwrap(drafted: Draft) -> None:
@@ -127,50 +127,50 @@ def _unwrap(drafted: Draft) -> None:
 
     The label of the box then starts with the label of the scope.
     """
-    instead: dict[int, int] = {}  # for a box that is replaced, the box in its place
+    replacement: dict[int, int] = {}  # for a box that is replaced, the box in its place
     for box in range(len(drafted.parent) - 1, 0, -1):  # parts come before their scope
         parts = drafted.parts[box]
         if len(parts) == 1 and drafted.node[box] < 0:
-            only = instead[box] = instead.get(parts[0], parts[0])
-            drafted.label[only] = f"{drafted.label[box]}/{drafted.label[only]}"
-            drafted.parent[only] = drafted.parent[box]
+            child = replacement[box] = replacement.get(parts[0], parts[0])
+            drafted.label[child] = f"{drafted.label[box]}/{drafted.label[child]}"
+            drafted.parent[child] = drafted.parent[box]
             drafted.parts[box] = []
             drafted.parent[box] = -1  # removed from the tree
     for parts in drafted.parts:
-        parts[:] = [instead.get(part, part) for part in parts]
+        parts[:] = [replacement.get(part, part) for part in parts]
 
 
 def number(drafted: Draft) -> tuple[Tree, np.ndarray]:
-    """The tree in preorder, and the new number of each drafted box (-1 for a box that was removed)."""
+    """Returns the tree in preorder, and the new number of each drafted box (-1 for a box that was removed)."""
     order: list[int] = []
     stack = [0]
     while stack:
         box = stack.pop()
         order.append(box)
         stack.extend(reversed(drafted.parts[box]))
-    old = np.array(order, np.int64)
+    draft_boxes = np.array(order, np.int64)
     new = np.full(len(drafted.parent), -1, np.int64)
-    new[old] = np.arange(len(old))
-    parent = np.array(drafted.parent, np.int64)[old]
+    new[draft_boxes] = np.arange(len(draft_boxes))
+    parent = np.array(drafted.parent, np.int64)[draft_boxes]
     parent[1:] = new[parent[1:]]
-    size = np.ones(len(old), np.int64)
-    depth = np.zeros(len(old), np.int64)
-    above = parent.tolist()
+    size = np.ones(len(draft_boxes), np.int64)
+    depth = np.zeros(len(draft_boxes), np.int64)
+    parent_of = parent.tolist()
     sizes = size.tolist()
-    for b in range(len(old) - 1, 0, -1):
-        sizes[above[b]] += sizes[b]
-    deep = depth.tolist()
-    for b in range(1, len(old)):
-        deep[b] = deep[above[b]] + 1
-    main = np.array(drafted.main, np.int64)[old]
+    for b in range(len(draft_boxes) - 1, 0, -1):
+        sizes[parent_of[b]] += sizes[b]
+    depths = depth.tolist()
+    for b in range(1, len(draft_boxes)):
+        depths[b] = depths[parent_of[b]] + 1
+    main = np.array(drafted.main, np.int64)[draft_boxes]
     main[main >= 0] = new[main[main >= 0]]
     return Tree(
         parent,
-        np.arange(len(old)) + np.array(sizes),
-        np.array(deep),
-        np.array(drafted.node, np.int64)[old],
+        np.arange(len(draft_boxes)) + np.array(sizes),
+        np.array(depths),
+        np.array(drafted.node, np.int64)[draft_boxes],
         main,
-        np.array(drafted.series, bool)[old],
+        np.array(drafted.series, bool)[draft_boxes],
         new[np.array(drafted.leaf, np.int64)] if drafted.leaf else np.zeros(0, np.int64),
         [drafted.label[b] for b in order],
     ), new
@@ -207,31 +207,33 @@ def _fold_series(drafted: Draft, box: int, alike: Sequence[int], after: Sequence
         match = _NUMBER.match(drafted.label[part])
         stem = (match[1] if match else drafted.label[part]).rstrip("_")
         stems.setdefault((stem, alike[part]), []).append(part)
-    small = len(drafted.parts[box]) <= SMALL
+    is_small = len(drafted.parts[box]) <= SMALL
     groups = []
     for members in stems.values():
         if len(members) < (SERIES if drafted.parts[members[0]] else SERIES_OF_NODES):
             continue
         if len(members) == len(drafted.parts[box]) and drafted.series[box]:
             continue
-        if small and _encloses(members, after):
+        if is_small and _encloses(members, after):
             continue
         groups.append((members, _series_label([drafted.label[m] for m in members])))
     _group(drafted, box, groups)
 
 
 def _encloses(members: Sequence[int], after: Sequence[Sequence[int]]) -> bool:
-    """Whether a path leaves the members and returns to them: a box in their place would then be part of a cycle."""
-    own = set(members)
-    seen: set[int] = set()
-    todo = [b for m in members for b in after[m] if b not in own]
-    while todo:
-        box = todo.pop()
-        if box in own:
+    """Returns whether a path leaves the members and returns to them. A box in their place would then be part of a
+    cycle.
+    """
+    member_set = set(members)
+    visited: set[int] = set()
+    pending = [b for m in members for b in after[m] if b not in member_set]
+    while pending:
+        box = pending.pop()
+        if box in member_set:
             return True
-        if box not in seen:
-            seen.add(box)
-            todo += after[box]
+        if box not in visited:
+            visited.add(box)
+            pending += after[box]
     return False
 
 
@@ -241,8 +243,8 @@ def _fold_kinds(drafted: Draft, box: int, alike: Sequence[int]) -> None:
     for part in drafted.parts[box]:
         if not drafted.series[part]:
             kinds.setdefault(alike[part], []).append(part)
-    many = len(drafted.parts[box])
-    groups = [(m, f"{drafted.label[m[0]]} and similar") for m in kinds.values() if 2 < len(m) < many]
+    n_parts = len(drafted.parts[box])
+    groups = [(m, f"{drafted.label[m[0]]} and similar") for m in kinds.values() if 2 < len(m) < n_parts]
     _group(drafted, box, groups)
 
 
@@ -257,7 +259,7 @@ def _fold_runs(drafted: Draft, box: int) -> None:
 
 
 def _group(drafted: Draft, box: int, groups: Sequence[tuple[list[int], str]]) -> None:
-    """For each (members, label) puts a box in the place of the first member, with all members inside.
+    """Puts, for each (members, label), a box in the place of the first member, with all members inside.
 
     All groups of a box are created in one pass over its parts, of which there may be hundreds of thousands.
     """
@@ -265,20 +267,22 @@ def _group(drafted: Draft, box: int, groups: Sequence[tuple[list[int], str]]) ->
         return
     parts = drafted.parts[box]
     first_of: dict[int, int] = {}  # the first member of a group -> the new box
-    inside: set[int] = set()
+    grouped: set[int] = set()
     for members, label in groups:
         series = first_of[members[0]] = drafted.add(box, label)
-        inside.update(members)
+        grouped.update(members)
         drafted.parts[series] = members
         drafted.series[series] = True
         for part in members:
             drafted.parent[part] = series
-    old = parts[: len(parts) - len(groups)]  # the new boxes were appended
-    drafted.parts[box] = [first_of.get(p, p) for p in old if p in first_of or p not in inside]
+    old_parts = parts[: len(parts) - len(groups)]  # the new boxes were appended
+    drafted.parts[box] = [first_of.get(p, p) for p in old_parts if p in first_of or p not in grouped]
 
 
 def _series_label(labels: Sequence[str]) -> str:
-    """`layer_[1…12]` of layer_1 .. layer_12, `MatMul_[0…5]` of MatMul, MatMul_1 .. MatMul_5."""
+    """Returns the label of a series: `layer_[1…12]` of layer_1 .. layer_12, `MatMul_[0…5]` of MatMul, MatMul_1 ..
+    MatMul_5.
+    """
     first, last = labels[0], labels[-1]
     match = _NUMBER.match(last)
     stem = match[1] if match else last

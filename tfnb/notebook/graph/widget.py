@@ -78,7 +78,7 @@ class LiveGraph:
         return self._models[stage]
 
     def html(self) -> str:
-        """The picture, and if there is a kernel the place of the live view."""
+        """Returns the HTML of the picture and, if there is a kernel, the element in which the live view appears."""
         picture = graph_picture(self.model(self._first), self._options)
         if not in_kernel() or not self.model(self._first).nodes[0]:
             return picture
@@ -101,13 +101,13 @@ class LiveGraph:
         self._channels.clear()
 
     def _received(self, channel: GraphChannel, message: object, _buffers: object) -> None:
-        """A message from the browser. It comes in the thread of a comm."""
-        answer = self.answer(message) if isinstance(message, dict) else None
-        if answer is not None:
-            channel.send(answer[0], buffers=answer[1])
+        """Handles a message from the browser, in the thread of a comm."""
+        reply = self.answer(message) if isinstance(message, dict) else None
+        if reply is not None:
+            channel.send(reply[0], buffers=reply[1])
 
     def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
-        """The reply to a message of the browser, and the reply's buffers; None for any other message."""
+        """Returns the reply to a message of the browser, and the reply's buffers; None for any other message."""
         stage = message.get("stage", self._first)
         if not isinstance(stage, int) or not 0 <= stage < len(self._graphs):
             return None
@@ -132,7 +132,8 @@ def show_graph(
     open: Sequence[str] | None = None,
     height: int = 560,
 ) -> GraphView:
-    """The view of a `tf.Graph` (default: the default graph), a GraphDef or its bytes, or a stage of the compiler.
+    """Returns the view of a `tf.Graph` (default: the default graph), a GraphDef or its bytes, or a stage of the
+    compiler.
 
     `run_metadata`: the metadata of a traced step, to colour nodes by time and memory. `colour`: "structure", "device",
     "time" or "memory". `open`: names of the scopes that are open at first (default: as many as there is room for).
@@ -154,7 +155,7 @@ class GraphView:
         open: Sequence[str] | None = None,
         height: int = 560,
     ) -> None:
-        colour_by = next((by for by in COLOURS if by == colour), None)
+        colour_by = next((choice for choice in COLOURS if choice == colour), None)
         if colour is not None and colour_by is None:
             raise InvalidArgumentError(f"needed a colour of {', '.join(COLOURS)}, got {colour!r}")
         if not LEAST_HEIGHT <= height <= MOST_HEIGHT:

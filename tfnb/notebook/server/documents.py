@@ -62,7 +62,7 @@ class EventsDocument:
 
     def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         begin = time.thread_time()
-        everything = self._first
+        send_all = self._first
         out: dict[str, Any] = {}
         if self._first:
             out = {"templates": full_chart_theme(), "library": "IPY_MODEL_bokeh"}
@@ -70,13 +70,13 @@ class EventsDocument:
         else:
             self._view.poll()
         if "wanted" in state:
-            wanted = Wanted.from_message(state["wanted"])
-            everything |= wanted != self._wanted
-            self._wanted = wanted
+            request = Wanted.from_message(state["wanted"])
+            send_all |= request != self._wanted
+            self._wanted = request
         catalogue = self._view.catalogue()
         if catalogue is not self._sent_catalogue:
             self._sent_catalogue = out["catalogue"] = catalogue
-        contents = self._view.contents(self._wanted, everything)
+        contents = self._view.contents(self._wanted, send_all)
         if contents or "templates" in out:
             out["changes"] = contents
         answers: Answers = [self._answer(message) for message in messages if _is_export_request(message)]
@@ -113,8 +113,8 @@ class TraceDocument:
     def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
         out = {"key": state["key"]} if self._first and isinstance(state.get("key"), str) else {}
         self._first = False
-        answers = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
-        return out, [answer for answer in answers if answer is not None], 0.0
+        replies = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
+        return out, [reply for reply in replies if reply is not None], 0.0
 
 
 class GraphDocument:
@@ -125,8 +125,8 @@ class GraphDocument:
         self._live = LiveGraph([("", lambda: model)], {"colour": "structure"})
 
     def exchange(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
-        answers = (self._live.answer(message) for message in messages if isinstance(message, dict))
-        return {}, [answer for answer in answers if answer is not None], 0.0
+        replies = (self._live.answer(message) for message in messages if isinstance(message, dict))
+        return {}, [reply for reply in replies if reply is not None], 0.0
 
 
 KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
@@ -139,7 +139,7 @@ MODULES = {"events": "viewer", "graph": "graph_widget", "trace": "timeline"}
 
 
 def module_and_style(kind: str) -> tuple[str, str]:
-    """The ES module that draws documents of a kind, and its style sheet. Raises `InvalidArgumentError`."""
+    """Returns the ES module that draws documents of a kind, and its style sheet. Raises `InvalidArgumentError`."""
     name = MODULES.get(kind)
     if name is None:
         raise InvalidArgumentError(f"needed one of {', '.join(MODULES)}, got {kind[:40]!r}")
@@ -169,7 +169,7 @@ class Documents:
     def exchange(
         self, name: str, kind: str, place: str, admits: Callable[[str], bool], request: Mapping[str, Any]
     ) -> ServedReply:
-        """One exchange with the document `name`.
+        """Makes one exchange of messages with the document `name`.
 
         `request` contains the `state` and the `messages` of the browser, and `first` if the document is opened or
         reloaded. Raises `InvalidArgumentError` for an unknown kind, and the errors of reading the file.
@@ -180,21 +180,21 @@ class Documents:
             raise InvalidArgumentError("this is a folder: only event files are shown by folder")
         key = f"{kind} {name}"
         with self._lock:
-            held = self._open.get(key)
-            renewed = held is None or held.place != place or bool(request.get("first"))
-            if held is None or renewed:
-                held = self._open[key] = _Open(place, lambda: KINDS[kind](place, admits))
+            document = self._open.get(key)
+            renewed = document is None or document.place != place or bool(request.get("first"))
+            if document is None or renewed:
+                document = self._open[key] = _Open(place, lambda: KINDS[kind](place, admits))
             self._open.move_to_end(key)
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
         state, messages = request.get("state"), request.get("messages")
-        with held.lock:
-            changed, answers, again = held.document().exchange(
+        with document.lock:
+            changed, replies, again = document.document().exchange(
                 state if isinstance(state, dict) else {}, messages if isinstance(messages, list) else []
             )
         return {
             "state": changed,
-            "messages": [{"content": content, "buffers": buffers} for content, buffers in answers],
+            "messages": [{"content": content, "buffers": buffers} for content, buffers in replies],
             "again": again,
             "renewed": renewed and not request.get("first"),
         }

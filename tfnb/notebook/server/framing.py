@@ -15,7 +15,9 @@ MARK = "\0"  # cannot be confused with a key: the keys of messages with arrays a
 
 
 def packed(value: object) -> bytes:
-    """`value` of dicts, lists, texts, numbers and bytes-like arrays, as one body."""
+    """Returns `value`, which consists of dicts, lists, texts, numbers and bytes-like arrays, as the body of one
+    message.
+    """
     arrays: list[bytes] = []
     tree = _without_arrays(value, arrays)
     head = json.dumps({"value": tree, "sizes": [len(a) for a in arrays]}, allow_nan=False).encode()

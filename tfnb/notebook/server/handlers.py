@@ -41,7 +41,9 @@ class _Handler(APIHandler):
     auth_resource = "contents"
 
     async def in_thread(self, work: Callable[[], Result]) -> Result | None:
-        """The result of `work`, which runs in a thread; None after an `OpError`, which was sent to the browser."""
+        """Returns the result of `work`, which runs in a thread; None after an `OpError`, which was sent to the
+        browser.
+        """
         pool = self.settings["tfnb_threads"]
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, work)
@@ -84,11 +86,11 @@ class DocumentHandler(_Handler):
             self.finish(reply)
 
     def _turn(self, request: dict[str, Any], root: str, hidden: bool) -> bytes:
-        place = place_of(root, request["path"], hidden)
+        file_path = place_of(root, request["path"], hidden)
         documents = self.settings["tfnb_documents"]()
         name, kind = str(request["name"]), str(request.get("kind"))
         try:
-            return packed(documents.exchange(name, kind, place, inside_only(root, hidden), request))
+            return packed(documents.exchange(name, kind, file_path, inside_only(root, hidden), request))
         except (errors.DataLossError, errors.ResourceExhaustedError) as fault:
             # The request is valid, only the file is not: with a status of success the console shows no error.
             return packed({"fault": fault.message[:600]})

@@ -16,29 +16,29 @@ __all__ = ["inside_only", "place_of"]
 
 
 def place_of(root: str, path: str, hidden: bool = False) -> str:
-    """The absolute path of `path`, which is relative to `root` and has slashes. Raises `NotFoundError`.
+    """Returns the absolute path of `path`, which is relative to `root` and has slashes. Raises `NotFoundError`.
 
     hidden: whether names that begin with a dot are allowed.
     """
     parts = [part for part in path.split("/") if part]
-    missing = NotFoundError(f"there is no {path[:200]!r} in the served folder")
+    not_found = NotFoundError(f"there is no {path[:200]!r} in the served folder")
     for part in parts:
-        strange = part in (".", "..") or os.path.basename(part) != part or os.path.splitdrive(part)[0]
-        if strange or "\0" in part or (part.startswith(".") and not hidden):
-            raise missing
+        is_unsafe = part in (".", "..") or os.path.basename(part) != part or os.path.splitdrive(part)[0]
+        if is_unsafe or "\0" in part or (part.startswith(".") and not hidden):
+            raise not_found
     base = os.path.realpath(root)
     try:
         resolved = os.path.realpath(os.path.join(base, *parts), strict=True)
         mode = os.stat(resolved).st_mode
     except (OSError, ValueError):
-        raise missing from None
+        raise not_found from None
     if not _below(base, resolved, hidden) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise missing
+        raise not_found
     return resolved
 
 
 def inside_only(root: str, hidden: bool = False) -> Callable[[str], bool]:
-    """A predicate for paths below a folder: whether a path is a regular file below `root`, after following links."""
+    """Returns a predicate for paths: whether a path is a regular file below `root`, after following links."""
     base = os.path.realpath(root)
 
     def admits(path: str) -> bool:

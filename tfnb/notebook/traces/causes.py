@@ -22,12 +22,12 @@ _SLACK = 3.0  # microseconds, since two lanes may have two clocks
 
 
 def causes(model: TraceModel) -> np.ndarray:
-    """For each event the index of the event that it waited for, or -1."""
+    """Returns, for each event, the index of the event that it waited for, or -1."""
     return _Causes(model).all()
 
 
 def critical_path(model: TraceModel, cause: np.ndarray) -> np.ndarray:
-    """True for the events on the critical path of their step."""
+    """Returns an array that is True for the events on the critical path of their step."""
     critical = np.zeros(len(model.events), bool)
     last: dict[int, int] = {}
     for i in range(min(len(model.events), MOST)):
@@ -60,10 +60,10 @@ class _Causes:
     def all(self) -> np.ndarray:
         events = self.model.events
         cause = np.full(len(events), -1, np.int32)
-        late = []
+        deferred = []
         for i, t in enumerate(events[:MOST]):
             if t.kind == "wait":
-                late.append(i)
+                deferred.append(i)
             else:
                 cause[i] = self._latest(i, self._before(i, t))
             self.lanes.setdefault((t.device, t.lane), []).append(i)
@@ -74,81 +74,85 @@ class _Causes:
             if is_sent(t):
                 self.carried[self.step[i], t.lane, _node_of(t.name)] = i
                 self.sent.setdefault((self.step[i], t.lane), []).append(i)
-        for i in late:
+        for i in deferred:
             cause[i] = self._latest(i, self._ended(i, events[i]))
         return cause
 
     def _latest(self, i: int, candidates: list[int]) -> int:
-        known = [c for c in candidates if c != i and self.end[c] < self.end[i]]
-        return max(known, key=lambda c: self.end[c], default=-1)
+        earlier = [c for c in candidates if c != i and self.end[c] < self.end[i]]
+        return max(earlier, key=lambda c: self.end[c], default=-1)
 
     def _before(self, i: int, t: NodeStats) -> list[int]:
-        """The events that a kernel or a host operation may have waited for."""
-        mine = self.step[i]
-        same = self.lanes.get((t.device, t.lane), ())
-        candidates = [c for c in same[-1:] if self.step[c] == mine and self.end[c] <= self.start[i] + _SLACK]
+        """Returns the events that a kernel or a host operation may have waited for."""
+        step = self.step[i]
+        lane_events = self.lanes.get((t.device, t.lane), ())
+        candidates = [c for c in lane_events[-1:] if self.step[c] == step and self.end[c] <= self.start[i] + _SLACK]
         names, lane = self._producers(i, t), lane_to(task_of(t.device))
         if is_sent(t):  # other tensors may be transferred at the same time
             candidates, names, lane = [], (_node_of(t.name),), ""
         for name in names:
-            for c in (self.named.get((mine, name)), self.carried.get((mine, lane, name))):
+            for c in (self.named.get((step, name)), self.carried.get((step, lane, name))):
                 if c is not None and self.end[c] <= self.start[i] + _SLACK:
                     candidates.append(c)
         if not candidates:
-            launches = self.launches.get((mine, host_beside(t.device, self.hosts)), ())
-            begun = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
-            if t.kind == "kernel" and begun:
-                return self._launch(begun[-1], i)
-            candidates = [c for c in reversed(same) if self.end[c] <= self.start[i]][:1]
+            launches = self.launches.get((step, host_beside(t.device, self.hosts)), ())
+            begun_launches = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
+            if t.kind == "kernel" and begun_launches:
+                return self._launch(begun_launches[-1], i)
+            candidates = [c for c in reversed(lane_events) if self.end[c] <= self.start[i]][:1]
         return candidates
 
     def _launch(self, launch: int, i: int) -> list[int]:
-        """The launch that enqueued a kernel, if it ended before the kernel; otherwise the event before that launch."""
+        """Returns the launch that enqueued a kernel, if it ended before the kernel; otherwise the event before that
+        launch.
+        """
         if self.end[launch] < self.end[i]:
             return [launch]
         t = self.model.events[launch]
         return [c for c in self.lanes[t.device, t.lane] if self.end[c] <= self.start[i] and c != launch][-1:]
 
     def _producers(self, i: int, t: NodeStats) -> tuple[str, ...]:
-        """The names of the nodes whose values the nodes of an event read, except for the nodes of the event."""
+        """Returns the names of the nodes whose values the nodes of an event read, except for the nodes of the event."""
         graph = self.model.steps[self.step[i]].graph
         if graph is None or not t.nodes:
             return ()
-        known = self.producers.get((id(graph), t.nodes))
-        if known is None:
-            own = set(t.nodes)
+        producer_names = self.producers.get((id(graph), t.nodes))
+        if producer_names is None:
+            members = set(t.nodes)
             nodes = [self.model.graph_nodes[n] for n in t.nodes if n in self.model.graph_nodes]
             ids = {e.id for node in nodes for e in node.inputs} | {c for node in nodes for c in node.control}
             names = (graph.nodes[k].name for k in sorted(ids) if k in graph.nodes)
-            known = self.producers[id(graph), t.nodes] = tuple(n for n in names if n not in own)
-        return known
+            producer_names = self.producers[id(graph), t.nodes] = tuple(n for n in names if n not in members)
+        return producer_names
 
     def _ended(self, i: int, t: NodeStats) -> list[int]:
-        """The events that may have ended a wait."""
+        """Returns the events that may have ended a wait."""
         if t.woken_by:
             lane = self.lanes.get((host_beside(t.device, self.hosts), t.woken_by), [])
             at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
-            host = [c for c in lane[max(at - 8, 0) : at] if self.model.events[c].kind in ("host", "launch")]
-            return host[-1:] or self._arrived(i, t)
-        what = t.name.removeprefix("wait for ")
+            host_events = [c for c in lane[max(at - 8, 0) : at] if self.model.events[c].kind in ("host", "launch")]
+            return host_events[-1:] or self._arrived(i, t)
+        label = t.name.removeprefix("wait for ")
         for (device, _), lane in self.lanes.items():
-            if device.endswith(f"device:{what}") and task_of(t.device) in ("", task_of(device)):
+            if device.endswith(f"device:{label}") and task_of(t.device) in ("", task_of(device)):
                 at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
-                ended = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
-                if ended:
-                    return ended[-1:]
-        c = self.named.get((self.step[i], what))
+                candidates = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
+                if candidates:
+                    return candidates[-1:]
+        c = self.named.get((self.step[i], label))
         return [] if c is None else [c]
 
     def _arrived(self, i: int, t: NodeStats) -> list[int]:
-        """Among the tensors from other tasks, the last one that arrived before the end of a wait."""
+        """Returns a list of one event, the tensor from another task that arrived last before the end of a wait, or an
+        empty list.
+        """
         lane = self.sent.get((self.step[i], lane_to(task_of(t.device))), [])
         at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
-        arrived = [c for c in lane[max(at - 32, 0) : at] if self.end[c] <= self.end[i]]
-        return [max(arrived, key=lambda c: self.end[c])] if arrived else []
+        arrivals = [c for c in lane[max(at - 32, 0) : at] if self.end[c] <= self.end[i]]
+        return [max(arrivals, key=lambda c: self.end[c])] if arrivals else []
 
 
 def _node_of(tensor: str) -> str:
-    """The node of the name of a tensor: `w` for `w:0`, and for `^w`, the message that w has run."""
+    """Returns the name of the node of a tensor: `w` for `w:0`, and also for `^w`, the message that w has run."""
     name, colon, _ = tensor.rpartition(":")
     return name if colon else tensor.removeprefix("^")

@@ -48,41 +48,45 @@ class Lane:
 
 
 def is_host(device: str) -> bool:
-    """Whether a device is a host, whose lanes are threads: "host", or the host of a task of a cluster."""
+    """Returns whether a device is a host, whose lanes are threads: "host", or the host of a task of a cluster."""
     return device == HOST or device.endswith(f"/{HOST}")
 
 
 def task_of(device: str) -> str:
-    """The task in the full name of a device or of a host of a task; "" if there is none."""
+    """Returns the task in the full name of a device or of a host of a task; "" if there is none."""
     if is_host(device):
         return device[: -len(HOST)].rstrip("/")
     return device.rpartition("/device:")[0]
 
 
 def short_name(task: str) -> str:
-    """ "worker 0" of "/job:worker/replica:0/task:0"; other names as they are."""
+    """Returns "worker 0" for "/job:worker/replica:0/task:0", and other names unchanged."""
     match = _TASK.fullmatch(task)
     return f"{match[1]} {match[2]}" if match else task
 
 
 def is_sent(t: NodeStats) -> bool:
-    """Whether an event is the transfer of a tensor to another task."""
+    """Returns whether an event is the transfer of a tensor to another task."""
     return t.kind == "transfer" and t.lane.startswith(_TO) and bool(task_of(t.device))
 
 
 def lane_to(task: str) -> str:
-    """The name of the sender's lane for tensors that are sent to a task."""
+    """Returns the name of the sender's lane for tensors that are sent to a task."""
     return f"{_TO}{short_name(task)}"
 
 
 def host_beside(device: str, hosts: Container[str]) -> str:
-    """The host whose threads launch the kernels of a device: that of its task if there is one, else this process."""
-    own = f"{task_of(device)}/{HOST}"
-    return own if own in hosts else HOST
+    """Returns the host whose threads launch the kernels of a device: the host of its task if there is one, else this
+    process.
+    """
+    task_host = f"{task_of(device)}/{HOST}"
+    return task_host if task_host in hosts else HOST
 
 
 def lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> tuple[list[Lane], np.ndarray, int]:
-    """The lanes, the row of each event (events ordered by start), and the number of events without a row (row -1)."""
+    """Returns the lanes, the row of each event (events ordered by start; -1 without a row), and the number of events
+    without a row.
+    """
     members: dict[tuple[str, str], list[int]] = {}
     for i, t in enumerate(events):
         local = t.kind == "transfer" and is_host(t.device) and not is_sent(t)
@@ -91,23 +95,25 @@ def lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> 
 
     def place(key: tuple[str, str]) -> tuple[Any, ...]:
         device, lane = key
-        inside = is_host(device), device, _RANK.get(lane, 2), lane != TRANSFERS, lane != "MainThread", lane
-        return (_in_order(groups[device]), *inside)
+        sort_key = is_host(device), device, _RANK.get(lane, 2), lane != TRANSFERS, lane != "MainThread", lane
+        return (_in_order(groups[device]), *sort_key)
 
     row = np.full(len(events), -1, np.int32)
     lanes = []
     top = 0
     for key in sorted(members, key=place)[:MOST_LANES]:
-        mine = np.array(members[key])
-        rows = _stack(start[mine], end[mine])
-        row[mine] = np.where(rows < 0, -1, rows + top)
+        lane_events = np.array(members[key])
+        rows = _stack(start[lane_events], end[lane_events])
+        row[lane_events] = np.where(rows < 0, -1, rows + top)
         lanes.append(Lane(*key, top, int(rows.max()) + 1, groups[key[0]]))
         top += lanes[-1].rows
     return lanes, row, int((row < 0).sum())
 
 
 def _groups(devices: Iterable[str]) -> dict[str, str]:
-    """Device -> the title of its group: its task where there are several, "" where there is one."""
+    """Returns a dict from each device to the title of its group: its task where there are several tasks, "" where there
+    is one.
+    """
     tasks = {device: task_of(device) for device in devices}
     if len(set(filter(None, tasks.values()))) < 2 and not any(t and is_host(d) for d, t in tasks.items()):
         return dict.fromkeys(tasks, "")
@@ -115,19 +121,21 @@ def _groups(devices: Iterable[str]) -> dict[str, str]:
 
 
 def _in_order(group: str) -> tuple[Any, ...]:
-    """The sort key of groups: this process and clients first, then by job and number."""
+    """Returns the sort key of groups: this process and clients first, then by job and number."""
     match = _TASK.fullmatch(group)
     return (match[1] != "client", match[1], int(match[2])) if match else (False, "", 0)
 
 
 def _stack(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The row of each interval, in the order of their start: the first in which it overlaps no other, or -1."""
+    """Returns the row of each interval, in the order of their start: the first row in which the interval overlaps no
+    other, or -1.
+    """
     if (start[1:] >= end[:-1]).all():
         return np.zeros(len(start), np.int32)
     free: list[float] = []
     rows = np.zeros(len(start), np.int32)
     for i, (a, b) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        k = next((k for k, until in enumerate(free) if until <= a), len(free))
+        k = next((k for k, free_at in enumerate(free) if free_at <= a), len(free))
         if k < len(free):
             free[k] = b
         elif k < MOST_ROWS:

@@ -26,7 +26,7 @@ from tfnb.session.recording import Recording, StepAccount, StepRecord, account
 __all__ = ["MOST_EVENTS", "Step", "TraceModel", "trace_model"]
 
 MOST_EVENTS = 2_000_000
-FARTHEST_US = 1e15  # some thirty years after the begin
+FARTHEST_US = 1e15  # a later time is impossible: this is some thirty years after the begin
 _GRADIENT = re.compile(r"gradients(?:_\d+)?/(.+?)_grad/")
 _Given = tuple[float, float, Sequence[NodeStats], Graph | None]
 
@@ -69,24 +69,26 @@ class TraceModel:
     @property
     def account(self) -> list[tuple[str, float]]:
         """The time of all steps in microseconds, by what it was spent on: kernels, and the gaps between them."""
-        every = [s.account for s in self.steps]
+        accounts = [s.account for s in self.steps]
         return [
-            ("kernels", sum(a.kernels_us for a in every)),
-            ("host kernels", sum(a.host_us for a in every)),
-            ("launching", sum(a.launch_us for a in every)),
-            ("other", sum(a.other_us for a in every)),
+            ("kernels", sum(a.kernels_us for a in accounts)),
+            ("host kernels", sum(a.host_us for a in accounts)),
+            ("launching", sum(a.launch_us for a in accounts)),
+            ("other", sum(a.other_us for a in accounts)),
         ]
 
     def table(self) -> list[CostRow]:
-        """The cost of kernels and host kernels by label, the most expensive first: number of events, microseconds."""
-        took = self.end - self.start
-        own = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
-        total = np.bincount(self.label[own], took[own], len(self.labels))
-        count = np.bincount(self.label[own], minlength=len(self.labels))
-        longest = np.zeros(len(self.labels))
-        np.maximum.at(longest, self.label[own], took[own])
-        example = {int(self.label[i]): int(i) for i in np.flatnonzero(own)[::-1]}
-        every = float(total.sum()) or 1.0
+        """Returns the cost of kernels and host kernels by label, the most expensive first: number of events,
+        microseconds.
+        """
+        durations = self.end - self.start
+        is_kernel = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
+        total = np.bincount(self.label[is_kernel], durations[is_kernel], len(self.labels))
+        count = np.bincount(self.label[is_kernel], minlength=len(self.labels))
+        max_durations = np.zeros(len(self.labels))
+        np.maximum.at(max_durations, self.label[is_kernel], durations[is_kernel])
+        example = {int(self.label[i]): int(i) for i in np.flatnonzero(is_kernel)[::-1]}
+        total_time = float(total.sum()) or 1.0
         rows: list[CostRow] = []
         for k in np.argsort(-total, kind="stable").tolist():
             if not count[k]:
@@ -102,8 +104,8 @@ class TraceModel:
                     "count": int(count[k]),
                     "total_us": float(total[k]),
                     "mean_us": float(total[k] / count[k]),
-                    "max_us": float(longest[k]),
-                    "share": float(total[k] / every),
+                    "max_us": float(max_durations[k]),
+                    "share": float(total[k] / total_time),
                 }
             )
         return rows
@@ -114,17 +116,21 @@ class TraceModel:
         return str(t.op if node is None else node.type)
 
     def _source(self, i: int) -> str:
-        """The user's line that created the operation of an event; for a gradient, the line of the forward operation."""
+        """Returns the user's line that created the operation of an event; for a gradient, the line of the forward
+        operation.
+        """
         node = self._forward(self.events[i].name) or self.graph_nodes.get(self.events[i].name)
         return _source_of(node)
 
     def _forward(self, name: str) -> Node | None:
-        """The node whose gradient the node of this name computes (`gradients/NAME_grad/...`); None for others."""
+        """Returns the node whose gradient the node of this name computes (`gradients/NAME_grad/...`); None for
+        others.
+        """
         match = _GRADIENT.search(name)
         return self.graph_nodes.get(match.group(1)) if match else None
 
     def card(self, i: int) -> EventCard:
-        """The details of an event: op, shapes, bytes, the user's source line."""
+        """Returns the details of an event: op, shapes, bytes, the user's source line."""
         t = self.events[i]
         return {
             "op": self._op(i),
@@ -154,75 +160,75 @@ def _source_of(node: Node | None) -> str:
 
 
 def trace_model(recording: object) -> TraceModel:
-    """The model of a Recording, a trace file, a RunMetadata, its step statistics, or TensorFlow's messages.
+    """Returns the model of a Recording, a trace file, a RunMetadata, its step statistics, or TensorFlow's messages.
 
     Raises `InvalidArgumentError` for anything else, and if there is no event to show.
     """
-    given: list[_Given]
-    later: list[str] = []
+    step_data: list[_Given]
+    notes: list[str] = []
     if isinstance(recording, Recording | TraceFile):
         steps = _first_steps(recording.steps)
-        given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
+        step_data = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
         if rest := recording.steps[len(steps) :]:
             count = sum(s.n_events for s in rest)
-            later = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
+            notes = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
     else:
         times = times_of(recording)
         wall = recording.wall_us if isinstance(recording, RunMetadata) else 0.0
         wall = wall or max((t.end_us for t in times), default=0.0)
-        given = [(0.0, wall, times, getattr(recording, "graph", None))] if times else []
-    model = _model(given)
+        step_data = [(0.0, wall, times, getattr(recording, "graph", None))] if times else []
+    model = _model(step_data)
     if not model.events:
         raise InvalidArgumentError("nothing was recorded: there is no step to show")
     model.notes[:0] = recording.notes if isinstance(recording, Recording | TraceFile) else []
-    model.notes += later
+    model.notes += notes
     return model
 
 
 def _first_steps(steps: Sequence[StepRecord | TraceStep]) -> Sequence[StepRecord | TraceStep]:
-    """The first steps with at most MOST_EVENTS events and one step more.
+    """Returns the steps from the first one on, up to and including the step that reaches MOST_EVENTS events.
 
     The times of later steps are not computed, which would take minutes.
     """
-    room = MOST_EVENTS
+    remaining = MOST_EVENTS
     for k, step in enumerate(steps):
-        if room <= 0:
+        if remaining <= 0:
             return steps[:k]
-        room -= step.n_events
+        remaining -= step.n_events
     return steps
 
 
 def _model(given: list[_Given]) -> TraceModel:
-    every = [t for _, _, times, _ in given for t in times]
+    all_events = [t for _, _, times, _ in given for t in times]
     sizes = [len(times) for _, _, times, _ in given]
     begin = np.repeat(np.array([b for b, _, _, _ in given], np.float64), sizes)
     step = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
-    start = begin + np.fromiter((_number(t.start_us) for t in every), np.float64, len(every))
-    end = begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every))
+    start = begin + np.fromiter((_number(t.start_us) for t in all_events), np.float64, len(all_events))
+    end = begin + np.fromiter((_number(t.end_us) for t in all_events), np.float64, len(all_events))
     possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # is false for NaN
     end = np.maximum(end, start)
     order = np.lexsort((-end, start))
     order = order[possible[order]]
     notes = []
-    if impossible := len(every) - len(order):
-        notes.append(f"{impossible:,} events with impossible times are left out")
+    if n_impossible := len(all_events) - len(order):
+        notes.append(f"{n_impossible:,} events with impossible times are left out")
     if len(order) > MOST_EVENTS:
         notes.append(f"{len(order) - MOST_EVENTS:,} later events are left out (the limit is {MOST_EVENTS:,})")
         order = order[:MOST_EVENTS]
-    events = [every[i] for i in order]
+    events = [all_events[i] for i in order]
     zero = min(float(start[order[0]]), 0.0) if len(order) else 0.0
     start, end = start[order] - zero, end[order] - zero
     lanes, row, hidden = lay_out(events, start, end)
     if hidden:
         notes.append(f"{hidden:,} events overlap too much to be drawn, or are in one of too many lanes")
-        kept = np.flatnonzero(row >= 0)
-        events = [events[i] for i in kept]
-        start, end, row, order = start[kept], end[kept], row[kept], order[kept]
+        valid = np.flatnonzero(row >= 0)
+        events = [events[i] for i in valid]
+        start, end, row, order = start[valid], end[valid], row[valid], order[valid]
     names: dict[str, int] = {}
     label = np.fromiter((names.setdefault(_label(t), len(names)) for t in events), np.int32, len(events))
     kinds = {kind: k for k, kind in enumerate(KINDS)}
     kind = np.fromiter((kinds.get(t.kind, kinds["host"]) for t in events), np.uint8, len(events))
-    steps = [_step(b - zero, wall, times, graph, bool(impossible)) for b, wall, times, graph in given]
+    steps = [_step(b - zero, wall, times, graph, bool(n_impossible)) for b, wall, times, graph in given]
     nodes: dict[str, Node] = {}
     for graph in {id(g): g for _, _, _, g in given if g is not None}.values():
         nodes.update((n.name, n) for n in graph.nodes.values())
@@ -237,7 +243,7 @@ def _step(begin: float, wall: float, times: Sequence[NodeStats], graph: Graph | 
 
 
 def _number(value: float) -> float:
-    """A time as float; NaN if the value from a file is not a number."""
+    """Returns a time as float; NaN if the value from a file is not a number."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -245,5 +251,5 @@ def _number(value: float) -> float:
 
 
 def _label(t: NodeStats) -> str:
-    """The label of an event: a kernel's main node, and how many other nodes it computes."""
+    """Returns the label of an event: a kernel's main node, and how many other nodes it computes."""
     return t.name + (f" +{len(t.nodes) - 1}" if t.kind == "kernel" and len(t.nodes) > 1 else "")

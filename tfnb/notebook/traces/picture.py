@@ -31,18 +31,20 @@ _WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
 
 
 def time_text(us: float) -> str:
-    """A time in microseconds as text, in a suitable unit."""
+    """Returns a time in microseconds as text, in a suitable unit."""
     if us >= 1e6:
         return f"{us / 1e6:.4g} s"
     return f"{us / 1e3:.4g} ms" if us >= 1e3 else f"{us:.4g} µs"
 
 
 def timeline_html(model: TraceModel, most: int = 8) -> str:
-    """A bar of where the time went, an SVG of the lanes, and a table of the `most` most expensive operations."""
-    left = "<td style='text-align:left'>"
+    """Returns the HTML of a bar of where the time went, an SVG of the lanes, and a table of the `most` most expensive
+    operations.
+    """
+    left_cell = "<td style='text-align:left'>"
     rows = "".join(
-        f"<tr>{left}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
-        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left}{escape(_last(r['source']))}</td></tr>"
+        f"<tr>{left_cell}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
+        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left_cell}{escape(_last(r['source']))}</td></tr>"
         for r in model.table()[:most]
     )
     head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "count", "total", "share", "source"))
@@ -52,19 +54,19 @@ def timeline_html(model: TraceModel, most: int = 8) -> str:
 
 
 def _last(source: str) -> str:
-    """The statement in a text of file, line and statement; the whole text if there is no statement."""
+    """Returns the statement in a text of file, line and statement; the whole text if there is no statement."""
     lines = [line.strip() for line in source.splitlines()]
     return lines[-1][:200] if lines else ""
 
 
 def _account(model: TraceModel) -> str:
-    """The time of kernels and of gaps as one bar, whose length is the time of the steps."""
+    """Returns the time of kernels and of gaps as one bar, whose length is the time of the steps."""
     kinds = {"kernels": "kernel", "host kernels": "host", "launching": "launch", "other": "wait"}
-    total = sum(us for _, us in model.account) or 1.0
-    parts = "; ".join(f"{name} {time_text(us)} ({us / total:.1%})" for name, us in model.account)
+    total = sum(duration for _, duration in model.account) or 1.0
+    parts = "; ".join(f"{name} {time_text(duration)} ({duration / total:.1%})" for name, duration in model.account)
     x, bars = 0.0, ""
-    for name, us in model.account:
-        width = us / total * _WIDTH
+    for name, duration in model.account:
+        width = duration / total * _WIDTH
         bars += f'<rect x="{x:.1f}" width="{width:.1f}" height="8" fill="{COLOURS[kinds[name]]}"/>'
         x += width
     return (
@@ -74,7 +76,7 @@ def _account(model: TraceModel) -> str:
 
 
 def _svg(model: TraceModel) -> str:
-    tops: list[float] = []
+    row_tops: list[float] = []
     y = float(_AXIS)
     names = []
     group = ""
@@ -84,7 +86,7 @@ def _svg(model: TraceModel) -> str:
             names.append((y, short_name(group), "600"))
             y += _ROW
         names.append((y, lane.name, "400"))
-        tops += [y + _ROW * k for k in range(lane.rows)]
+        row_tops += [y + _ROW * k for k in range(lane.rows)]
         y += _ROW * lane.rows + 6
     span = max(model.span_us, 1e-6)  # a picosecond, so that the scale of an empty recording is not zero
     scale = (_WIDTH - _GUTTER) / span
@@ -102,35 +104,35 @@ def _svg(model: TraceModel) -> str:
     for top, name, weight in names:
         attributes = f'x="2" y="{top + 12:.1f}" fill="#808080" font-weight="{weight}"'
         parts.append(f"<text {attributes}>{escape(name[:20])}</text>")
-    for row, top in enumerate(tops):
+    for row, top in enumerate(row_tops):
         parts += _bars(model, np.flatnonzero(model.row == row), top, scale)
     return "".join(parts) + "</svg>"
 
 
 def _round_unit(least: float) -> float:
-    """The smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
+    """Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(k * power for k in (1, 2, 5, 10) if k * power >= least)
 
 
 def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
-    """At most `_BINS` bars per row: events that are too narrow to see are joined with their neighbours."""
-    least = model.span_us / _BINS
+    """Returns at most `_BINS` bars per row: events that are too narrow to see are joined with their neighbours."""
+    min_duration = model.span_us / _BINS
     starts = model.start[events]
-    took = np.concatenate([[0.0], np.cumsum(model.end[events] - starts)])
+    cumulative = np.concatenate([[0.0], np.cumsum(model.end[events] - starts)])
     shapes: list[str] = []
     k = 0
     while k < len(events):
         i = int(events[k])
         a, b = float(model.start[i]), float(model.end[i])
-        n = int(np.searchsorted(starts, a + least)) if b - a < least else k + 1
+        n = int(np.searchsorted(starts, a + min_duration)) if b - a < min_duration else k + 1
         n = max(n, k + 1)
-        if n - 1 > k and took[n] - took[n - 1] >= least:
+        if n - 1 > k and cumulative[n] - cumulative[n - 1] >= min_duration:
             n -= 1  # a long event gets a bar of its own
         strength = 1.0
-        if b - a < least:
-            b = min(a + least, model.span_us)
-            strength = 0.3 + 0.7 * min(float(took[n] - took[k]) / least, 1.0)
+        if b - a < min_duration:
+            b = min(a + min_duration, model.span_us)
+            strength = 0.3 + 0.7 * min(float(cumulative[n] - cumulative[k]) / min_duration, 1.0)
         kind = KINDS[model.kind[i]]
         strength *= 0.45 if kind == "wait" else 1.0
         title = escape(model.labels[model.label[i]]) + (f" and {n - k - 1} more" if n - k > 1 else "")
@@ -140,9 +142,9 @@ def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> li
             f"{time_text(float(model.end[i]) - float(model.start[i]))}</title></rect>"
         )
         label = model.labels[model.label[i]]
-        room = int((b - a) * scale / 6.5) - 1
-        if room > 3 and n - k == 1:
-            text = escape(label if len(label) <= room else label[: room - 1] + "…")
+        space = int((b - a) * scale / 6.5) - 1
+        if space > 3 and n - k == 1:
+            text = escape(label if len(label) <= space else label[: space - 1] + "…")
             ink = "#808080" if kind == "wait" else "#000" if kind in _DARK_INK else "#fff"
             shapes.append(f'<text x="{_GUTTER + a * scale + 4:.1f}" y="{top + 10.5:.1f}" fill="{ink}">{text}</text>')
         k = n

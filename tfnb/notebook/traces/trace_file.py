@@ -69,8 +69,8 @@ class _Event:
 
 
 def read_trace(path: str, most_bytes: int = MOST_BYTES, most_events: int = MOST_EVENTS) -> TraceFile:
-    """The steps in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError` (no Chrome
-    trace).
+    """Returns the steps in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large) or `DataLossError` (no
+    Chrome trace).
     """
     with os_errors(path):
         with open(path, "rb") as file:
@@ -102,7 +102,7 @@ def _json(content: bytes) -> Any:
 
 
 def trace_of(parsed: object, most_events: int = MOST_EVENTS) -> TraceFile:
-    """The steps in parsed JSON: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
+    """Returns the steps in parsed JSON: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
     events = parsed.get("traceEvents") if isinstance(parsed, dict) else parsed
     if not isinstance(events, list):
         raise DataLossError("no Chrome trace: needed a list of events, or an object with traceEvents")
@@ -113,12 +113,12 @@ def trace_of(parsed: object, most_events: int = MOST_EVENTS) -> TraceFile:
     skipped += reading.drop_later_steps()
     if not reading.events:
         raise DataLossError(f"no Chrome trace: none of its {len(events):,} events says what ran when")
-    other = parsed.get("otherData") if isinstance(parsed, dict) else None
-    return TraceFile(_steps(reading, _recorded_steps(other)), skipped)
+    other_data = parsed.get("otherData") if isinstance(parsed, dict) else None
+    return TraceFile(_steps(reading, _recorded_steps(other_data)), skipped)
 
 
 def _recorded_steps(other: object) -> list[tuple[float, float]]:
-    """The begin and the duration of each step, which only files of tfnb contain."""
+    """Returns the begin and the duration of each step, which only files of tfnb contain."""
     steps = other.get("tfnb_steps") if isinstance(other, dict) else None
     try:
         return [(_number(begin), max(_number(wall), 0.0)) for begin, wall in steps or ()]
@@ -139,50 +139,50 @@ class _Reading:
         self._begun: dict[Place, list[_Event]] = {}
 
     def open_events(self) -> list[_Event]:
-        """The events that began and have not ended."""
+        """Returns the events that began and have not ended."""
         return [event for stack in self._begun.values() for event in stack]
 
     def drop_later_steps(self) -> int:
         """Removes the events after the first `MOST_STEPS` steps, and returns how many were removed."""
         steps = sorted({_step(event) for event in self.events})[:MOST_STEPS]
-        kept, before = set(steps), len(self.events)
-        self.events = [event for event in self.events if _step(event) in kept]
-        return before - len(self.events)
+        first_steps, old_count = set(steps), len(self.events)
+        self.events = [event for event in self.events if _step(event) in first_steps]
+        return old_count - len(self.events)
 
     def take(self, event: object) -> None:
         """Reads one event, and counts it in `skipped` if it is invalid."""
         try:
-            known = isinstance(event, dict) and self._take(event)
+            is_valid = isinstance(event, dict) and self._take(event)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-            known = False
-        self.skipped += not known
+            is_valid = False
+        self.skipped += not is_valid
 
     def _take(self, event: dict[str, Any]) -> bool:
-        what, place = event["ph"], (_key(event.get("pid")), _key(event.get("tid")))
-        if what == "M":
+        phase, thread_key = event["ph"], (_key(event.get("pid")), _key(event.get("tid")))
+        if phase == "M":
             name = _text(event.get("args", {}).get("name"))
             if event["name"] == "process_name":
-                self.processes[place[0]] = name
+                self.processes[thread_key[0]] = name
             elif event["name"] == "thread_name":
-                self.threads[place] = name
+                self.threads[thread_key] = name
             return True
-        if what == "X":
+        if phase == "X":
             begin = _number(event["ts"])
-            self.events.append(_event(event, place, begin, begin + max(_number(event.get("dur", 0)), 0.0)))
-        elif what == "B":
+            self.events.append(_event(event, thread_key, begin, begin + max(_number(event.get("dur", 0)), 0.0)))
+        elif phase == "B":
             begin = _number(event["ts"])
-            self._begun.setdefault(place, []).append(_event(event, place, begin, begin))
-        elif what == "E":
-            stack = self._begun.get(place)
+            self._begun.setdefault(thread_key, []).append(_event(event, thread_key, begin, begin))
+        elif phase == "E":
+            stack = self._begun.get(thread_key)
             if not stack:
                 return False
-            begun = stack.pop()
-            begun.end = max(_number(event["ts"]), begun.begin)
-            self.events.append(begun)
-        elif what == "s":
-            self.wakers[_key(event["id"])] = place
-        elif what == "f":
-            self.woken.append((place, _number(event["ts"]), _key(event["id"])))
+            begin_event = stack.pop()
+            begin_event.end = max(_number(event["ts"]), begin_event.begin)
+            self.events.append(begin_event)
+        elif phase == "s":
+            self.wakers[_key(event["id"])] = thread_key
+        elif phase == "f":
+            self.woken.append((thread_key, _number(event["ts"]), _key(event["id"])))
         return True
 
 
@@ -194,9 +194,9 @@ def _event(event: dict[str, Any], place: Place, begin: float, end: float) -> _Ev
 
 
 def _steps(reading: _Reading, recorded: list[tuple[float, float]]) -> list[TraceStep]:
-    ends = {(e.place, round(e.end, 3)): e for e in reading.events}
-    for place, at, number in reading.woken:
-        event, waker = ends.get((place, round(at, 3))), reading.wakers.get(number)
+    event_at_end = {(e.place, round(e.end, 3)): e for e in reading.events}
+    for thread_key, at, number in reading.woken:
+        event, waker = event_at_end.get((thread_key, round(at, 3))), reading.wakers.get(number)
         if event is not None and waker is not None:
             event.woken_by = reading.threads.get(waker, "")
     first = 0.0 if recorded else min(e.begin for e in reading.events)
@@ -214,7 +214,7 @@ def _steps(reading: _Reading, recorded: list[tuple[float, float]]) -> list[Trace
 
 
 def _step(event: _Event) -> int:
-    """The number of the step of an event; 0 if the event has none."""
+    """Returns the number of the step of an event; 0 if the event has none."""
     step = event.args.get("step")
     return step if isinstance(step, int) and not isinstance(step, bool) else 0
 
@@ -223,13 +223,13 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
     args, (pid, _) = event.args, event.place
     nodes = args.get("nodes")
     size = args.get("bytes", 0)
-    ours = _text(args.get("device"))  # present in a step of many tasks, where a process of the trace is a task
-    ours = ours if ours.startswith("/job:") else ""
-    lane = _text(args.get("lane")) if ours else reading.threads.get(event.place, "")
+    device_name = _text(args.get("device"))  # a trace of several tasks, each of which is a process, has this field
+    device_name = device_name if device_name.startswith("/job:") else ""
+    lane = _text(args.get("lane")) if device_name else reading.threads.get(event.place, "")
     return NodeStats(
         name=_text(args.get("name")) or event.name,
         op=_text(args.get("op")) or event.name,
-        device=ours or reading.processes.get(pid) or f"process {_text(pid)}",
+        device=device_name or reading.processes.get(pid) or f"process {_text(pid)}",
         start_us=event.begin - begin,
         end_us=event.end - begin,
         nbytes=size if isinstance(size, int) and 0 <= size < 1 << 62 else 0,
@@ -242,7 +242,9 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
 
 
 def _kind(category: str) -> str:
-    """tfnb's kind for the categories that TensorFlow's and PyTorch's profilers write; any other is "host"."""
+    """Returns tfnb's kind for the categories that the profilers of TensorFlow and PyTorch write; any other category is
+    "host".
+    """
     if category in ("kernel", "host", "launch", "compile", "transfer", "schedule", "wait"):
         return category
     words = category.lower()
@@ -268,7 +270,7 @@ def _key(value: object) -> Key:
 
 
 def _number(value: float | str) -> float:
-    """A time in microseconds. Raises `TypeError`, `ValueError` or `OverflowError` for anything else."""
+    """Returns a time in microseconds. Raises `TypeError`, `ValueError` or `OverflowError` for anything else."""
     number = float(value)
     if not math.isfinite(number) or abs(number) > 1e18:
         raise ValueError("no time")

@@ -55,7 +55,8 @@ _live: deque[TimelineChannel] = deque()
 
 
 def timeline(recording: object) -> Timeline:
-    """The timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, a message of either, or a file.
+    """Returns the timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, a message of either, or
+    a file.
 
     A file is a Chrome trace, written by tfnb or by another profiler, as JSON or gzipped. A notebook shows the timeline
     as the last value of a cell. Raises `InvalidArgumentError` if there is no event to show, and for files the errors of
@@ -94,7 +95,7 @@ class Timeline:
         return [self.model.events[i] for i in np.flatnonzero(self._critical)]
 
     def chrome_trace(self) -> str:
-        """The recording as JSON for chrome://tracing or Perfetto."""
+        """Returns the recording as JSON for chrome://tracing or Perfetto."""
         if isinstance(self._recording, Recording | TraceFile):
             return chrome_trace(self._recording.steps)
         return chrome_trace([TraceStep(0.0, self.model.events, self.model.span_us)])
@@ -105,10 +106,10 @@ class Timeline:
 
     @property
     def summary(self) -> str:
-        """One sentence: the number and duration of the steps, and what their time was spent on."""
+        """Returns one sentence: the number and duration of the steps, and what their time was spent on."""
         steps = self.model.steps
         wall = sum(s.wall_us for s in steps) or 1.0
-        shares = ", ".join(f"{name} {us / wall:.0%}" for name, us in self.account if name != "other")
+        shares = ", ".join(f"{name} {duration / wall:.0%}" for name, duration in self.account if name != "other")
         text = (
             f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: {shares} of it; "
             f"{len(self.model.events):,} events"
@@ -148,23 +149,23 @@ class Timeline:
             _live.popleft().close()
 
     def _received(self, channel: TimelineChannel, message: object, _buffers: object) -> None:
-        """A message from the browser. It comes in the thread of a comm."""
-        answer = self.answer(message) if isinstance(message, dict) else None
-        if answer is not None:
-            channel.send(answer[0], buffers=answer[1])
+        """Handles a message from the browser, in the thread of a comm."""
+        reply = self.answer(message) if isinstance(message, dict) else None
+        if reply is not None:
+            channel.send(reply[0], buffers=reply[1])
 
     def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
-        """The reply to a message of the browser, and the reply's buffers; None for any other message."""
-        what = message.get("type")
-        if what == "ready":
+        """Returns the reply to a message of the browser, and the reply's buffers; None for any other message."""
+        kind = message.get("type")
+        if kind == "ready":
             data: DataMessage = {"type": "data", "trace": self._meta()}
             return data, self._columns()
-        if what == "card":
+        if kind == "card":
             i = message.get("event")
             if isinstance(i, int) and 0 <= i < len(self.model.events):
                 card: CardMessage = {"type": "card", "event": i, "card": self.model.card(i)}
                 return card, []
-        if what == "chrome":
+        if kind == "chrome":
             chrome: ChromeMessage = {"type": "chrome", "text": self.chrome_trace()}
             return chrome, []
         return None

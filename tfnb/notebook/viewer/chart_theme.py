@@ -33,18 +33,18 @@ DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 
 def chart_theme(charts: Mapping[str, Any]) -> ChartTheme:
-    """The message for the browser, with the templates of the given charts by name."""
+    """Returns the message for the browser, with the templates of the given charts by name."""
     return {"version": BOKEH_VERSION, "colours": list(COLOURS), "dashes": list(DASHES), "charts": dict(charts)}
 
 
 def full_chart_theme() -> ChartTheme:
-    """The message for the browser with the templates of all charts."""
+    """Returns the message for the browser with the templates of all charts."""
     return chart_theme({name: chart_template(name) for name in CHARTS})
 
 
 @remembered("templates of charts", 64)
 def chart_template(name: str) -> dict[str, Any] | None:
-    """The template of one of CHARTS; None for any other name."""
+    """Returns the template of one of CHARTS; None for any other name."""
     if name not in CHARTS:
         return None
     disk, key = DiskCache(load_settings().cache_path / "charts"), f"{name}-{_sources_digest()}"

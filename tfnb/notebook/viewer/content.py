@@ -44,7 +44,9 @@ Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
 
 def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
-    """The curves of a tag, each of at most `most` points; `total` is the number of points before downsampling."""
+    """Returns the curves of a tag, each of at most `most` points; `total` is the number of points before
+    downsampling.
+    """
     curves = [
         _curve(number, series, most)
         for number, run in shown
@@ -56,8 +58,8 @@ def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
 def _curve(run: int, series: Series, most: int) -> CurveData:
     step, wall, value = series.step, series.wall_time, series.value
     if len(value) > most:
-        chosen = thinned(value, most)
-        step, wall, value = step[chosen], wall[chosen], value[chosen]
+        indices = thinned(value, most)
+        step, wall, value = step[indices], wall[indices], value[indices]
     return {
         "run": run,
         "total": series.total,
@@ -68,39 +70,43 @@ def _curve(run: int, series: Series, most: int) -> CurveData:
 
 
 def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
-    """The items of a tag of any kind but scalars: some steps of the first few runs that have it."""
-    having = [(n, r) for n, r in shown if any(i.kind == kind for i in r.items.get(tag, ()))]
-    chosen = [(n, *_chosen(kind, tag, r)) for n, r in having[:MOST_RUNS]]
-    left_out = len(having) - len(chosen)
+    """Returns the items of a tag of any kind but scalars: some steps of the first few runs that have it."""
+    available = [(n, r) for n, r in shown if any(i.kind == kind for i in r.items.get(tag, ()))]
+    selected = [(n, *_chosen(kind, tag, r)) for n, r in available[:MOST_RUNS]]
+    left_out = len(available) - len(selected)
     if kind == "histogram":
-        runs = [_histograms(n, total, [_histogram(i) for i in items]) for n, total, items in chosen]
+        runs = [_histograms(n, total, [_histogram(i) for i in items]) for n, total, items in selected]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": runs}
     if kind == "image":
-        images: list[ImageRun] = [{"run": n, "total": t, "items": [_image(i) for i in items]} for n, t, items in chosen]
+        images: list[ImageRun] = [
+            {"run": n, "total": t, "items": [_image(i) for i in items]} for n, t, items in selected
+        ]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": images}
     if kind == "audio":
-        sounds: list[AudioRun] = [{"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in chosen]
-        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": sounds}
+        audio_runs: list[AudioRun] = [
+            {"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in selected
+        ]
+        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": audio_runs}
     make = _text if kind == "text" else _tensor
-    texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in chosen]
+    texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in selected]
     if kind == "text":
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
     return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
 
 
 def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
-    """The number of items of a kind that a run has had, and evenly chosen ones of them that are sent."""
+    """Returns the number of items of a kind that a run has had, and a few evenly chosen items, which are sent."""
     items = [i for i in run.items[tag] if i.kind == kind]
-    total, most = max(run.seen.get(tag, 0), len(items)), MOST_STEPS[kind]
-    if len(items) > most:
-        items = [items[i] for i in np.linspace(0, len(items) - 1, most).astype(int)]
+    total, max_steps = max(run.seen.get(tag, 0), len(items)), MOST_STEPS[kind]
+    if len(items) > max_steps:
+        items = [items[i] for i in np.linspace(0, len(items) - 1, max_steps).astype(int)]
     return total, items
 
 
 def _guarded(
     make: Callable[[SummaryValue, ItemTime], Message], kept: int = 512
 ) -> Callable[[Item], Message | UnreadableItem]:
-    """A function from an item to its message, which caches the latest `kept` messages.
+    """Returns a function from an item to its message, which caches the latest `kept` messages.
 
     An error in the data of the item becomes the note of its message.
     """
@@ -134,7 +140,7 @@ class _Key:
 
 
 def buckets(value: SummaryValue) -> tuple[np.ndarray, np.ndarray]:
-    """The buckets of a histogram of TensorFlow 1 or 2: (n + 1 edges, n counts), float64 arrays.
+    """Returns the buckets of a histogram of TensorFlow 1 or 2: (n + 1 edges, n counts), float64 arrays.
 
     Raises `ValueError` if the histogram is empty or has numbers that are not finite.
     """
@@ -143,8 +149,8 @@ def buckets(value: SummaryValue) -> tuple[np.ndarray, np.ndarray]:
         right, count = np.array(histo.bucket_limit), np.array(histo.bucket)
         if not len(right) or len(right) != len(count):
             raise ValueError("a histogram without buckets")
-        left = np.concatenate([[min(histo.min, right[0])], right[:-1]])
-        edges = np.clip(np.append(left, right[-1]), histo.min, histo.max)
+        left_edges = np.concatenate([[min(histo.min, right[0])], right[:-1]])
+        edges = np.clip(np.append(left_edges, right[-1]), histo.min, histo.max)
     else:
         rows = array_of(value.tensor, 3 * MOST_BUCKETS).astype(np.float64)
         if rows.ndim != 2 or rows.shape[1] != 3 or not len(rows):
@@ -156,21 +162,23 @@ def buckets(value: SummaryValue) -> tuple[np.ndarray, np.ndarray]:
 
 
 def percentiles(edges: np.ndarray, count: np.ndarray, levels: Sequence[float]) -> np.ndarray:
-    """The values below which the fractions `levels` of all values lie, if values are uniform inside a bucket."""
-    below = np.concatenate([[0.0], np.cumsum(count)])
-    if not below[-1]:
+    """Returns the values below which the fractions `levels` of all values lie, if values are uniform inside a
+    bucket.
+    """
+    cumulative = np.concatenate([[0.0], np.cumsum(count)])
+    if not cumulative[-1]:
         return np.full(len(levels), np.nan)
-    filled = np.flatnonzero(count)
-    first, last = filled[0], filled[-1] + 1
-    inner, at = below[first : last + 1], edges[first : last + 1]
-    return np.asarray(np.interp(np.array(levels) * below[-1], inner, at))
+    nonempty = np.flatnonzero(count)
+    first, last = nonempty[0], nonempty[-1] + 1
+    inner, at = cumulative[first : last + 1], edges[first : last + 1]
+    return np.asarray(np.interp(np.array(levels) * cumulative[-1], inner, at))
 
 
 def rebinned(edges: np.ndarray, count: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The counts in buckets with the edges `wanted`; their sum is unchanged if `wanted` spans all values."""
-    below = np.concatenate([[0.0], np.cumsum(count)])
-    # A bucket of width 0 makes a step in `below`: `interp` uses the last of equal edges, which is the upper end.
-    return np.diff(np.interp(wanted, edges, below, left=0.0, right=below[-1]))
+    """Returns the counts in buckets with the edges `wanted`; their sum is unchanged if `wanted` spans all values."""
+    cumulative = np.concatenate([[0.0], np.cumsum(count)])
+    # A bucket of width 0 makes a jump in `cumulative`. `interp` uses the last of equal edges, its upper end.
+    return np.diff(np.interp(wanted, edges, cumulative, left=0.0, right=cumulative[-1]))
 
 
 @dataclass(frozen=True)
@@ -187,20 +195,20 @@ def _histogram_of(value: SummaryValue, time: ItemTime) -> _Histogram:
 
 
 def _histograms(run: int, total: int, histograms: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
-    """The histograms of a run by step: percentiles, and counts in common buckets."""
-    good = [h for h in histograms if isinstance(h, _Histogram)]
-    low = min((float(h.edges[0]) for h in good), default=0.0)
-    high = max((float(h.edges[-1]) for h in good), default=1.0)
+    """Returns the histograms of a run by step: percentiles, and counts in common buckets."""
+    valid_histograms = [h for h in histograms if isinstance(h, _Histogram)]
+    low = min((float(h.edges[0]) for h in valid_histograms), default=0.0)
+    high = max((float(h.edges[-1]) for h in valid_histograms), default=1.0)
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    wanted = np.linspace(low, high, BINS + 1)
+    bin_edges = np.linspace(low, high, BINS + 1)
     return {
         "run": run,
         "total": total,
-        "steps": _bytes([h.time["step"] for h in good]),
-        "walls": _bytes([h.time["wall"] for h in good]),
-        "levels": _bytes([h.levels for h in good]),
-        "ridges": _bytes([rebinned(h.edges, h.count, wanted) for h in good]),
+        "steps": _bytes([h.time["step"] for h in valid_histograms]),
+        "walls": _bytes([h.time["wall"] for h in valid_histograms]),
+        "levels": _bytes([h.levels for h in valid_histograms]),
+        "ridges": _bytes([rebinned(h.edges, h.count, bin_edges) for h in valid_histograms]),
         "low": low,
         "high": high,
         "notes": [h["note"] for h in histograms if not isinstance(h, _Histogram)][:3],

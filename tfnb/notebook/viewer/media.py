@@ -31,7 +31,7 @@ FORMATS = ("PNG", "JPEG", "GIF")
 
 
 def array_of(tensor: TensorProto, most: int) -> np.ndarray:
-    """The array of a TensorProto. Raises `ValueError` if its shape has more than `most` elements."""
+    """Returns the array of a TensorProto. Raises `ValueError` if its shape has more than `most` elements."""
     dims = [dim.size for dim in tensor.tensor_shape.dim]
     if min(dims, default=0) < 0 or math.prod(dims) > most:
         raise ValueError(f"a tensor of shape {dims}; the limit is {most:,} elements")
@@ -43,7 +43,7 @@ def _strings(tensor: TensorProto) -> list[bytes]:
 
 
 def image_item(value: SummaryValue, time: ItemTime) -> ImageItem:
-    """The image of a summary, reduced in size, as PNG. Raises `ValueError`, or the errors of Pillow."""
+    """Returns the image of a summary, reduced in size, as PNG. Raises `ValueError`, or the errors of Pillow."""
     if value.HasField("image"):
         data = value.image.encoded_image_string
     else:
@@ -65,7 +65,7 @@ def image_item(value: SummaryValue, time: ItemTime) -> ImageItem:
 
 
 def audio_item(value: SummaryValue, time: ItemTime) -> AudioItem:
-    """The sound of a summary as WAV, cut off if it is long. Raises `ValueError`."""
+    """Returns the sound of a summary as WAV, cut off if it is long. Raises `ValueError`."""
     if value.HasField("audio"):
         data = value.audio.encoded_audio_string
     else:
@@ -73,20 +73,20 @@ def audio_item(value: SummaryValue, time: ItemTime) -> AudioItem:
     if len(data) > MOST_BYTES:
         raise ValueError(f"a sound of {len(data)} bytes; the limit is {MOST_BYTES}")
     try:
-        with wave.open(io.BytesIO(data)) as sound:
-            channels, width, rate, frames = sound.getparams()[:4]
+        with wave.open(io.BytesIO(data)) as source:
+            channels, width, rate, frames = source.getparams()[:4]
             if not (0 < channels <= MOST_CHANNELS and 0 < rate <= MOST_RATE and width <= 4):
                 raise ValueError(f"a sound of {channels} channels, {rate} Hz, {8 * width} bits")
-            shown = min(frames, MOST_SOUND // (channels * width))
-            samples = sound.readframes(shown)
+            n_frames = min(frames, MOST_SOUND // (channels * width))
+            samples = source.readframes(n_frames)
     except (wave.Error, EOFError) as fault:
         raise ValueError(f"a sound that is no WAV of whole samples ({fault})") from None
     out = io.BytesIO()
-    with wave.open(out, "wb") as again:
-        again.setnchannels(channels)
-        again.setsampwidth(width)
-        again.setframerate(rate)
-        again.writeframes(samples)
+    with wave.open(out, "wb") as shortened:
+        shortened.setnchannels(channels)
+        shortened.setsampwidth(width)
+        shortened.setframerate(rate)
+        shortened.writeframes(samples)
     seconds = len(samples) // (channels * width) / rate
     return {
         **time,
@@ -103,7 +103,7 @@ def _cut(text: str, time: ItemTime) -> TextItem:
 
 
 def text_item(value: SummaryValue, time: ItemTime) -> TextItem:
-    """The lines of a text summary. Raises `ValueError` if its tensor has no strings."""
+    """Returns the lines of a text summary. Raises `ValueError` if its tensor has no strings."""
     strings = [s.decode("utf-8", "replace") for s in _strings(value.tensor)]
     if not strings and value.tensor.tensor_content:
         raise ValueError("text that is no string tensor")
@@ -111,7 +111,7 @@ def text_item(value: SummaryValue, time: ItemTime) -> TextItem:
 
 
 def tensor_item(value: SummaryValue, time: ItemTime) -> TextItem:
-    """A tensor summary as text: its dtype, shape, statistics and first values. Raises `ValueError`."""
+    """Returns a tensor summary as text: its dtype, shape, statistics and first values. Raises `ValueError`."""
     array = array_of(value.tensor, MOST_NUMBERS)
     lines = [f"{'string' if array.dtype == object else array.dtype} {list(array.shape)}"]
     flat = array.reshape(-1)

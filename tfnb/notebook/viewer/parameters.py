@@ -22,8 +22,8 @@ ParameterRow = tuple[str, int, str, int]
 
 
 def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[ParameterRow]:
-    """(scope or variable, depth, shape, parameters) in the order of the names; the count of a scope includes all
-    inside.
+    """Returns rows (scope or variable, depth, shape, parameters) in the order of the names. The count of a scope
+    includes all variables inside.
 
     A variable of unknown shape counts as 0, and its shape is "unknown".
     """
@@ -43,7 +43,7 @@ def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[ParameterR
 
 
 def shapes_of_graph(graph: GraphBuilder) -> dict[str, tuple[int, ...] | None]:
-    """The variables of a graph and their shapes; None for an unknown shape."""
+    """Returns the variables of a graph and their shapes; None for an unknown shape."""
     shapes: dict[str, tuple[int, ...] | None] = {}
     for op in graph.get_operations():
         if op.type in VARIABLES:
@@ -54,7 +54,7 @@ def shapes_of_graph(graph: GraphBuilder) -> dict[str, tuple[int, ...] | None]:
 
 
 def parameters_of_run(run: Run) -> list[ParameterRow]:
-    """The rows of the newest graph in a run's files; empty if there is none or if it cannot be read."""
+    """Returns the rows of the newest graph in a run's files; empty if there is none or if it cannot be read."""
     graphs = [i for i in run.items.get("", ()) if i.kind == "graph"]
     if not graphs:
         return []
@@ -72,7 +72,7 @@ def parameters_of_run(run: Run) -> list[ParameterRow]:
 
 
 def hyper_parameters(run: Run) -> dict[str, str]:
-    """The hyper-parameters in the hparams plugin's record of a run: name -> value as text."""
+    """Returns the hyper-parameters in the hparams plugin's record of a run, as a dict from names to texts."""
     out: dict[str, str] = {}
     for items in run.items.values():
         for item in items:

@@ -21,10 +21,12 @@ MOST_CHARTS, MOST_CURVES, MOST_POINTS = 6, 6, 160
 
 
 def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], summary: str, place: str) -> str:
-    """The first charts of some runs. `place` is the id by which the live viewer hides its own picture."""
+    """Returns the first charts of some runs as HTML. `place` is the id by which the live viewer hides its own
+    picture.
+    """
     charts = "".join(_chart(runs, tag) for tag in tags[:MOST_CHARTS])
-    more = len(tags) - MOST_CHARTS
-    rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""
+    n_more = len(tags) - MOST_CHARTS
+    rest = f"<p>and {n_more:,} more charts</p>" if n_more > 0 else ""
     words = f"{summary} (static picture: run the cell again for the live view)"
     return (
         f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(words)}</p>'
@@ -34,12 +36,12 @@ def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], summary: 
 
 
 def _chart(runs: Sequence[tuple[str, Run]], tag: str) -> str:
-    having = [(name, run.scalars[tag]) for name, run in runs if tag in run.scalars]
+    available = [(name, run.scalars[tag]) for name, run in runs if tag in run.scalars]
     curves = []
-    for name, series in having[:MOST_CURVES]:
+    for name, series in available[:MOST_CURVES]:
         step, value = series.step, series.value
-        chosen = thinned(value, MOST_POINTS)
-        curves.append(Curve(name, step[chosen].astype(np.float64), value[chosen], None))
-    more = len(having) - len(curves)
-    note = f" ({more:,} more runs)" if more > 0 else ""
+        indices = thinned(value, MOST_POINTS)
+        curves.append(Curve(name, step[indices].astype(np.float64), value[indices], None))
+    n_more = len(available) - len(curves)
+    note = f" ({n_more:,} more runs)" if n_more > 0 else ""
     return f"<div><b>{escape(tag)}</b>{note}{line_chart_svg(curves)}</div>"

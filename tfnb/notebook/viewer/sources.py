@@ -81,13 +81,13 @@ class WriterSource(Source):
         run = self._reader.runs.setdefault(".", Run(".", folder))
         self.runs[name or Path(folder).resolve().name] = run
         # An event that was added meanwhile may be both in the file and in `_waiting`.
-        known = max(
+        newest_time = max(
             [float(s.wall_time[-1]) for s in run.scalars.values() if len(s)]
             + [items[-1].wall_time for items in run.items.values() if items],
             default=float("-inf"),
         )
         event = proto("event").Event
-        self._take([data for data in self._drained() if event.FromString(data).wall_time > known])
+        self._take([data for data in self._drained() if event.FromString(data).wall_time > newest_time])
 
     def _drained(self) -> list[bytes]:
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -127,7 +127,9 @@ class GraphSource(Source):
 
 
 def sources_of(what: object, name: str = "") -> list[Source]:
-    """The sources for the argument of `tf.view`. Raises `InvalidArgumentError` for anything that cannot be shown."""
+    """Returns the sources for the argument of `tf.view`. Raises `InvalidArgumentError` for anything that cannot be
+    shown.
+    """
     if isinstance(what, (str, os.PathLike)):
         return [FolderSource(what, name)]
     if isinstance(what, FileWriter):
@@ -156,7 +158,7 @@ def _joined(prefix: str, name: str) -> str:
 
 
 def _own_name(what: object, count: int) -> str:
-    """The name of one of several folders: the last part of its path."""
+    """Returns the name of one of several folders: the last part of its path."""
     if count > 1 and isinstance(what, (str, os.PathLike)):
         return Path(os.fsdecode(what)).resolve().name
     return ""

@@ -60,7 +60,7 @@ class Wanted:
 
     @staticmethod
     def from_message(message: object) -> Wanted:
-        """The content that a message of the browser asks for; malformed fields count as absent."""
+        """Returns the content that a message of the browser asks for; malformed fields count as absent."""
         fields = message if isinstance(message, dict) else {}
         kind: Kind = next((kind for kind in KINDS if kind == fields.get("kind")), "scalar")
         tags, runs = fields.get("tags"), fields.get("runs")
@@ -111,7 +111,9 @@ class ViewState:
 
     def poll(self) -> bool:
         """Polls each source, and returns whether any of them has changed."""
-        changed = sum(source.poll() for source in self.sources) > 0  # all are asked
+        changed = (
+            sum(source.poll() for source in self.sources) > 0
+        )  # the sum polls every source, `any` would stop early
         for k, source in enumerate(self.sources):
             for name, run in source.runs.items():
                 if (k, name) not in self._numbers:
@@ -123,7 +125,9 @@ class ViewState:
     # ---- catalogue -------------------------------------------------------------------------------
 
     def catalogue(self) -> Catalogue:
-        """The names of runs and tags, parameters and notes; the same object as before if nothing has changed."""
+        """Returns the names of runs and tags, parameters and notes; the same object as before if nothing has
+        changed.
+        """
         form = self._form_now()
         if form != self._form or self._catalogue is None:
             self._form = form
@@ -191,69 +195,71 @@ class ViewState:
     # ---- content ---------------------------------------------------------------------------------
 
     def shown(self, wanted: Wanted) -> list[tuple[int, Run]]:
-        """The chosen runs with their numbers."""
+        """Returns the chosen runs with their numbers."""
         if wanted.runs is None:
             return list(enumerate(self.runs[:FIRST_RUNS]))
         return [(n, run) for n, run in enumerate(self.runs) if n in wanted.runs]
 
     def contents(self, wanted: Wanted, all_of_them: bool, most: int = MOST) -> list[Content]:
-        """The content of the wanted tags: all of it, or only what has changed since the last call.
+        """Returns the content of the wanted tags: all of it, or only what has changed since the last call.
 
         most: the largest number of points of a curve.
         """
-        shown, tags = self.shown(wanted), self._tags(wanted)
+        shown_runs, tags = self.shown(wanted), self._tags(wanted)
         if wanted.kind == "scalar":
-            curves = sum(t in run.scalars for t in tags for _, run in shown)
+            curves = sum(t in run.scalars for t in tags for _, run in shown_runs)
             most = min(max(POINTS // max(curves, 1), FEWEST), most)
         out: list[Content] = []
         for tag in tags:
-            version = self._version(wanted.kind, tag, shown)
+            version = self._version(wanted.kind, tag, shown_runs)
             if all_of_them or self._sent.get((wanted.kind, tag)) != version:
                 self._sent[wanted.kind, tag] = version
                 if wanted.kind == "scalar":
-                    out.append(scalars_of(tag, shown, most))
-                    for n, run in shown:
+                    out.append(scalars_of(tag, shown_runs, most))
+                    for n, run in shown_runs:
                         if (series := run.scalars.get(tag)) is not None:
                             self._held[tag, n] = _Held(series.purges, series.total, min(len(series), most))
                 else:
-                    out.append(content_of(wanted.kind, tag, shown))
+                    out.append(content_of(wanted.kind, tag, shown_runs))
         return out
 
     def _tags(self, wanted: Wanted) -> list[str]:
-        known = self.tags[wanted.kind]
-        there = set(known)
-        return [t for t in (known[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in there]
+        all_tags = self.tags[wanted.kind]
+        tag_set = set(all_tags)
+        return [t for t in (all_tags[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in tag_set]
 
     def appended_points(self, wanted: Wanted) -> AppendedPoints | None:
-        """The points added to the wanted scalars since they were sent; None if `contents` must send them as a whole."""
+        """Returns the points added to the wanted scalars since they were sent; None if `contents` must send them as a
+        whole.
+        """
         if wanted.kind != "scalar":
             return None
-        shown, tags = self.shown(wanted), self._tags(wanted)
+        shown_runs, tags = self.shown(wanted), self._tags(wanted)
         curves: list[tuple[int, int, int, int, int]] = []
         numbers: list[np.ndarray] = []
-        held_now: dict[tuple[str, int], _Held] = {}
+        updated: dict[tuple[str, int], _Held] = {}
         for k, tag in enumerate(tags):
-            for n, run in shown:
+            for n, run in shown_runs:
                 series = run.scalars.get(tag)
                 if series is None:
                     continue
-                held = self._held.get((tag, n))
-                if held is None or held.purges != series.purges:
+                previous = self._held.get((tag, n))
+                if previous is None or previous.purges != series.purges:
                     return None
-                if held.total == series.total:
+                if previous.total == series.total:
                     continue
-                new = series.since(held.total)
+                new = series.since(previous.total)
                 if new is None:
                     return None
-                chosen = thinned(new[2], max(ACROSS * len(new[0]) // series.total, FEWEST_NEW))
-                if held.points + len(chosen) > MOST_HELD:
+                indices = thinned(new[2], max(ACROSS * len(new[0]) // series.total, FEWEST_NEW))
+                if previous.points + len(indices) > MOST_HELD:
                     return None
-                numbers += [column[chosen] for column in new]
-                curves.append((k, n, held.total, series.total, len(chosen)))
-                held_now[tag, n] = _Held(held.purges, series.total, held.points + len(chosen))
-        self._held.update(held_now)
-        for tag in {tag for tag, _ in held_now}:
-            self._sent["scalar", tag] = self._version("scalar", tag, shown)
+                numbers += [column[indices] for column in new]
+                curves.append((k, n, previous.total, series.total, len(indices)))
+                updated[tag, n] = _Held(previous.purges, series.total, previous.points + len(indices))
+        self._held.update(updated)
+        for tag in {tag for tag, _ in updated}:
+            self._sent["scalar", tag] = self._version("scalar", tag, shown_runs)
         packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
         return AppendedPoints(tags, curves, packed.tobytes())
 
@@ -263,29 +269,29 @@ class ViewState:
         return tuple((n, len(i), i[-1].step, i[-1].wall_time) for n, r in shown if (i := r.items.get(tag)))
 
     def table(self, numbers: Iterable[int] | None = None) -> EventTable:
-        """The scalars of all runs, or of those with these numbers, under the names of the viewer.
+        """Returns the scalars of all runs, or of those with these numbers, under the names of the viewer.
 
         Raises `InvalidArgumentError` for an unknown number.
         """
-        chosen = range(len(self.runs)) if numbers is None else sorted(numbers)
-        unknown = [n for n in chosen if not 0 <= n < len(self.runs)]
+        run_numbers = range(len(self.runs)) if numbers is None else sorted(numbers)
+        unknown = [n for n in run_numbers if not 0 <= n < len(self.runs)]
         if unknown:
             raise InvalidArgumentError(f"there is no run of the number {unknown[0]}, only 0 to {len(self.runs) - 1}")
-        renamed = {}
-        for n in chosen:
+        renamed_runs = {}
+        for n in run_numbers:
             run = self.runs[n]
-            renamed[self.names[n]] = Run(self.names[n], run.path, run.scalars, run.items)
-        return EventTable(renamed)
+            renamed_runs[self.names[n]] = Run(self.names[n], run.path, run.scalars, run.items)
+        return EventTable(renamed_runs)
 
     def summary(self) -> str:
-        """One line of text: the numbers of runs, tags and points."""
+        """Returns one line of text: the numbers of runs, tags and points."""
         points = sum(s.total for r in self.runs for s in r.scalars.values())
         counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
         return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
 
 
 def _another(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number appended if a run of that name exists."""
+    """Returns the name, with a number appended if a run of that name exists."""
     if name not in taken:
         return name
     return next(f"{name} ({k})" for k in range(2, len(taken) + 3) if f"{name} ({k})" not in taken)

@@ -33,7 +33,7 @@ TOOLBAR = ":host(.bk-inner) { background-color: transparent; }"
 
 
 def template(name: str) -> dict[str, Any]:
-    """The JSON of a chart of `chart_theme.CHARTS` for `Bokeh.embed.embed_item`."""
+    """Returns the JSON of a chart of `chart_theme.CHARTS` for `Bokeh.embed.embed_item`."""
     chart = _WHOLE[name]() if name in _WHOLE else _lines(*name.split("-"))
     item: dict[str, Any] = json_item(chart)
     item["version"] = BOKEH_VERSION
@@ -92,15 +92,15 @@ def _lines(axis: str, scale: str) -> Any:
     plot.multi_line("xs", "ys", source=smooth, line_color="colour", line_width=2, line_dash="dash", line_join="round")
     dots = _source("dots", "x", "y", "colour")
     plot.scatter("x", "y", source=dots, color="colour", size=5)
-    near = _source("near", "x", "y", "colour")
-    plot.scatter("x", "y", source=near, color="colour", size=7)
+    nearest = _source("near", "x", "y", "colour")
+    plot.scatter("x", "y", source=nearest, color="colour", size=7)
     cursor = Span(dimension="height", line_color=GREY, line_dash="dotted", name="cursor", visible=False)
     plot.add_layout(cursor)
     return plot
 
 
 def _bands() -> Any:
-    """Percentile bands over steps; the columns l0 to l8 are the levels."""
+    """Returns a chart of percentile bands over steps; the columns l0 to l8 are the levels."""
     plot = _plot("chart", x_axis_label="step")
     source = _source("bands", "x", *(f"l{k}" for k in range(9)))
     colour = COLOURS[0]
@@ -113,7 +113,7 @@ def _bands() -> Any:
 
 
 def _ridges() -> Any:
-    """One ridge of counts per step, the newest in front; the vertical axis is the step."""
+    """Returns a chart with one ridge of counts per step, the newest in front; the vertical axis is the step."""
     plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="step")
     source = _source("ridges", "xs", "ys", "fill", "alpha")
     plot.patches("xs", "ys", source=source, fill_color="fill", fill_alpha="alpha", line_color=GREY, line_width=0.7)
@@ -121,7 +121,7 @@ def _ridges() -> Any:
 
 
 def _overlay() -> Any:
-    """The outlines of the histograms of all steps in one chart, the newest with the strongest colour."""
+    """Returns a chart of the outlines of the histograms of all steps, the newest with the strongest colour."""
     plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="count")
     source = _source("overlay", "xs", "ys", "colour", "alpha")
     plot.multi_line("xs", "ys", source=source, line_color="colour", line_alpha="alpha", line_width=1.4)

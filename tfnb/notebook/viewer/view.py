@@ -35,7 +35,7 @@ __all__ = ["View", "view"]
 
 # Seconds: between polls of a hidden view; without new points until curves are sent whole; between pictures.
 SECONDS_ASLEEP, SECONDS_TO_REST, SECONDS_PER_PICTURE = 2.0, 1.0, 10.0
-MOST_ROWS = 2_000_000  # in one export
+MOST_ROWS = 2_000_000  # the largest number of rows in one exported table
 
 
 class ViewerModel(Channel):
@@ -68,7 +68,7 @@ class View(LiveView):
         self._wanted = Wanted()
         self._all = True  # the next message contains everything
         self._charts: dict[str, Any] = {}
-        self._appended: float | None = None  # the time when the last points were appended since the last whole
+        self._appended: float | None = None  # the time of the last new points; None after all points were sent
         self._limiter = RateLimiter(0.0)
         self._pictured: Any = None
         self._sent = 0
@@ -83,14 +83,14 @@ class View(LiveView):
         self._wake.set()
 
     def table(self) -> Any:
-        """The scalars of all runs as an `EventTable`, downsampled where there are very many."""
+        """Returns the scalars of all runs as an `EventTable`, downsampled where there are very many."""
         with self._lock:
             self._state.poll()
             return self._state.table()
 
     def to_pandas(self) -> Any:
-        """The scalars of all runs as a DataFrame: run, tag, step, wall_time, value. Raises `InvalidArgumentError`
-        without pandas.
+        """Returns the scalars of all runs as a DataFrame: run, tag, step, wall_time, value. Raises
+        `InvalidArgumentError` without pandas.
         """
         return self.table().to_pandas()
 
@@ -153,22 +153,22 @@ class View(LiveView):
 
     def _wanted_changed(self, change: Mapping[str, object]) -> None:
         with self._lock:
-            wanted = Wanted.from_message(change["new"])
-            self._all |= wanted != self._wanted
-            self._wanted = wanted
+            request = Wanted.from_message(change["new"])
+            self._all |= request != self._wanted
+            self._wanted = request
         self._wake.set()
 
     def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
         fields = message if isinstance(message, dict) else {}
-        what = fields.get("op")
-        if what in ("hello", "whole"):  # "whole": the browser lacks the points before the new ones
+        operation = fields.get("op")
+        if operation in ("hello", "whole"):  # "whole": the browser lacks the points before the new ones
             with self._lock:
                 self._all = True
-        self._looked_at(what)
-        if what == "chart":
+        self._looked_at(operation)
+        if operation == "chart":
             self._add_chart(str(fields.get("name")))
-        elif what in ("csv", "frame"):
-            self._export(what, fields)
+        elif operation in ("csv", "frame"):
+            self._export(operation, fields)
 
     def _export(self, what: str, message: dict[str, Any]) -> None:
         try:
@@ -192,7 +192,7 @@ class View(LiveView):
     # ---- the thread ------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        pictured = time.monotonic()
+        last_picture = time.monotonic()
         while True:
             self._wake.wait(max(self._pause(), self._limiter.pause))
             if self._closed.is_set():
@@ -202,9 +202,9 @@ class View(LiveView):
             try:
                 self._send_news()
                 # While the view is visible, the notebook's picture is renewed from time to time also after the cell.
-                if time.monotonic() - pictured > SECONDS_PER_PICTURE and self._watchers:
+                if time.monotonic() - last_picture > SECONDS_PER_PICTURE and self._watchers:
                     self._cell_ended()
-                    pictured = time.monotonic()
+                    last_picture = time.monotonic()
             except Exception as fault:
                 self._say_fault(fault)
             self._limiter.record(time.thread_time() - start)
@@ -221,16 +221,16 @@ class View(LiveView):
             if self._answered and not self._watchers:
                 self._all = True
                 return
-            everything = self._all or not self._answered
-            rests = self._appended is not None and time.monotonic() - self._appended > SECONDS_TO_REST
-            if not (changed or everything or rests):
+            send_all = self._all or not self._answered
+            at_rest = self._appended is not None and time.monotonic() - self._appended > SECONDS_TO_REST
+            if not (changed or send_all or at_rest):
                 return
             catalogue = self._state.catalogue()
             if catalogue is not self._channel.catalogue:
                 self._channel.catalogue = catalogue
-            new = None if everything or not changed else self._state.appended_points(self._wanted)
+            new = None if send_all or not changed else self._state.appended_points(self._wanted)
             if new is None:
-                self._send_whole(everything or rests)
+                self._send_whole(send_all or at_rest)
             elif new.curves:
                 self._appended = time.monotonic()
                 message: AppendPoints = {
@@ -271,7 +271,7 @@ def view(what: object) -> View:
     """
     if in_kernel():
         shared_library()  # BokehJS is sent while files are read
-    shown = View(what)
+    new_view = View(what)
     if in_kernel():
-        shown.show()
-    return shown
+        new_view.show()
+    return new_view

@@ -85,8 +85,8 @@ class _Canned(Estimator):
         weights = None
         if self._weights is not None and mode != ModeKeys.PREDICT:
             weights = self._weights.matrix(features)  # [batch, 1]
-        made = self._numbers if self._classes is None else self._kinds
-        return made(y, labels, mode, weights)
+        build = self._numbers if self._classes is None else self._kinds
+        return build(y, labels, mode, weights)
 
     def _kinds(self, logits: Tensor, labels: Tensor, mode: str, weights: Tensor | None) -> EstimatorSpec:
         ids, probabilities = argmax(logits, 1), softmax(logits)
@@ -98,34 +98,40 @@ class _Canned(Estimator):
             "classes": EXPAND_DIMS(words, -1),
         }
         if mode == ModeKeys.PREDICT:
-            known = list(self._vocabulary or map(str, range(self._classes or 0)))
-            all_classes = TILE(constant([known]), [shape(probabilities)[0], 1])
-            found = ClassificationOutput(probabilities, all_classes)
-            outputs = {"serving_default": found, "classification": found, "predict": PredictOutput(predictions)}
+            class_names = list(self._vocabulary or map(str, range(self._classes or 0)))
+            all_classes = TILE(constant([class_names]), [shape(probabilities)[0], 1])
+            classification = ClassificationOutput(probabilities, all_classes)
+            outputs = {
+                "serving_default": classification,
+                "classification": classification,
+                "predict": PredictOutput(predictions),
+            }
             return EstimatorSpec(mode, predictions, export_outputs=outputs)
         y = self._label_ids(labels)
         flat = None if weights is None else RESHAPE(weights, [-1])
         loss = losses.sparse_softmax_cross_entropy(y, logits, 1.0 if flat is None else flat)
-        single = losses.sparse_softmax_cross_entropy(y, logits, loss_collection=None, reduction=losses.Reduction.NONE)
-        metric = {"accuracy": metrics.accuracy(y, ids, flat), "average_loss": metrics.mean(single, flat)}
+        example_losses = losses.sparse_softmax_cross_entropy(
+            y, logits, loss_collection=None, reduction=losses.Reduction.NONE
+        )
+        metric = {"accuracy": metrics.accuracy(y, ids, flat), "average_loss": metrics.mean(example_losses, flat)}
         return self._trained(mode, predictions, loss, metric)
 
     def _label_ids(self, labels: Tensor) -> Any:
-        """The class numbers of the labels. The step fails for a label that is not in `label_vocabulary`."""
+        """Returns the class numbers of the labels. The step fails for a label that is not in `label_vocabulary`."""
         if self._vocabulary is None:
             return RESHAPE(cast(labels, int64), [-1])
         equal = EQUAL(RESHAPE(labels, [-1, 1]), constant([list(self._vocabulary)]))
-        known = assert_that(reduce_all(reduce_any(equal, 1)), ["a label is not in label_vocabulary:", labels])
-        with control_dependencies([known]):
+        check = assert_that(reduce_all(reduce_any(equal, 1)), ["a label is not in label_vocabulary:", labels])
+        with control_dependencies([check]):
             return argmax(cast(equal, float32), 1)
 
     def _numbers(self, y: Tensor, labels: Tensor, mode: str, weights: Tensor | None) -> EstimatorSpec:
         if mode == ModeKeys.PREDICT:
             outputs = {"serving_default": RegressionOutput(y), "predict": PredictOutput({"predictions": y})}
             return EstimatorSpec(mode, {"predictions": y}, export_outputs=outputs)
-        wanted = RESHAPE(cast(labels, float32), [-1, self._dimension])
-        loss = losses.mean_squared_error(wanted, y, 1.0 if weights is None else weights)
-        metric = metrics.mean_squared_error(wanted, y, weights)
+        targets = RESHAPE(cast(labels, float32), [-1, self._dimension])
+        loss = losses.mean_squared_error(targets, y, 1.0 if weights is None else weights)
+        metric = metrics.mean_squared_error(targets, y, weights)
         return self._trained(mode, {"predictions": y}, loss, {"average_loss": metric})
 
     def _trained(

@@ -92,32 +92,32 @@ class Estimator:
         self.config = config or RunConfig()
         if not isinstance(self.config, RunConfig):
             raise InvalidArgumentError(f"Estimator: config must be a tf.estimator.RunConfig, got {config!r}")
-        given = self.config.model_dir
-        if model_dir is not None and given is not None and model_dir != given:
+        config_folder = self.config.model_dir
+        if model_dir is not None and config_folder is not None and model_dir != config_folder:
             raise InvalidArgumentError(
-                f"Estimator: model_dir is {model_dir!r} and that of the RunConfig {given!r}; needed one of them"
+                f"Estimator: model_dir is {model_dir!r} and that of the RunConfig {config_folder!r}; needed one of them"
             )
-        self.model_dir = model_dir or given or tempfile.mkdtemp(prefix="tfnb_model_")
+        self.model_dir = model_dir or config_folder or tempfile.mkdtemp(prefix="tfnb_model_")
         self.config = self.config.replace(model_dir=self.model_dir)
         self.params = params
 
     # ---- trained variables -------------------------------------------------------------------------
 
     def latest_checkpoint(self) -> str | None:
-        """The prefix of the latest checkpoint, or None."""
+        """Returns the prefix of the latest checkpoint, or None."""
         return latest_checkpoint(self.model_dir)
 
     def get_variable_names(self) -> list[str]:
-        """The names of the variables in the latest checkpoint. Raises `NotFoundError` when there is none."""
+        """Returns the names of the variables in the latest checkpoint. Raises `NotFoundError` when there is none."""
         return [name for name, _ in list_variables(self._checkpoint(None))]
 
     def get_variable_value(self, name: str) -> np.ndarray:
-        """The value of the variable `name` in the latest checkpoint. Raises `NotFoundError` when it is missing."""
-        found: np.ndarray = load_variable(self._checkpoint(None), name)
-        return found
+        """Returns the value of `name` in the latest checkpoint, an array. Raises `NotFoundError` when it is missing."""
+        value: np.ndarray = load_variable(self._checkpoint(None), name)
+        return value
 
     def eval_dir(self, name: str | None = None) -> str:
-        """The folder of the event files that `evaluate` writes for the evaluation `name`."""
+        """Returns the folder of the event files that `evaluate` writes for the evaluation `name`."""
         return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
 
     def _checkpoint(self, given: str | None) -> str:
@@ -148,26 +148,26 @@ class Estimator:
             if value is not None and value <= 0:
                 raise InvalidArgumentError(f"train: {name} must be above 0, got {value}")
         listeners = _checked_listeners(saving_listeners)
-        asked = checked_hooks(hooks, "train: hooks")
+        all_hooks = checked_hooks(hooks, "train: hooks")
         last = self.latest_checkpoint()
         if max_steps is not None and last is not None and int(load_variable(last, "global_step")) >= max_steps:
             logging.info("The training is skipped: %s has had %d steps already.", last, max_steps)
             return self
         if steps is not None or max_steps is not None:
-            asked.append(StopAtStepHook(steps, max_steps))
+            all_hooks.append(StopAtStepHook(steps, max_steps))
         with self._graph():
             spec, scaffold, started = self._build(input_fn, ModeKeys.TRAIN)
             self._summarise_loss(spec.loss)
-            chief = self._chief_hooks(spec, scaffold, asked, listeners)
+            chief = self._chief_hooks(spec, scaffold, all_hooks, listeners)
             config = self.config
-            asked = [*started, *asked, NanTensorHook(spec.loss), *(spec.training_hooks or ())]
+            all_hooks = [*started, *all_hooks, NanTensorHook(spec.loss), *(spec.training_hooks or ())]
             if config.log_step_count_steps:
-                told = {"loss": spec.loss, "step": get_or_create_global_step()}
-                asked.append(LoggingTensorHook(told, every_n_iter=config.log_step_count_steps))
+                logged = {"loss": spec.loss, "step": get_or_create_global_step()}
+                all_hooks.append(LoggingTensorHook(logged, every_n_iter=config.log_step_count_steps))
             with MonitoredTrainingSession(
                 checkpoint_dir=self.model_dir,
                 scaffold=scaffold,
-                hooks=asked,
+                hooks=all_hooks,
                 chief_only_hooks=chief,
                 save_checkpoint_secs=None,
                 save_checkpoint_steps=None,
@@ -187,7 +187,7 @@ class Estimator:
         asked: list[SessionRunHook],
         listeners: list[CheckpointSaverListener],
     ) -> list[SessionRunHook]:
-        """The hooks of the model for the chief, and a hook that saves unless another one does."""
+        """Returns the model's hooks for the chief, and a hook that saves checkpoints unless one of them does."""
         config, chief = self.config, list(spec.training_chief_hooks or ())
         savers = [h for h in [*asked, *(spec.training_hooks or ()), *chief] if isinstance(h, CheckpointSaverHook)]
         if not savers and (config.save_checkpoints_steps or config.save_checkpoints_secs):
@@ -209,8 +209,8 @@ class Estimator:
     @staticmethod
     def _summarise_loss(loss: Tensor) -> None:
         """Adds a summary of the loss, unless the model function has added one with that name."""
-        made = loss.graph.get_collection(GraphKeys.SUMMARIES)
-        if not any(getattr(s, "op", s).name == "loss" for s in made):
+        summaries = loss.graph.get_collection(GraphKeys.SUMMARIES)
+        if not any(getattr(s, "op", s).name == "loss" for s in summaries):
             scalar("loss", loss)
 
     # ---- evaluation ------------------------------------------------------------------------------
@@ -223,7 +223,8 @@ class Estimator:
         checkpoint_path: str | None = None,
         name: str | None = None,
     ) -> dict[str, Any]:
-        """A dict of the metrics over `steps` batches, or over all data, with the mean "loss" and the "global_step".
+        """Returns a dict of the metrics over `steps` batches, or over all data, with the mean "loss" and the
+        "global_step".
 
         input_fn: returns the data. checkpoint_path: by default the latest checkpoint. The metrics are also written as
         summaries to `eval_dir(name)`, so evaluations of several data sets can be compared. Raises `NotFoundError`
@@ -231,7 +232,7 @@ class Estimator:
         """
         if steps is not None and steps <= 0:
             raise InvalidArgumentError(f"evaluate: steps must be above 0, got {steps}")
-        asked, path = checked_hooks(hooks, "evaluate: hooks"), self._checkpoint(checkpoint_path)
+        all_hooks, path = checked_hooks(hooks, "evaluate: hooks"), self._checkpoint(checkpoint_path)
         with self._graph():
             spec, scaffold, started = self._build(input_fn, ModeKeys.EVAL)
             metrics = dict(spec.eval_metric_ops or {})
@@ -239,17 +240,19 @@ class Estimator:
                 raise InvalidArgumentError("EstimatorSpec: eval_metric_ops must not be called 'loss' or 'global_step'")
             metrics["loss"] = mean(spec.loss)
             update = group(*(m[1] for m in metrics.values()))
-            final = FinalOpsHook({**{k: m[0] for k, m in metrics.items()}, "global_step": get_or_create_global_step()})
-            asked = [*started, *asked, *(spec.evaluation_hooks or ()), final]
-            with self._session(scaffold, path, asked) as session:
+            final_hook = FinalOpsHook(
+                {**{k: m[0] for k, m in metrics.items()}, "global_step": get_or_create_global_step()}
+            )
+            all_hooks = [*started, *all_hooks, *(spec.evaluation_hooks or ()), final_hook]
+            with self._session(scaffold, path, all_hooks) as session:
                 done = 0
                 while (steps is None or done < steps) and not session.should_stop():
                     session.run(update)
                     done += 1
-            found: dict[str, Any] = dict(final.final_ops_values)
-        found["loss"], found["global_step"] = float(found["loss"]), int(found["global_step"])
-        self._write_summary(self.eval_dir(name), found)
-        return found
+            values: dict[str, Any] = dict(final_hook.final_ops_values)
+        values["loss"], values["global_step"] = float(values["loss"]), int(values["global_step"])
+        self._write_summary(self.eval_dir(name), values)
+        return values
 
     @staticmethod
     def _write_summary(folder: str, found: Mapping[str, Any]) -> None:
@@ -275,21 +278,21 @@ class Estimator:
         checkpoint_path: str | None = None,
         yield_single_examples: bool = True,
     ) -> Iterator[Any]:
-        """An iterator over the predictions, for one example at a time, or with `yield_single_examples=False` one batch.
+        """Yields the predictions for one example at a time, or for one batch with `yield_single_examples=False`.
 
         input_fn: returns the data. predict_keys: the names of the predictions that are computed, by default all.
         checkpoint_path: by default the latest checkpoint. Raises `NotFoundError` without a checkpoint, and
         `InvalidArgumentError` when no prediction has one of these names.
         """
-        asked, path = checked_hooks(hooks, "predict: hooks"), self._checkpoint(checkpoint_path)
+        all_hooks, path = checked_hooks(hooks, "predict: hooks"), self._checkpoint(checkpoint_path)
         with self._graph() as graph:
             spec, scaffold, started = self._build(input_fn, ModeKeys.PREDICT)
-            wanted = _wanted(spec.predictions, predict_keys)
-            session = self._session(scaffold, path, [*started, *asked, *(spec.prediction_hooks or ())])
+            requested = _wanted(spec.predictions, predict_keys)
+            session = self._session(scaffold, path, [*started, *all_hooks, *(spec.prediction_hooks or ())])
         with session:
             while not session.should_stop():
-                with graph.as_default():  # but not while the caller's code runs
-                    batch = session.run(wanted)
+                with graph.as_default():  # the graph is the default only here, not while the caller's code runs
+                    batch = session.run(requested)
                 if not yield_single_examples:
                     yield batch
                 elif not isinstance(batch, Mapping):
@@ -320,7 +323,7 @@ class Estimator:
             get_or_create_global_step()
             receiver = serving_input_receiver_fn()
             spec = self._call(receiver.features, None, ModeKeys.PREDICT)
-            found = signatures(receiver, spec.export_outputs, spec.predictions)
+            signature_map = signatures(receiver, spec.export_outputs, spec.predictions)
             scaffold = spec.scaffold or Scaffold()
             saver = scaffold.saver or Saver(allow_empty=True)
             local_init = scaffold.local_init_op
@@ -333,7 +336,7 @@ class Estimator:
                 builder.add_meta_graph_and_variables(
                     session,
                     [TAG_CONSTANTS["SERVING"]],
-                    found,
+                    signature_map,
                     graph.get_collection(GraphKeys.ASSET_FILEPATHS),
                     legacy_init_op=local_init,
                     strip_default_attrs=strip_default_attrs,
@@ -358,20 +361,20 @@ class Estimator:
         return self.config.session_config or ConfigProto(allow_soft_placement=True)
 
     def _session(self, scaffold: Scaffold, path: str, hooks: list[SessionRunHook]) -> MonitoredSession:
-        """A session with the values of a checkpoint."""
+        """Returns a session whose variables have the values of a checkpoint."""
         creator = ChiefSessionCreator(scaffold, config=self._session_config(), checkpoint_filename_with_path=path)
         return MonitoredSession(creator, hooks)
 
     def _build(self, input_fn: Callable[..., Any], mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
-        """The spec, the scaffold with a saver, and the hooks that initialize the data."""
+        """Returns the spec of the model, a scaffold with a saver, and the hooks that initialize the data."""
         graph_step = get_or_create_global_step()
         hooks: list[SessionRunHook] = []
-        found = self._with_known(input_fn, mode)()
-        if hasattr(found, "make_initializable_iterator"):
-            iterator = found.make_initializable_iterator()
+        data = self._with_known(input_fn, mode)()
+        if hasattr(data, "make_initializable_iterator"):
+            iterator = data.make_initializable_iterator()
             hooks.append(_StartData(iterator.initializer))
-            found = iterator.get_next()
-        features, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
+            data = iterator.get_next()
+        features, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
         spec = self._call(features, None if mode == ModeKeys.PREDICT else labels, mode)
         for part in _NEEDED[mode]:
             if getattr(spec, part) is None:
@@ -388,11 +391,11 @@ class Estimator:
         return spec, scaffold, hooks
 
     def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
-        """The function with those of mode, params, config and `more` that it has parameters for."""
-        known = inspect.signature(function).parameters
-        given = {**more, "mode": mode, "params": self.params, "config": self.config}
-        taken = {k: v for k, v in given.items() if k in known}
-        return lambda *args: function(*args, **taken)
+        """Returns `function` with those of mode, params, config and `more` bound that it takes."""
+        parameters = inspect.signature(function).parameters
+        available = {**more, "mode": mode, "params": self.params, "config": self.config}
+        arguments = {k: v for k, v in available.items() if k in parameters}
+        return lambda *args: function(*args, **arguments)
 
     def _call(self, features: object, labels: object, mode: str) -> EstimatorSpec:
         """Calls the model function.
@@ -408,30 +411,30 @@ class Estimator:
 
 
 def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> list[CheckpointSaverListener]:
-    found = list(listeners or ())
-    for listener in found:
+    checked = list(listeners or ())
+    for listener in checked:
         if not isinstance(listener, CheckpointSaverListener):
             raise InvalidArgumentError(
                 f"train: saving_listeners must be tf.train.CheckpointSaverListener objects, got {listener!r}"
             )
-    return found
+    return checked
 
 
 def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
-    """The predictions with the given names."""
+    """Returns the predictions with the given names."""
     if keys is None:
         return predictions
     names = [keys] if isinstance(keys, str) else list(keys)
     if not isinstance(predictions, Mapping):
         raise InvalidArgumentError(f"predict: predict_keys={names}, and the predictions are no dict")
-    found = {k: v for k, v in predictions.items() if k in names}
-    if not found:
+    selected = {k: v for k, v in predictions.items() if k in names}
+    if not selected:
         raise InvalidArgumentError(f"predict: none of predict_keys={names} is among {sorted(predictions)}")
-    return found
+    return selected
 
 
 def _batch_size(batch: Mapping[str, Any]) -> int:
-    """The number of examples in a batch. Raises `InvalidArgumentError` when its parts have different sizes."""
+    """Returns the number of examples in a batch. Raises `InvalidArgumentError` when its parts have different sizes."""
     sizes = {k: len(v) if np.ndim(v) else None for k, v in batch.items()}
     if len(set(sizes.values())) != 1 or None in sizes.values():
         raise InvalidArgumentError(

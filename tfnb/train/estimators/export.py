@@ -71,7 +71,7 @@ class ServingInputReceiver(_Receiver):
 def build_parsing_serving_input_receiver_fn(
     feature_spec: Mapping[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
-    """A function that returns a receiver of serialized tf.Examples, which are parsed by `feature_spec`.
+    """Returns a function that returns a receiver of serialized tf.Examples, which are parsed by `feature_spec`.
 
     default_batch_size: the static batch size, by default unknown.
     """
@@ -86,7 +86,7 @@ def build_parsing_serving_input_receiver_fn(
 def build_raw_serving_input_receiver_fn(
     features: Mapping[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
-    """A function that returns a receiver of tensors like `features`.
+    """Returns a function that returns a receiver of tensors like `features`.
 
     default_batch_size: the static batch size, by default unknown.
     """
@@ -104,7 +104,7 @@ def build_raw_serving_input_receiver_fn(
 def signatures(
     receiver: ServingInputReceiver, export_outputs: Mapping[str, ExportOutput] | None, predictions: TensorLike
 ) -> dict[str, Any]:
-    """The SignatureDefs of the outputs by name; without `export_outputs` the predictions are the only output.
+    """Returns the SignatureDefs of the outputs by name; without `export_outputs` the predictions are the only output.
 
     As in TensorFlow, an output whose signature needs tf.Example strings is skipped with a warning if the model receives
     something else. Raises `InvalidArgumentError` when there are several outputs and none is the default.
@@ -117,26 +117,26 @@ def signatures(
             )
         outputs[_DEFAULT_KEY] = next(iter(outputs.values()))
     alternatives = dict(receiver.receiver_tensors_alternatives or {})
-    found = {}
+    result = {}
     for name, output in outputs.items():
-        for other, received in {"": receiver.receiver_tensors, **alternatives}.items():
+        for alternative, received in {"": receiver.receiver_tensors, **alternatives}.items():
             try:
-                found[f"{other}:{name}" if other else name] = output.signature(received)
+                result[f"{alternative}:{name}" if alternative else name] = output.signature(received)
             except InvalidArgumentError as e:
                 logging.warning("The export has no signature %r: %s", name, e)
-    if not found:
+    if not result:
         raise InvalidArgumentError(f"none of the export_outputs {sorted(outputs)} fits what the model receives")
-    return found
+    return result
 
 
 def timestamped_folder(base: FilePath) -> str:
-    """A new folder name below `base`: the current time in seconds, or the next number without a folder."""
-    folder, now = os.fsdecode(base), int(time.time())
-    while os.path.lexists(os.path.join(folder, str(now))):
-        now += 1
+    """Returns a new folder name below `base`: the current time in seconds, or the next number without a folder."""
+    folder, timestamp = os.fsdecode(base), int(time.time())
+    while os.path.lexists(os.path.join(folder, str(timestamp))):
+        timestamp += 1
     with os_errors(folder):
         os.makedirs(folder, exist_ok=True)
-    return os.path.join(folder, str(now))
+    return os.path.join(folder, str(timestamp))
 
 
 def add_extra_assets(folder: str, assets_extra: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ def numpy_input_fn(
     num_threads: int = 1,
     seed: int | None = None,
 ) -> Callable[[], Any]:
-    """An input function that returns (features, labels) of the next batch, or features alone without `y`.
+    """Returns an input function, which returns (features, labels) of the next batch, or features alone without `y`.
 
     x: an array, or a dict of arrays, all with the same length; y: likewise. The last batch of the data may be smaller.
     num_epochs: how often the data is repeated; None means without end. shuffle: True or False. seed: makes the order
@@ -66,9 +66,13 @@ def numpy_input_fn(
         tensors = py_func(following, [], [as_dtype(a.dtype) for a in arrays], name="numpy_input")
         for tensor, array in zip(tensors, arrays, strict=True):
             tensor.set_shape([None, *array.shape[1:]])
-        given = dict(zip(features, tensors, strict=False))
-        wanted = dict(zip(labels, tensors[len(features) :], strict=True))
-        parts = [t if isinstance(s, Mapping) else t[""] for s, t in ((x, given), (y, wanted)) if s is not None]
+        feature_tensors = dict(zip(features, tensors, strict=False))
+        label_tensors = dict(zip(labels, tensors[len(features) :], strict=True))
+        parts = [
+            t if isinstance(s, Mapping) else t[""]
+            for s, t in ((x, feature_tensors), (y, label_tensors))
+            if s is not None
+        ]
         return parts[0] if y is None else tuple(parts)
 
     return input_fn

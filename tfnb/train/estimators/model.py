@@ -129,11 +129,11 @@ class Model:
         history = []
         for _ in range(n_epoch):
             order = rng.permutation(len(x)) if shuffle else np.arange(len(x))
-            seen = [self._step(x[at], y[at]) for at in _batches(order, batch_size)]
-            report = {"loss": float(np.mean(seen))}
+            batch_losses = [self._step(x[at], y[at]) for at in _batches(order, batch_size)]
+            report = {"loss": float(np.mean(batch_losses))}
             if validation_set is not None:
-                found = self.evaluate(validation_set[0], validation_set[1], batch_size)
-                report |= {f"validation_{k}": v for k, v in found.items()}
+                validation = self.evaluate(validation_set[0], validation_set[1], batch_size)
+                report |= {f"validation_{k}": v for k, v in validation.items()}
             history.append(report)
         return history
 
@@ -148,23 +148,23 @@ class Model:
         return float(loss)
 
     def evaluate(self, x: TensorLike, y: TensorLike, batch_size: int = 256) -> dict[str, float]:
-        """The mean loss on the examples `x` with the labels `y`, and for a classifier the accuracy, as a dict."""
+        """Returns the mean loss on the examples `x` with the labels `y` (and a classifier's accuracy) as a dict."""
         x, y = np.asarray(x), np.asarray(y)
-        wanted = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
-        sums = dict.fromkeys(wanted, 0.0)
+        fetches = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
+        sums = dict.fromkeys(fetches, 0.0)
         for at in _batches(np.arange(len(x)), batch_size):
-            for k, v in self.session.run(wanted, self._fed(x[at], y[at])).items():
+            for k, v in self.session.run(fetches, self._fed(x[at], y[at])).items():
                 sums[k] += float(v) * len(at)
         return {k: v / max(len(x), 1) for k, v in sums.items()}
 
     def predict(self, x: TensorLike, batch_size: int = 256) -> np.ndarray:
-        """The probabilities of a classifier for the examples `x`, or else the outputs."""
+        """Returns the probabilities of a classifier for the examples `x`, or else the outputs."""
         x = np.asarray(x)
         parts = [self.session.run(self.prediction, self._fed(x[at])) for at in _batches(np.arange(len(x)), batch_size)]
         return np.concatenate(parts)
 
     def predict_label(self, x: TensorLike) -> np.ndarray:
-        """The most likely class of each example of `x`, an array of ints."""
+        """Returns the most likely class of each example of `x`, an array of ints."""
         return self.predict(x).argmax(-1)
 
     def save(self, path: str) -> str:

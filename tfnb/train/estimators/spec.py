@@ -31,12 +31,12 @@ class ModeKeys:
 
 
 def checked_hooks(hooks: Iterable[SessionRunHook] | None, name: str) -> list[SessionRunHook]:
-    """The hooks as a list. Raises `InvalidArgumentError` for an object that is not a `SessionRunHook`."""
-    found = list(hooks or ())
-    for hook in found:
+    """Returns the hooks as a list. Raises `InvalidArgumentError` for an object that is not a `SessionRunHook`."""
+    checked = list(hooks or ())
+    for hook in checked:
         if not isinstance(hook, SessionRunHook):
             raise InvalidArgumentError(f"{name} must be tf.train.SessionRunHook objects, got {hook!r}")
-    return found
+    return checked
 
 
 class _Fields(NamedTuple):
@@ -67,21 +67,21 @@ class EstimatorSpec(_Fields):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> EstimatorSpec:
         """Takes the fields by position or by name, and checks their classes."""
-        made = super().__new__(cls, *args, **kwargs)
-        known = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
-        if made.mode not in known:
-            raise InvalidArgumentError(f"EstimatorSpec: the mode {made.mode!r}; needed one of {', '.join(known)}")
+        spec = super().__new__(cls, *args, **kwargs)
+        modes = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+        if spec.mode not in modes:
+            raise InvalidArgumentError(f"EstimatorSpec: the mode {spec.mode!r}; needed one of {', '.join(modes)}")
         for name in ("training_chief_hooks", "training_hooks", "evaluation_hooks", "prediction_hooks"):
-            checked_hooks(getattr(made, name), f"EstimatorSpec: {name}")
-        if made.scaffold is not None and not isinstance(made.scaffold, Scaffold):
-            raise InvalidArgumentError(f"EstimatorSpec: scaffold must be a tf.train.Scaffold, got {made.scaffold!r}")
-        for name, output in (made.export_outputs or {}).items():
+            checked_hooks(getattr(spec, name), f"EstimatorSpec: {name}")
+        if spec.scaffold is not None and not isinstance(spec.scaffold, Scaffold):
+            raise InvalidArgumentError(f"EstimatorSpec: scaffold must be a tf.train.Scaffold, got {spec.scaffold!r}")
+        for name, output in (spec.export_outputs or {}).items():
             if not isinstance(output, ExportOutput):
                 raise InvalidArgumentError(
                     f"EstimatorSpec: export_outputs[{name!r}] must be a PredictOutput, ClassificationOutput or "
                     f"RegressionOutput of tf.estimator.export, got {output!r}"
                 )
-        return made
+        return spec
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class RunConfig:
                 raise InvalidArgumentError(f"RunConfig: {name} must be at least 0, got {value}")
 
     def replace(self, **changes: Any) -> RunConfig:
-        """A copy with some fields changed. One kind of interval between checkpoints replaces the other."""
+        """Returns a copy with some fields changed. One kind of interval between checkpoints replaces the other."""
         intervals = ("save_checkpoints_steps", "save_checkpoints_secs")
-        for name, other in (intervals, intervals[::-1]):
+        for name, other_interval in (intervals, intervals[::-1]):
             if changes.get(name) is not None:
-                changes.setdefault(other, None)
+                changes.setdefault(other_interval, None)
         return replace(self, **changes)

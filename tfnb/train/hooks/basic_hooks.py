@@ -52,15 +52,17 @@ class NanLossDuringTrainingError(OpError, RuntimeError):
 
 
 def needed_global_step(who: str) -> Any:
-    """The global step of the default graph. Raises `InvalidArgumentError` when there is none."""
-    found = get_global_step()
-    if found is None:
+    """Returns the global step of the default graph. Raises `InvalidArgumentError` when there is none."""
+    step = get_global_step()
+    if step is None:
         raise InvalidArgumentError(f"{who} needs a global step: make one with tf.train.get_or_create_global_step()")
-    return found
+    return step
 
 
 def element(name_or_tensor: Any) -> Any:
-    """The graph element that a tensor, an operation or a name stands for; a name may lack its output number ":0"."""
+    """Returns the graph element that a tensor, an operation or a name stands for; a name may lack its output number
+    ":0".
+    """
     if not isinstance(name_or_tensor, str):
         return name_or_tensor
     name = name_or_tensor if ":" in name_or_tensor else f"{name_or_tensor}:0"
@@ -87,8 +89,8 @@ class LoggingTensorHook(SessionRunHook):
             self._timer: SecondOrStepTimer | None = None
         else:
             self._timer = SecondOrStepTimer(every_n_secs, every_n_iter)
-        given = dict(tensors) if isinstance(tensors, Mapping) else {_label(t): t for t in tensors}
-        self._tensors, self._formatter, self._at_end = given, formatter, at_end
+        labelled = dict(tensors) if isinstance(tensors, Mapping) else {_label(t): t for t in tensors}
+        self._tensors, self._formatter, self._at_end = labelled, formatter, at_end
         self._count, self._wanted = 0, False
 
     def begin(self) -> None:
@@ -119,8 +121,8 @@ class LoggingTensorHook(SessionRunHook):
         if self._formatter is not None:
             logging.info("%s", self._formatter(values))
             return
-        told = ", ".join(f"{label} = {values[label]}" for label in self._found)
-        logging.info("%s", told if seconds is None else f"{told} ({seconds:.3f} sec)")
+        text = ", ".join(f"{label} = {values[label]}" for label in self._found)
+        logging.info("%s", text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 
 def _label(tensor: str | Tensor) -> str:
@@ -271,13 +273,13 @@ class GlobalStepWaiterHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Waits until the global step is large enough, by reading it in the session of `run_context`."""
-        told = 0.0
+        last_log = 0.0
         while not self._reached:
             step = int(run_context.session.run(self._step))
             self._reached = step >= self._until
             if not self._reached:
-                if time.time() - told > 60:
-                    told = time.time()
+                if time.time() - last_log > 60:
+                    last_log = time.time()
                     logging.info("Waiting for global step %d; it is %d.", self._until, step)
                 time.sleep(0.5)
         return None

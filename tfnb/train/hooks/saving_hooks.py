@@ -38,19 +38,23 @@ class CheckpointSaverListener:
     """The interface of code that runs before and after a CheckpointSaverHook saves; by default it does nothing."""
 
     def begin(self) -> None:
-        """Is called once, before the session is created."""
+        """The hook calls this method once, before the session is created."""
 
     def before_save(self, session: Session, global_step_value: int) -> None:
-        """Is called before a checkpoint of `session` is saved; `global_step_value` is the number of steps so far."""
+        """The hook calls this method before it saves a checkpoint of `session`; `global_step_value` is the number of
+        steps so far.
+        """
 
     def after_save(self, session: Session, global_step_value: int) -> Any:
-        """Is called after a checkpoint of `session` was saved at the step `global_step_value`.
+        """The hook calls this method after it saved a checkpoint of `session` at the step `global_step_value`.
 
         Returning True requests that the training stops.
         """
 
     def end(self, session: Session, global_step_value: int) -> None:
-        """Is called at the end, after the last checkpoint of `session` was saved at the step `global_step_value`."""
+        """The hook calls this method at the end, after it saved the last checkpoint of `session` at the step
+        `global_step_value`.
+        """
 
 
 class CheckpointSaverHook(SessionRunHook):
@@ -144,12 +148,12 @@ class CheckpointSaverHook(SessionRunHook):
             return self._saver
         if self._scaffold is not None:
             return self._scaffold.saver
-        found = get_default_graph().get_collection(GraphKeys.SAVERS)
-        if len(found) != 1:
+        savers = get_default_graph().get_collection(GraphKeys.SAVERS)
+        if len(savers) != 1:
             raise FailedPreconditionError(
-                f"CheckpointSaverHook needs a saver or a scaffold; the collection SAVERS holds {len(found)}"
+                f"CheckpointSaverHook needs a saver or a scaffold; the collection SAVERS holds {len(savers)}"
             )
-        self._saver = found[0]
+        self._saver = savers[0]
         return self._saver
 
 
@@ -214,12 +218,12 @@ class SummarySaverHook(SessionRunHook):
             self._writer.flush()
 
     def _ops(self) -> list[Any]:
-        found: Any = self._op
-        if found is None and self._scaffold is not None:
-            found = self._scaffold.summary_op
-        if found is None:
+        summary_op: Any = self._op
+        if summary_op is None and self._scaffold is not None:
+            summary_op = self._scaffold.summary_op
+        if summary_op is None:
             return []
-        return [element(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
+        return [element(x) for x in (summary_op if isinstance(summary_op, (list, tuple)) else [summary_op])]
 
 
 API: dict[str, Any] = {

@@ -49,7 +49,7 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """True after `request_stop` was called."""
+        """Returns whether `request_stop` was called."""
         return self._stop
 
     def request_stop(self) -> None:
@@ -61,29 +61,34 @@ class SessionRunHook:
     """The base class of hooks. A subclass overrides the methods that it needs; by default they do nothing."""
 
     def begin(self) -> None:
-        """Is called once, before the session is created; nodes may be added to the graph."""
+        """The monitored session calls this method once, before it creates the session. The method may add nodes to the
+        graph.
+        """
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        """Is called after `session` was created, also when it is created again after a failure.
+        """The monitored session calls this method after it created `session`, and again when it creates the session
+        anew after a failure.
 
         The graph is final and the variables have values. `coord` is the coordinator of the threads of the session.
         """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Is called before each step; `run_context` describes it.
+        """The monitored session calls this method before each step; `run_context` describes the step.
 
         Returns the `SessionRunArgs` that the hook adds to the step, or None.
         """
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Is called after each step that did not fail.
+        """The monitored session calls this method after each step that did not fail.
 
         `run_context` describes the step, and `run_values` has the values of the fetches that `before_run` requested.
         """
 
     def end(self, session: Session) -> None:
-        """Is called at the end of `session`, unless an error ended the training; an interrupt is no error."""
+        """The monitored session calls this method at the end of `session`, unless an error ended the training. An
+        interrupt does not count as an error.
+        """
 
 
 API: dict[str, Any] = {

@@ -35,7 +35,7 @@ class SecondOrStepTimer:
         self._last_time = 0.0
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """True if the timer is due at the step with this number."""
+        """Returns whether the timer is due at the step with this number."""
         if self._last_step is None:
             return True
         if step == self._last_step:
@@ -51,14 +51,14 @@ class SecondOrStepTimer:
         """
         now = time.time()
         if self._last_step is None:
-            passed: tuple[float | None, int | None] = (None, None)
+            elapsed: tuple[float | None, int | None] = (None, None)
         else:
-            passed = now - self._last_time, step - self._last_step
+            elapsed = now - self._last_time, step - self._last_step
         self._last_time, self._last_step = now, step
-        return passed
+        return elapsed
 
     def last_triggered_step(self) -> int | None:
-        """The step at which the timer triggered last, or None."""
+        """Returns the step at which the timer triggered last, or None."""
         return self._last_step
 
 

@@ -29,7 +29,7 @@ __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
 
 
 def components(tensors: object) -> Any:
-    """`tensors` in which every list or tuple is packed into one tensor, as in other places that take a tensor."""
+    """Returns `tensors` with every list or tuple packed into one tensor, as in other places that take a tensor."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}
     if isinstance(tensors, SparseTensorValue):
@@ -44,7 +44,9 @@ def _component(value: Tensor) -> Any:
 
 
 def flat_tensors(tensors: object) -> list[Any]:
-    """The tensors of a list or dict, or one tensor, as a flat list. Raises `InvalidArgumentError` if there is none."""
+    """Returns the tensors of a list or dict, or one tensor, as a flat list. Raises `InvalidArgumentError` if there is
+    none.
+    """
     if not isinstance(tensors, (Mapping, list, tuple)):
         tensors = [tensors]
     leaves = flatten(tensors)
@@ -57,14 +59,14 @@ def flat_tensors(tensors: object) -> list[Any]:
 def static_shapes(
     tensor_lists: Sequence[Sequence[Any]], shapes: Sequence[Any], enqueue_many: bool, open_dims: bool
 ) -> list[Shape] | None:
-    """The static shapes of the components of one example.
+    """Returns the static shapes of the components of one example.
 
     They are `shapes` if given, or else what all lists of tensors have in common. Raises `InvalidArgumentError` for an
     unknown rank, and for an unknown dimension unless `open_dims` is set.
     """
     if shapes is not None:
         return [as_shape(s) for s in shapes]
-    found = []
+    common_shapes = []
     for column in zip(*tensor_lists, strict=True):
         dims = [t.shape.dims for t in column]
         if any(d is None for d in dims) or len({len(d) for d in dims}) > 1:
@@ -73,19 +75,21 @@ def static_shapes(
             )
         if enqueue_many:
             dims = [d[1:] for d in dims]
-        found.append(Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*dims, strict=True))))
-    if not open_dims and not all(s.is_fully_defined() for s in found):
-        shown = [str(s) for s in found]
+        common_shapes.append(Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*dims, strict=True))))
+    if not open_dims and not all(s.is_fully_defined() for s in common_shapes):
+        texts = [str(s) for s in common_shapes]
         raise InvalidArgumentError(
-            f"All shapes must be fully defined, got {shown}: set_shape the tensors, give `shapes`, or use dynamic_pad"
+            f"All shapes must be fully defined, got {texts}: set_shape the tensors, give `shapes`, or use dynamic_pad"
         )
-    return found
+    return common_shapes
 
 
 def make_queue(
     capacity: int, dtypes: Sequence[DType], shapes: Sequence[ShapeLike] | None, dynamic_pad: bool, **options: Any
 ) -> QueueBase:
-    """A first-in-first-out queue; with `dynamic_pad` one that pads the elements of a batch. `options` are passed on."""
+    """Returns a first-in-first-out queue; with `dynamic_pad` the queue pads the elements of a batch. `options` are
+    passed to its constructor.
+    """
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
     return kind(capacity, dtypes, shapes, **options)
 
@@ -93,12 +97,12 @@ def make_queue(
 def _enqueue(queue: QueueBase, tensors: Sequence[Any], enqueue_many: bool, keep: TensorLike | None) -> Any:
     if keep is True:
         return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
-    wanted = get_default_graph().to_tensor(keep, bool_)
-    if enqueue_many and wanted.shape.ndims == 1:
-        return queue.enqueue_many([boolean_mask(t, wanted) for t in tensors])
+    mask = get_default_graph().to_tensor(keep, bool_)
+    if enqueue_many and mask.shape.ndims == 1:
+        return queue.enqueue_many([boolean_mask(t, mask) for t in tensors])
     if enqueue_many:
-        return cond(wanted, lambda: queue.enqueue_many(tensors), NO_OP)
-    return cond(wanted, lambda: queue.enqueue(tensors), NO_OP)
+        return cond(mask, lambda: queue.enqueue_many(tensors), NO_OP)
+    return cond(mask, lambda: queue.enqueue(tensors), NO_OP)
 
 
 def _batched(
@@ -116,7 +120,7 @@ def _batched(
     min_after: int | None = None,
     seed: int | None = None,
 ) -> Any:
-    """The batches of one or several lists of tensors, with one enqueuing thread for each list."""
+    """Returns the batches of one or several lists of tensors, with one enqueuing thread for each list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
     parts = [stored(components(tensors), enqueue_many) for tensors in lists]
@@ -130,23 +134,27 @@ def _batched(
             raise InvalidArgumentError("all lists of tensors must have the same dtypes")
     with name_scope(name, default, [t for tensors in flat for t in tensors]) as scope:
         keep = True if keep is True or keep is None else keep
-        known = static_shapes(flat, shapes, enqueue_many, dynamic_pad)
+        shape_list = static_shapes(flat, shapes, enqueue_many, dynamic_pad)
         if min_after is None:
-            queue = make_queue(capacity, dtypes, known, dynamic_pad, shared_name=shared_name)
+            queue = make_queue(capacity, dtypes, shape_list, dynamic_pad, shared_name=shared_name)
         else:
-            queue = RandomShuffleQueue(capacity, min_after, dtypes, shapes=known, seed=seed, shared_name=shared_name)
+            queue = RandomShuffleQueue(
+                capacity, min_after, dtypes, shapes=shape_list, seed=seed, shared_name=shared_name
+            )
         ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in flat]
         add_queue_runner(QueueRunner(queue, ops))
-        fill = (
+        fill_level = (
             f"fraction_of_{capacity}_full" if min_after is None else (f"fraction_over_{min_after}_of_{capacity}_full")
         )
-        add_fill_summary(queue, fill, capacity, min_after or 0)
+        add_fill_summary(queue, fill_level, capacity, min_after or 0)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
-        found = take(batch_size, name=scope)
-        found = restored(found if isinstance(found, list) else [found], kinds)
-        if not isinstance(lists[0], (Mapping, list, tuple)) or (not isinstance(lists[0], Mapping) and len(found) == 1):
-            return found[0]
-        return pack(lists[0], found)
+        batch_tensors = take(batch_size, name=scope)
+        batch_tensors = restored(batch_tensors if isinstance(batch_tensors, list) else [batch_tensors], kinds)
+        if not isinstance(lists[0], (Mapping, list, tuple)) or (
+            not isinstance(lists[0], Mapping) and len(batch_tensors) == 1
+        ):
+            return batch_tensors[0]
+        return pack(lists[0], batch_tensors)
 
 
 def batch(
@@ -197,7 +205,9 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, for the examples for which `keep_input`, a bool scalar (or vector with `enqueue_many`), is true."""
+    """Returns batches like `batch`, of the examples for which `keep_input`, a bool scalar (or vector with
+    `enqueue_many`), is true.
+    """
     return _batched(
         [tensors] * num_threads,
         keep_input,
@@ -224,7 +234,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, with a thread for each list or dict of tensors in `tensors_list`."""
+    """Returns batches like `batch`, with one enqueuing thread for each list or dict of tensors in `tensors_list`."""
     return _batched(
         list(tensors_list),
         None,
@@ -252,7 +262,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch_join`, for the examples for which `keep_input` is true.
+    """Returns batches like `batch_join`, of the examples for which `keep_input` is true.
 
     tensors_list and batch_size have the same meaning there.
     """
@@ -284,7 +294,7 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, with examples in random order.
+    """Returns batches like `batch`, with the examples in random order.
 
     Each is drawn from at least `min_after_dequeue` examples in the queue, until the input ends. `seed` makes the order
     repeatable.
@@ -320,7 +330,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, for the examples for which `keep_input` is true.
+    """Returns batches like `shuffle_batch`, of the examples for which `keep_input` is true.
 
     tensors, batch_size, capacity and min_after_dequeue have the same meaning there.
     """
@@ -353,7 +363,9 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, with a thread for each list or dict of tensors in `tensors_list`."""
+    """Returns batches like `shuffle_batch`, with one enqueuing thread for each list or dict of tensors in
+    `tensors_list`.
+    """
     return _batched(
         list(tensors_list),
         None,
@@ -384,7 +396,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch_join`, for the examples for which `keep_input` is true.
+    """Returns batches like `shuffle_batch_join`, of the examples for which `keep_input` is true.
 
     tensors_list, batch_size, capacity and min_after_dequeue have the same meaning there.
     """

@@ -46,48 +46,50 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """A pair of a bucket number and a batch of examples of that bucket.
+    """Returns a pair of a bucket number and a batch of examples of that bucket.
 
     tensors: one example. which_bucket: an int32 scalar from 0 to num_buckets - 1. batch_size: an int, or a list with
     one for each bucket. The other arguments are those of `tf.train.batch`. Raises `InvalidArgumentError` for fewer than
     2 buckets.
     """
     sizes = list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size] * num_buckets
-    rooms = list(bucket_capacities) if bucket_capacities is not None else [capacity] * num_buckets
+    capacities = list(bucket_capacities) if bucket_capacities is not None else [capacity] * num_buckets
     if num_buckets < 2:
         raise InvalidArgumentError(f"num_buckets must be >= 2, got {num_buckets}")
-    if len(sizes) != num_buckets or len(rooms) != num_buckets:
-        raise InvalidArgumentError(f"{len(sizes)} batch sizes and {len(rooms)} capacities for {num_buckets} buckets")
+    if len(sizes) != num_buckets or len(capacities) != num_buckets:
+        raise InvalidArgumentError(
+            f"{len(sizes)} batch sizes and {len(capacities)} capacities for {num_buckets} buckets"
+        )
     tensors, kinds = stored(components(tensors), False)
     flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
     with name_scope(name, "bucket", flat) as scope:
         dtypes = [t.dtype for t in flat]
-        known = static_shapes([flat], shapes, False, dynamic_pad)
+        element_shapes = static_shapes([flat], shapes, False, dynamic_pad)
         queues = []
-        for i, room in enumerate(rooms):
+        for i, queue_capacity in enumerate(capacities):
             names = {"shared_name": shared_name and f"{shared_name}_{i}", "name": f"bucket_queue_{i}"}
-            queues.append(make_queue(room, dtypes, known, dynamic_pad, **names))
+            queues.append(make_queue(queue_capacity, dtypes, element_shapes, dynamic_pad, **names))
         _fill(queues, flat, which_bucket, num_threads, keep_input)
         top = _join(queues, sizes, capacity, dtypes, allow_smaller_final_batch, shared_name)
-        which, *found = top.dequeue(name=scope)
-        same = sizes[0] if len({str(s) for s in sizes}) == 1 and isinstance(sizes[0], int) else None
-        first = None if allow_smaller_final_batch else same
-        for t, s in zip(found, known or (), strict=True):
+        bucket_index, *batch_tensors = top.dequeue(name=scope)
+        common_size = sizes[0] if len({str(s) for s in sizes}) == 1 and isinstance(sizes[0], int) else None
+        first = None if allow_smaller_final_batch else common_size
+        for t, s in zip(batch_tensors, element_shapes or (), strict=True):
             t.set_shape(Shape((first, *s.dims)) if s.dims is not None else s)
-        found = restored(found, kinds)
-        single = not isinstance(tensors, (Mapping, list, tuple))
-        return which, found[0] if single else pack(tensors, found)
+        batch_tensors = restored(batch_tensors, kinds)
+        is_single = not isinstance(tensors, (Mapping, list, tuple))
+        return bucket_index, batch_tensors[0] if is_single else pack(tensors, batch_tensors)
 
 
 def _fill(queues: list[Any], flat: list[Any], which: Tensor, num_threads: int, keep: TensorLike) -> None:
     """Adds the operations that enqueue each example in the queue of its bucket."""
-    chosen = QueueBase.from_list(get_default_graph().to_tensor(which, int32), queues)
+    queue = QueueBase.from_list(get_default_graph().to_tensor(which, int32), queues)
 
     def put() -> Any:
         if keep is True:
-            return chosen.enqueue(flat)
-        wanted = get_default_graph().to_tensor(keep, bool_)
-        return cond(wanted, lambda: chosen.enqueue(flat), NO_OP)
+            return queue.enqueue(flat)
+        condition = get_default_graph().to_tensor(keep, bool_)
+        return cond(condition, lambda: queue.enqueue(flat), NO_OP)
 
     ops = [put() for _ in range(num_threads)]
     close = group(*[q.close() for q in queues])
@@ -103,14 +105,14 @@ def _join(
     smaller: bool,
     shared_name: str | None,
 ) -> Any:
-    """The queue of full batches, which a thread for each bucket fills."""
+    """Returns the queue of full batches, which a thread for each bucket fills."""
     top = FIFOQueue(capacity, [int32, *dtypes], shared_name=shared_name, name="top_queue")
     moves = []
     for i, (q, n) in enumerate(zip(queues, sizes, strict=True)):
-        taken = q.dequeue_up_to(n) if smaller else q.dequeue_many(n)
-        moves.append(top.enqueue([np.int32(i), *(taken if isinstance(taken, list) else [taken])]))
-    ends = (OutOfRangeError, CancelledError)
-    add_queue_runner(QueueRunner(top, moves, queue_closed_exception_types=ends))
+        batch = q.dequeue_up_to(n) if smaller else q.dequeue_many(n)
+        moves.append(top.enqueue([np.int32(i), *(batch if isinstance(batch, list) else [batch])]))
+    closed_errors = (OutOfRangeError, CancelledError)
+    add_queue_runner(QueueRunner(top, moves, queue_closed_exception_types=closed_errors))
     for i, q in enumerate(queues):
         add_fill_summary(q, f"bucket_{i}_size", 1)
     add_fill_summary(top, f"fraction_of_{capacity}_full", capacity)
@@ -132,7 +134,7 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """A pair of lengths and a batch of sequences of similar lengths.
+    """Returns a pair of lengths and a batch of sequences of similar lengths.
 
     input_length: the length of the example `tensors`, an int32 scalar. bucket_boundaries: increasing lengths that
     separate the buckets. The other arguments are those of `bucket`.
@@ -144,12 +146,12 @@ def bucket_by_sequence_length(
     flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
     with name_scope(name, "bucket_by_sequence_length", [input_length, *flat]) as scope:
         length = graph_of([input_length]).to_tensor(input_length, int32)
-        which = reduce_sum(cast(length >= np.array(boundaries, length.dtype.np), int32))
+        bucket_index = reduce_sum(cast(length >= np.array(boundaries, length.dtype.np), int32))
         if shapes is not None:
             shapes = [(), *shapes]
-        _, (lengths, *found) = bucket(
+        _, (lengths, *batch_tensors) = bucket(
             [length, *flat],
-            which,
+            bucket_index,
             batch_size,
             len(boundaries) + 1,
             num_threads,
@@ -162,9 +164,9 @@ def bucket_by_sequence_length(
             shared_name,
             scope,
         )
-        found = restored(found, kinds)
-        single = not isinstance(tensors, (Mapping, list, tuple))
-        return lengths, found[0] if single else pack(tensors, found)
+        batch_tensors = restored(batch_tensors, kinds)
+        is_single = not isinstance(tensors, (Mapping, list, tuple))
+        return lengths, batch_tensors[0] if is_single else pack(tensors, batch_tensors)
 
 
 API: dict[str, Any] = {

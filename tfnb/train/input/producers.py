@@ -45,7 +45,7 @@ def add_fill_summary(queue: QueueBase, name: str, capacity: int, after: int = 0)
 
 
 def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """`tensor` for `num_epochs` steps, after which a step raises `OutOfRangeError`; None means without end.
+    """Returns `tensor`, for `num_epochs` steps; every later step raises `OutOfRangeError`. None means without end.
 
     The steps are counted in a local variable called `epochs` (see `tf.local_variables_initializer`).
     """
@@ -72,7 +72,7 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> Any:
-    """A queue of the rows of `input_tensor`, which a queue runner fills.
+    """Returns a queue of the rows of `input_tensor`, which a queue runner fills.
 
     shuffle, seed: shuffle the rows of each epoch. num_epochs: the number of epochs, which a local variable counts; None
     means without end. element_shape: the shape of a row, if it is not known statically. capacity, shared_name: of the
@@ -108,7 +108,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> Any:
-    """A queue of strings, such as file names, which a queue runner fills.
+    """Returns a queue of strings, such as file names, which a queue runner fills.
 
     The arguments are those of `input_producer`. Raises `InvalidArgumentError` for an empty list; for an empty tensor a
     step raises it.
@@ -119,8 +119,8 @@ def string_input_producer(
         graph = graph_of([string_tensor])
         strings = graph.to_tensor(string_tensor, None if hasattr(string_tensor, "dtype") else string)
         size = shape_of(strings)[0]
-        there = assert_that(size > 0, ["string_input_producer requires a non-null input tensor"])
-        with graph.control_dependencies([there]):
+        check = assert_that(size > 0, ["string_input_producer requires a non-null input tensor"])
+        with graph.control_dependencies([check]):
             strings = IDENTITY(strings)
         return input_producer(
             strings,
@@ -145,7 +145,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """A queue of the integers from 0 to limit - 1; the other arguments are those of `input_producer`."""
+    """Returns a queue of the integers from 0 to limit - 1; the other arguments are those of `input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = range_(limit) if hasattr(limit, "dtype") else graph_of([]).to_tensor(np.arange(limit, dtype=np.int32))
         return input_producer(
@@ -162,7 +162,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """A list with one row of each tensor in `tensor_list`, at the same position in all of them.
+    """Returns a list with one row of each tensor in `tensor_list`, at the same position in all of them.
 
     The tensors have the same first dimension; the other arguments are those of `input_producer`. Raises
     `InvalidArgumentError` for an empty list.
@@ -172,8 +172,8 @@ def slice_input_producer(
     with name_scope(name, "input_producer", list(tensor_list)):
         graph = graph_of(tensor_list)
         tensors = [graph.to_tensor(t) for t in tensor_list]
-        known = tensors[0].shape.dims[0] if tensors[0].shape.dims else None
-        rows = known if known is not None else cast(shape_of(tensors[0])[0], int32)
+        static_rows = tensors[0].shape.dims[0] if tensors[0].shape.dims else None
+        rows = static_rows if static_rows is not None else cast(shape_of(tensors[0])[0], int32)
         index = range_input_producer(rows, num_epochs, shuffle, seed, capacity, shared_name).dequeue()
         return [gather(t, index) for t in tensors]
 

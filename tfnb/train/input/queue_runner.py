@@ -108,7 +108,7 @@ class QueueRunner:
         return str(self._queue.name)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The QueueRunnerDef message with names below `export_scope`; None if the queue is not below it."""
+        """Returns the QueueRunnerDef message with names below `export_scope`; None if the queue is not below it."""
         scope = f"{export_scope}/" if export_scope else ""
         if not self.name.startswith(scope):
             return None
@@ -122,7 +122,9 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below `import_scope`."""
+        """Returns the runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below
+        `import_scope`.
+        """
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     @property
@@ -133,7 +135,8 @@ class QueueRunner:
     def create_threads(
         self, sess: Session, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """The threads that run the operations in `sess`; with `coord` also one that closes the queue at the stop.
+        """Returns the threads that run the operations in `sess`. With `coord` one more thread closes the queue at the
+        stop.
 
         daemon, start: make them daemon threads, and start them. Returns no threads while those of an earlier call for
         this session are running.
@@ -162,15 +165,15 @@ class QueueRunner:
         return threads
 
     def _run(self, sess: Session, enqueue_op: Operation, coord: Coordinator | None) -> None:
-        ended = False
+        has_ended = False
         try:
             enqueue: Callable[[], Any] = sess.make_callable(enqueue_op)
             while coord is None or not coord.should_stop():
                 enqueue()
         except self._ends:
-            ended = True
+            has_ended = True
         except (CancelledError, ClosedSessionError):
-            ended = True  # another thread closed the queue or the session
+            has_ended = True  # another thread closed the queue or the session
         except Exception as e:
             if coord is not None:
                 coord.request_stop(e)
@@ -181,8 +184,8 @@ class QueueRunner:
                 raise
         finally:
             with self._lock:
-                left = self._runs[sess] = self._runs.get(sess, 1) - 1
-            if ended and not left:
+                running = self._runs[sess] = self._runs.get(sess, 1) - 1
+            if has_ended and not running:
                 _close(sess, self._close_op)
 
     def _cancel_on_stop(self, sess: Session, coord: Coordinator) -> None:
@@ -191,20 +194,25 @@ class QueueRunner:
 
 
 def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
-    """The nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
+    """Returns the nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
     content = message if isinstance(message, bytes) else message.SerializeToString()
-    told = queue_runner_def()()
+    runner_def = queue_runner_def()()
     try:
-        told.ParseFromString(content)
+        runner_def.ParseFromString(content)
     except Exception as e:  # the class of protobuf's error depends on its implementation
         raise DataLossError(f"{len(content)} bytes that are no QueueRunnerDef: {e}") from None
     graph = get_default_graph()
     queue, close, cancel, *enqueue = (
         graph.get_operation_by_name(scope + name)
-        for name in (told.queue_name, told.close_op_name, told.cancel_op_name, *told.enqueue_op_name)
+        for name in (
+            runner_def.queue_name,
+            runner_def.close_op_name,
+            runner_def.cancel_op_name,
+            *runner_def.enqueue_op_name,
+        )
     )
-    ends = tuple(_ENDS[c] for c in told.queue_closed_exception_types if c in _ENDS)
-    return queue, enqueue, close, cancel, ends or (OutOfRangeError,)
+    closed_errors = tuple(_ENDS[c] for c in runner_def.queue_closed_exception_types if c in _ENDS)
+    return queue, enqueue, close, cancel, closed_errors or (OutOfRangeError,)
 
 
 _ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, CancelledError)}

@@ -25,7 +25,7 @@ _FIELDS = (
 
 @cache
 def queue_runner_def() -> Any:
-    """The class of the QueueRunnerDef message."""
+    """Returns the class of the QueueRunnerDef message."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pool = importlib.import_module("google.protobuf.descriptor_pool").DescriptorPool()
     file = descriptors.FileDescriptorProto(name="tfnb/queue_runner.proto", package="tfnb", syntax="proto3")

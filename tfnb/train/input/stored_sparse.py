@@ -30,7 +30,8 @@ class Kind(NamedTuple):
 
 
 def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
-    """The structure (a dict, a list or one tensor) with strings for sparse tensors, and the kind of each leaf.
+    """Returns the structure (a dict, a list or one tensor) with strings in place of sparse tensors, and the kind of
+    each leaf.
 
     With `enqueue_many` each row is an example. Raises `InvalidArgumentError` for a sparse vector, which has no rows.
     """
@@ -48,23 +49,23 @@ def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]
         return text
 
     if isinstance(tensors, Mapping):
-        found: Any = {key: one(value) for key, value in tensors.items()}
+        result: Any = {key: one(value) for key, value in tensors.items()}
     elif isinstance(tensors, (list, tuple)) and not isinstance(tensors, SparseTensorValue):
-        found = [one(value) for value in tensors]
+        result = [one(value) for value in tensors]
     else:
-        found = one(tensors)
-    return found, [kinds.get(id(leaf)) for leaf in flatten(found)]
+        result = one(tensors)
+    return result, [kinds.get(id(leaf)) for leaf in flatten(result)]
 
 
 def stored_shapes(shapes: Sequence[ShapeLike] | None, kinds: Sequence[Kind | None]) -> Any:
-    """The shapes that a caller gave, with those of the strings in place of sparse components."""
+    """Returns the shapes that the caller gave, in which sparse components have the shape of their strings."""
     if shapes is None or not any(kinds):
         return shapes
     return [s if kind is None else (3,) for s, kind in zip(shapes, kinds, strict=True)]
 
 
 def restored(components: Sequence[Any], kinds: Sequence[Kind | None]) -> list[Any]:
-    """The components of a batch, with sparse tensors in place of strings."""
+    """Returns the components of a batch, with sparse tensors in place of strings."""
     return [
         x if kind is None else deserialize_many_sparse(x, kind.dtype, kind.rank)
         for x, kind in zip(components, kinds, strict=True)

@@ -49,7 +49,7 @@ class Optimizer:
         self._tensors: dict[str, Tensor] = {}
 
     def get_name(self) -> str:
-        """The name of the optimizer, which is the name scope of its operations."""
+        """Returns the name of the optimizer, which is the name scope of its operations."""
         return self._name
 
     def minimize(
@@ -63,7 +63,7 @@ class Optimizer:
         name: str | None = None,
         grad_loss: TensorLike | None = None,
     ) -> Operation:
-        """An operation that takes one step down the gradient of `loss` and increments `global_step`.
+        """Returns an operation that takes one step down the gradient of `loss` and increments `global_step`.
 
         loss: a tensor; that of a vector is the sum of its elements. var_list: the variables, by default the trainable
         ones. grad_loss: the gradient of the loss, by default ones. gate_gradients, aggregation_method,
@@ -94,7 +94,7 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
-        """A list of pairs (gradient, variable), with one pair for each part of a partitioned variable.
+        """Returns a list of pairs (gradient, variable), with one pair for each part of a partitioned variable.
 
         The gradient is None for an integer variable, and for a variable on which the loss does not depend. loss: a
         floating tensor. var_list: the variables, by default the trainable ones. gate_gradients: GATE_GRAPH computes all
@@ -117,28 +117,29 @@ class Optimizer:
         )
         if gate_gradients == self.GATE_GRAPH:
             grads = tuple_(grads)
-        found = dict(zip(floats, grads, strict=True))
-        return [(found.get(v), v) for v in variables]
+        grad_of = dict(zip(floats, grads, strict=True))
+        return [(grad_of.get(v), v) for v in variables]
 
     def _variables(
         self, loss: Tensor, var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None
     ) -> list[Any]:
         if var_list is None:
-            found = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
+            variables = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
-            given = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
-            found = [v for x in given for v in (x if isinstance(x, PartitionedVariable) else [x])]
-        if not found:
+            variable_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            variables = [v for x in variable_list for v in (x if isinstance(x, PartitionedVariable) else [x])]
+        if not variables:
             raise InvalidArgumentError("no variables to optimize", loss.op)
-        for v in found:
+        for v in variables:
             if not isinstance(v, Variable):
                 raise DTypeError(f"the argument {v!r} is not a variable")
-        return found
+        return variables
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
-        """An operation that applies gradients to their variables and then increments `global_step`, if it is given.
+        """Returns an operation that applies gradients to their variables and then increments `global_step`, if it is
+        given.
 
         grads_and_vars: the pairs that `compute_gradients` returns; a pair without a gradient is ignored. Raises
         `InvalidArgumentError` when there is no gradient, and `DTypeError` for a variable of another class.
@@ -165,7 +166,7 @@ class Optimizer:
         return train
 
     def _counted(self, updates: Sequence[Operation], global_step: Variable | None, scope: str) -> Operation:
-        """The training operation: all updates, followed by the increment of `global_step`."""
+        """Returns the training operation: all updates, followed by the increment of `global_step`."""
         if global_step is None:
             return self._finish(updates, scope)
         done = self._finish(updates, "update")
@@ -188,15 +189,15 @@ class Optimizer:
     # slots
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """The slot variable called `name` of the variable `var`, or None."""
+        """Returns the slot variable called `name` of the variable `var`, or None."""
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
-        """The sorted names of the slots."""
+        """Returns the sorted names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """All slot variables."""
+        """Returns all slot variables."""
         return [v for table in self._slots.values() for v in table.values()]
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
@@ -220,7 +221,7 @@ class Optimizer:
         self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
 
     def _cast(self, name: str, var: Variable) -> Tensor:
-        """A hyper-parameter as a tensor with the dtype of the variable."""
+        """Returns a hyper-parameter as a tensor with the dtype of the variable."""
         t = self._tensors[name]
         return t if t.dtype is var.dtype else cast(t, var.dtype)
 

@@ -22,14 +22,14 @@ __all__ = ["API", "get_global_step", "get_or_create_global_step"]
 
 
 def get_global_step(graph: GraphBuilder | None = None) -> Any:
-    """The global step of `graph`, by default the default graph, or None if there is none.
+    """Returns the global step of `graph`, by default the default graph, or None if there is none.
 
     Raises `DTypeError` when it is not an integer scalar.
     """
     graph = graph or get_default_graph()
-    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
-    if found:
-        step = found[-1]
+    steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if steps:
+        step = steps[-1]
     else:
         named = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.op.name == "global_step"]
         if not named:
@@ -56,9 +56,9 @@ def create_global_step(graph: GraphBuilder | None = None) -> Any:
 
 
 def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
-    """The global step, which is created if it does not exist."""
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    """Returns the global step, which is created if it does not exist."""
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
@@ -74,7 +74,7 @@ def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
 
 
 def global_step(sess: Session, global_step_tensor: Variable | Tensor) -> int:
-    """The value of the global step in the session `sess`, an int."""
+    """Returns the value of the global step in the session `sess`, an int."""
     value = sess.run(global_step_tensor)
     if value is None:
         raise NotFoundError("the global step has no value")

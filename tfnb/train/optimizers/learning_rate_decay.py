@@ -22,7 +22,7 @@ __all__ = ["API", "exponential_decay", "piecewise_constant"]
 
 
 def _start(name: str, learning_rate: TensorLike, step: TensorLike | None, *others: TensorLike) -> tuple[Any, ...]:
-    """The learning rate, the step and further numbers as tensors with the dtype of the learning rate.
+    """Returns the learning rate, the step and further numbers as tensors with the dtype of the learning rate.
 
     Raises `InvalidArgumentError` when the step is None.
     """
@@ -51,7 +51,7 @@ def exponential_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * decay_rate ^ (global_step / decay_steps)
+    """Returns the rate learning_rate * decay_rate ^ (global_step / decay_steps).
 
     The arguments are scalars, `staircase` rounds the quotient down. Returns a scalar of the dtype of `learning_rate`.
     Raises `InvalidArgumentError` when `global_step` is None.
@@ -70,7 +70,7 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * exp(-decay_rate * global_step / decay_steps)
+    """Returns the rate learning_rate * exp(-decay_rate * global_step / decay_steps).
 
     The arguments are scalars, `staircase` rounds the quotient down. Returns a scalar of the dtype of `learning_rate`.
     Raises `InvalidArgumentError` when `global_step` is None.
@@ -89,7 +89,7 @@ def inverse_time_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate / (1 + decay_rate * global_step / decay_steps)
+    """Returns the rate learning_rate / (1 + decay_rate * global_step / decay_steps).
 
     The arguments are scalars, `staircase` rounds the quotient down. Returns a scalar of the dtype of `learning_rate`.
     Raises `InvalidArgumentError` when `global_step` is None.
@@ -109,7 +109,7 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """(learning_rate - end) * (1 - step / decay_steps) ^ power + end
+    """Returns the rate (learning_rate - end) * (1 - step / decay_steps) ^ power + end.
 
     Here step is the smaller one of `global_step` and `decay_steps`, and end is `end_learning_rate`. With `cycle` the
     number of decay steps is instead raised to the next multiple of `decay_steps` from the global step on. Returns a
@@ -133,7 +133,7 @@ def cosine_decay(
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)
+    """Returns the rate learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha).
 
     Here step is the smaller one of `global_step` and `decay_steps`. Returns a scalar of the dtype of `learning_rate`.
     Raises `InvalidArgumentError` when `global_step` is None.
@@ -153,7 +153,7 @@ def cosine_decay_restarts(
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Cosine decays from `learning_rate`, one after the other.
+    """Returns a rate that decays from `learning_rate` along one cosine after the other.
 
     The first one has `first_decay_steps` steps. Each has `t_mul` times as many steps as the one before, and starts at
     `m_mul` times its rate. `global_step` is an integer scalar; `alpha` is the final fraction of the rate. Returns a
@@ -182,7 +182,7 @@ def linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta)
+    """Returns the rate learning_rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta).
 
     Here p is global_step / decay_steps, at most 1. Returns a scalar of the dtype of `learning_rate`. Raises
     `InvalidArgumentError` when `global_step` is None.
@@ -204,7 +204,7 @@ def noisy_linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """A `linear_cosine_decay` of `learning_rate` with normal noise added to its linear part.
+    """Returns the rate of `linear_cosine_decay`, with normal noise added to its linear part.
 
     The variance of the noise at `global_step` is initial_variance / (1 + global_step) ^ variance_decay. Returns a
     scalar of the dtype of `learning_rate`. Raises `InvalidArgumentError` when `global_step` is None.
@@ -221,7 +221,8 @@ def noisy_linear_cosine_decay(
 def piecewise_constant(
     x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
-    """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last value after that.
+    """Returns values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., and the last value after
+    that.
 
     x: a scalar, such as the global step. Raises `InvalidArgumentError` unless there is one value more than boundaries.
     """
@@ -231,11 +232,11 @@ def piecewise_constant(
     with graph.as_default(), _scope(name, "PiecewiseConstant"):
         step = graph.to_tensor(x)
         tensors = [v if isinstance(v, Tensor) else graph.to_tensor(v) for v in values]
-        found = tensors[-1]
+        rate = tensors[-1]
         for boundary, value in zip(reversed(list(boundaries)), reversed(tensors[:-1]), strict=True):
-            before = LESS_EQUAL(step, cast(graph.to_tensor(boundary), step.dtype))
-            found = SELECT(before, value, found)
-        return found
+            is_before = LESS_EQUAL(step, cast(graph.to_tensor(boundary), step.dtype))
+            rate = SELECT(is_before, value, rate)
+        return rate
 
 
 API = {

@@ -26,7 +26,7 @@ __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
 def assign_moving_average(
     variable: Variable, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
 ) -> Any:
-    """An operation that computes variable -= (1 - decay) * (variable - value).
+    """Returns an operation that computes variable -= (1 - decay) * (variable - value).
 
     With `zero_debias` the average is corrected for its initial value of zero.
     """
@@ -44,7 +44,7 @@ def assign_moving_average(
 
 
 def _now(value: Any) -> Any:
-    """The value of a variable after the current control dependencies, such as a training step."""
+    """Returns the value of a variable after the current control dependencies, such as a training step."""
     return value.read_value() if isinstance(value, Variable) else value
 
 
@@ -85,13 +85,13 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
-        """An operation that updates the averages of `var_list`, by default the trainable variables.
+        """Returns an operation that updates the averages of `var_list`, by default the trainable variables.
 
         Raises `DTypeError` for an element that is not floating, and `InvalidArgumentError` for one that already has an
         average.
         """
-        given = trainable_variables() if var_list is None else list(var_list)
-        for v in given:
+        variables = trainable_variables() if var_list is None else list(var_list)
+        for v in variables:
             if not v.dtype.is_floating:
                 raise DTypeError(f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op)
             if v in self._averages:
@@ -101,7 +101,7 @@ class ExponentialMovingAverage:
             decay = self._effective_decay()
             updates = [
                 assign_moving_average(self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable))
-                for v in given
+                for v in variables
             ]
             return group(*updates, name=scope)
 
@@ -119,27 +119,27 @@ class ExponentialMovingAverage:
         return MINIMUM(graph.to_tensor(self._decay), (1.0 + n) / (10.0 + n))
 
     def average(self, var: TensorLike) -> Variable | None:
-        """The shadow variable of `var`, or None."""
+        """Returns the shadow variable of `var`, or None."""
         return self._averages.get(var)
 
     def average_name(self, var: Variable) -> str:
-        """The name of the shadow variable of `var`, which need not exist."""
-        found = self._averages.get(var)
-        return found.op.name if found is not None else f"{var.op.name}/{self._name}"
+        """Returns the name of the shadow variable of `var`. The shadow variable need not exist."""
+        average = self._averages.get(var)
+        return average.op.name if average is not None else f"{var.op.name}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Any]:
-        """A dict of names to variables for a `Saver` that restores the averages into the variables themselves.
+        """Returns a dict of names to variables for a `Saver` that restores the averages into the variables themselves.
 
         moving_avg_variables: the variables with averages, by default the trainable ones and those that have one.
         """
         graph = get_default_graph()
-        averaged = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
+        averaged_variables = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
         if moving_avg_variables is None:
-            averaged += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
-        names = {self.average_name(v): v for v in averaged}
-        taken = set(names.values())
-        others = (v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v not in taken)
-        return names | {v.op.name: v for v in others if v.op.name not in names}
+            averaged_variables += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
+        names = {self.average_name(v): v for v in averaged_variables}
+        averages = set(names.values())
+        remaining = (v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v not in averages)
+        return names | {v.op.name: v for v in remaining if v.op.name not in names}
 
 
 API = {

@@ -57,7 +57,7 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """A tensor of the loss; a session that evaluates it runs one step of the optimizer.
+    """Returns a tensor of the loss; a session that evaluates it runs one step of the optimizer.
 
     loss: a floating scalar. global_step: the counter of steps, by default that of the graph. optimizer: a name ("Adam",
     "SGD", ...), a class, an instance, or a function of the learning rate. gradient_noise_scale: the factor of normal
@@ -69,8 +69,8 @@ def optimize_loss(
     summary.
     """
     graph = loss.graph
-    wanted = _DEFAULT_SUMMARIES if summaries is None else list(summaries)
-    unknown = [s for s in wanted if s not in OPTIMIZER_SUMMARIES]
+    summary_kinds = _DEFAULT_SUMMARIES if summaries is None else list(summaries)
+    unknown = [s for s in summary_kinds if s not in OPTIMIZER_SUMMARIES]
     if unknown:
         raise InvalidArgumentError(f"optimize_loss: no summaries {unknown}; there are {list(OPTIMIZER_SUMMARIES)}")
     with graph.as_default(), variable_scope(name, "OptimizeLoss", [loss]):
@@ -82,13 +82,13 @@ def optimize_loss(
         rate = _rate(learning_rate, learning_rate_decay_fn, step)
         opt = _optimizer(optimizer, rate)
         pairs = opt.compute_gradients(loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops)
-        _summarise_gradients([(g, v) for g, v in pairs if g is not None], wanted, "")
+        _summarise_gradients([(g, v) for g, v in pairs if g is not None], summary_kinds, "")
         pairs = _changed(pairs, gradient_noise_scale, gradient_multipliers, clip_gradients)
         if clip_gradients is not None:
-            _summarise_gradients(pairs, wanted, "clipped_")
-        if "loss" in wanted:
+            _summarise_gradients(pairs, summary_kinds, "clipped_")
+        if "loss" in summary_kinds:
             scalar("loss", loss)
-        if "learning_rate" in wanted and rate is not None:
+        if "learning_rate" in summary_kinds and rate is not None:
             scalar("learning_rate", rate)
         train = opt.apply_gradients(pairs, step if increment_global_step else None, name="train")
         with graph.control_dependencies([train]):
@@ -130,10 +130,10 @@ def _optimizer(wanted: OptimizerChoice, rate: TensorLike) -> Optimizer:
     if not callable(wanted):
         raise DTypeError(f"optimize_loss: {wanted!r} is not an optimizer")
     rate = rate.value() if hasattr(rate, "value") and callable(rate.value) else rate
-    found = wanted(rate)
-    if not isinstance(found, Optimizer):
-        raise DTypeError(f"optimize_loss: {wanted!r} made {found!r}, which is not an optimizer")
-    return found
+    optimizer = wanted(rate)
+    if not isinstance(optimizer, Optimizer):
+        raise DTypeError(f"optimize_loss: {wanted!r} made {optimizer!r}, which is not an optimizer")
+    return optimizer
 
 
 def _changed(

@@ -57,24 +57,24 @@ class ExternalOptimizerInterface:
         with get_default_graph().name_scope("external_optimizer"):
             self._loss_grads = self._gradients(loss)
             self._condition_grads = {
-                kind: [self._gradients(c) for c in found] for kind, found in self._conditions.items()
+                kind: [self._gradients(c) for c in conditions] for kind, conditions in self._conditions.items()
             }
 
     def _gradients(self, target: Tensor) -> list[Any]:
-        found = gradients(target, self._vars)
-        return [zeros_like(v) if g is None else v.graph.to_tensor(g) for g, v in zip(found, self._vars, strict=True)]
+        grads = gradients(target, self._vars)
+        return [zeros_like(v) if g is None else v.graph.to_tensor(g) for g, v in zip(grads, self._vars, strict=True)]
 
     def _packed_bounds(
         self, table: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None
     ) -> list[tuple[float, float]] | None:
         if table is None:
             return None
-        found: list[tuple[float, float]] = []
+        packed: list[tuple[float, float]] = []
         for v, shape in zip(self._vars, self._shapes, strict=True):
             low, high = table.get(v, (-np.inf, np.inf))
             lows, highs = np.broadcast_to(low, shape).ravel(), np.broadcast_to(high, shape).ravel()
-            found += [(float(a), float(b)) for a, b in zip(lows, highs, strict=True)]
-        return found
+            packed += [(float(a), float(b)) for a, b in zip(lows, highs, strict=True)]
+        return packed
 
     def _pack(self, arrays: Sequence[Any]) -> np.ndarray:
         return np.concatenate([np.asarray(a, np.float64).ravel() for a in arrays])
@@ -103,20 +103,20 @@ class ExternalOptimizerInterface:
         session = session or get_default_session()
         if session is None:
             raise InvalidArgumentError("minimize needs a session, given or default")
-        given = dict(feed_dict or {})
+        feeds = dict(feed_dict or {})
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, grads, more = session.run(
-                [self._loss, self._loss_grads, list(fetches or [])], given | self._feeds(x), **run_kwargs
+            loss, grads, fetched = session.run(
+                [self._loss, self._loss_grads, list(fetches or [])], feeds | self._feeds(x), **run_kwargs
             )
             if loss_callback is not None:
-                loss_callback(*more)
+                loss_callback(*fetched)
             return float(loss), self._pack(grads)
 
         def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:
             return (
-                lambda x: session.run(tensor, given | self._feeds(x)),
-                lambda x: self._pack(session.run(grads, given | self._feeds(x))),
+                lambda x: session.run(tensor, feeds | self._feeds(x)),
+                lambda x: self._pack(session.run(grads, feeds | self._feeds(x))),
             )
 
         constraints = []
@@ -124,7 +124,7 @@ class ExternalOptimizerInterface:
             for tensor, grads in zip(tensors, self._condition_grads[kind], strict=True):
                 fun, jac = condition(tensor, grads)
                 constraints.append({"type": kind, "fun": fun, "jac": jac})
-        start = self._pack(session.run([v.value() for v in self._vars], given))
+        start = self._pack(session.run([v.value() for v in self._vars], feeds))
         result = self._minimize(start, value, constraints, self._bounds, step_callback)
         for v, a in zip(self._vars, self._feeds(np.asarray(result.x)).values(), strict=True):
             v.load(a, session)

@@ -22,7 +22,7 @@ def create_slot(
     name: str,
     dtype: DTypeLike | None = None,
 ) -> Variable:
-    """A slot of the variable `primary`, called `name`; its initial value is a tensor, a value or a callable."""
+    """Returns a slot of the variable `primary`, called `name`; its initial value is a tensor, a value or a callable."""
     graph = primary.graph
     with (
         graph.as_default(),
@@ -38,6 +38,6 @@ def create_slot(
 
 
 def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
-    """A slot of the variable `primary`, called `name`, with zeros in the shape of `primary`."""
-    wanted = primary.dtype if dtype is None else dtype
-    return create_slot(primary, lambda: zeros(primary.shape.known(), wanted), name, wanted)
+    """Returns a slot of the variable `primary`, called `name`, with zeros in the shape of `primary`."""
+    slot_dtype = primary.dtype if dtype is None else dtype
+    return create_slot(primary, lambda: zeros(primary.shape.known(), slot_dtype), name, slot_dtype)

@@ -14,7 +14,7 @@ __all__ = ["deduplicated"]
 
 
 def deduplicated(grad: IndexedSlices) -> IndexedSlices:
-    """The same sparse gradient, in which the values of equal indices are summed."""
+    """Returns an equal sparse gradient without repeated indices: the values of equal indices are summed."""
     rows, positions = unique(grad.indices)
     values = UNSORTED_SEGMENT_SUM(grad.values, positions, shape(rows)[0])
     return IndexedSlices(values, rows, grad.dense_shape)

@@ -67,13 +67,13 @@ class SyncReplicasOptimizer(Optimizer):
         self._made = False
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """The gradients that the wrapped optimizer computes; the arguments are passed on."""
+        """Returns the gradients that the wrapped optimizer computes; the arguments are passed on."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
-        """An operation that submits the gradients of this worker and waits until the step is done.
+        """Returns an operation that submits the gradients of this worker and waits until the step is done.
 
         global_step: the counter of the steps of all workers, which must be given. Raises `InvalidArgumentError` without
         it or without gradients.
@@ -86,13 +86,13 @@ class SyncReplicasOptimizer(Optimizer):
         graph = global_step.graph
         with graph.as_default(), graph.name_scope(name or self._name):
             self._local_step = self._make_local_step(global_step)
-            handed_in, taken, set_steps = self._accumulate(pairs, global_step)
-            # On its device, not in its group: each variable is updated where it is itself.
+            apply_ops, averaged_pairs, set_steps = self._accumulate(pairs, global_step)
+            # A device, not a colocation group: each variable is updated on its own device.
             with graph.device(global_step.device):
-                update = self._opt.apply_gradients(taken, global_step)
+                update = self._opt.apply_gradients(averaged_pairs, global_step)
                 self._global_step = global_step
                 self._tokens = FIFOQueue(-1, global_step.dtype, [()], name="sync_token_q", shared_name="sync_token_q")
-                with graph.control_dependencies(handed_in):
+                with graph.control_dependencies(apply_ops):
                     token = self._tokens.dequeue()
                 sync = self._hand_out_tokens(self._averaging(update))
                 dummy = FIFOQueue(1, int32, [()], name="dummy_queue", shared_name="dummy_queue")
@@ -105,7 +105,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train
 
     def _make_local_step(self, global_step: Variable) -> Variable:
-        """A variable on this worker with the global step for which its next gradients are computed."""
+        """Returns a variable on this worker with the global step for which its next gradients are computed."""
         anchor = NO_OP(name="local_anchor", graph=get_default_graph())
         with get_default_graph().colocate_with(anchor):
             return Variable(
@@ -119,12 +119,12 @@ class SyncReplicasOptimizer(Optimizer):
     def _accumulate(
         self, pairs: Sequence[tuple[Any, Any]], global_step: Variable
     ) -> tuple[list[Operation], list[tuple[Any, Any]], list[Operation]]:
-        """The operations of the accumulators of the gradients.
+        """Creates the accumulators of the gradients and the operations on them.
 
         Returns those that submit the gradients of this worker, the pairs of mean gradient and variable, and the
         operations that set the global step of the accumulators.
         """
-        handed_in, taken, set_steps = [], [], []
+        apply_ops, averaged_pairs, set_steps = [], [], []
         local = self._local_step.value()
         for grad, v in pairs:
             name = f"{v.op.name}/grad_accum"
@@ -132,33 +132,35 @@ class SyncReplicasOptimizer(Optimizer):
                 acc: Any
                 if isinstance(grad, IndexedSlices):
                     acc = SparseConditionalAccumulator(v.dtype, v.shape, shared_name=name)
-                    handed_in.append(acc.apply_indexed_slices_grad(grad, local_step=local))
-                    taken.append((acc.take_indexed_slices_grad(self._needed), v))
+                    apply_ops.append(acc.apply_indexed_slices_grad(grad, local_step=local))
+                    averaged_pairs.append((acc.take_indexed_slices_grad(self._needed), v))
                 else:
                     acc = ConditionalAccumulator(v.dtype, v.shape, shared_name=name)
-                    handed_in.append(acc.apply_grad(grad, local_step=local))
-                    taken.append((acc.take_grad(self._needed), v))
+                    apply_ops.append(acc.apply_grad(grad, local_step=local))
+                    averaged_pairs.append((acc.take_grad(self._needed), v))
                 set_steps.append(acc.set_global_step(global_step.value(), name="SetGlobalStep"))
-        return handed_in, taken, set_steps
+        return apply_ops, averaged_pairs, set_steps
 
     def _averaging(self, update: Operation) -> Operation:
         if self._averages is None:
             return update
         with get_default_graph().control_dependencies([update]):
-            found: Operation = self._averages.apply(self._averaged)
-            return found
+            average_op: Operation = self._averages.apply(self._averaged)
+            return average_op
 
     def _hand_out_tokens(self, update: Operation) -> Operation:
-        """After the update, enqueues a token for each worker: the step for which its next gradients are computed."""
+        """Returns an operation that runs after the update and enqueues a token for each worker: the step for which the
+        next gradients are computed.
+        """
         with get_default_graph().control_dependencies([update]):
             step = self._global_step.read_value()
-            found: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
-            return found
+            enqueue_op: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
+            return enqueue_op
 
     # ---- operations of the chief -----------------------------------------------------------------
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """The queue runner of the chief, which repeatedly applies the mean gradients and enqueues tokens.
+        """Returns the queue runner of the chief, which repeatedly applies the mean gradients and enqueues tokens.
 
         Raises `FailedPreconditionError` before `apply_gradients` was called.
         """
@@ -166,25 +168,26 @@ class SyncReplicasOptimizer(Optimizer):
         return self._runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """An operation that enqueues tokens for the first step, if there are fewer workers than gradients to aggregate.
+        """Returns an operation that enqueues tokens for the first step, if there are fewer workers than gradients to
+        aggregate.
 
         num_tokens: the number of tokens; -1 means `replicas_to_aggregate`. Raises `InvalidArgumentError` for too few.
         """
         self._check_made("get_init_tokens_op")
-        missing = self._needed - self._total
+        minimum = self._needed - self._total
         count = self._needed if num_tokens == -1 else num_tokens
-        if count < missing:
-            raise InvalidArgumentError(f"too few tokens: {count}; without {missing} the first step waits for ever")
+        if count < minimum:
+            raise InvalidArgumentError(f"too few tokens: {count}; without {minimum} the first step waits for ever")
         if count <= 0:
-            found: Operation = NO_OP(name="no_init_tokens", graph=self._global_step.graph)
-            return found
+            init_op: Operation = NO_OP(name="no_init_tokens", graph=self._global_step.graph)
+            return init_op
         graph = self._global_step.graph
         with graph.as_default(), graph.colocate_with(self._global_step.op):
-            found = self._tokens.enqueue_many([FILL([count], self._global_step.value())])
-            return found
+            init_op = self._tokens.enqueue_many([FILL([count], self._global_step.value())])
+            return init_op
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """The hook that the `MonitoredTrainingSession` of a worker needs.
+        """Returns the hook that the `MonitoredTrainingSession` of a worker needs.
 
         is_chief: True for the chief, whose hook also runs the synchronous steps; num_tokens: as in
         `get_init_tokens_op`.
@@ -198,15 +201,15 @@ class SyncReplicasOptimizer(Optimizer):
     # ---- the wrapped optimizer -------------------------------------------------------------
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Variable | None:
-        """A slot of the wrapped optimizer; the arguments are those of `Optimizer.get_slot`."""
+        """Returns a slot of the wrapped optimizer; the arguments are those of `Optimizer.get_slot`."""
         return self._opt.get_slot(*args, **kwargs)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots of the wrapped optimizer."""
+        """Returns the names of the slots of the wrapped optimizer."""
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
-        """The slot variables of the wrapped optimizer."""
+        """Returns the slot variables of the wrapped optimizer."""
         return self._opt.variables()
 
 
@@ -225,9 +228,9 @@ class _SyncReplicasHook(SessionRunHook):
         self._runner = opt.get_chief_queue_runner() if self._is_chief else None
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        missing = session.run(self._ready)
-        if len(missing):
-            raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in missing]}")
+        uninitialized = session.run(self._ready)
+        if len(uninitialized):
+            raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in uninitialized]}")
         session.run(self._init)
         if self._tokens is not None:
             session.run(self._tokens)

@@ -104,9 +104,9 @@ class _SlotOptimizer(Optimizer):
     def _inputs(self, grad: Tensor, var: Variable, sparse: Tensor | None = None) -> list[Any]:
         refs = [_ref(var)] + [_ref(self.get_slot(var, key)) for key in self._slot_table]
         hyper = [self._cast(name, var) for name in self.order]
-        place = len(hyper) if self.grad_after is None else self.grad_after
-        given = [grad] if sparse is None else [grad, sparse]
-        return [*refs, *hyper[:place], *given, *hyper[place:]]
+        position = len(hyper) if self.grad_after is None else self.grad_after
+        grad_inputs = [grad] if sparse is None else [grad, sparse]
+        return [*refs, *hyper[:position], *grad_inputs, *hyper[position:]]
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op

@@ -36,7 +36,7 @@ class BestCheckpoints:
         return self._found[0][1] if self._found else None
 
     def keeps(self, prefix: str) -> bool:
-        """True if the checkpoint `prefix` is among the best."""
+        """Returns whether the checkpoint `prefix` is among the best."""
         return any(p == prefix for _, p in self._found)
 
     def add(self, folder: str, prefix: str, metric: float) -> None:
@@ -44,17 +44,17 @@ class BestCheckpoints:
         if math.isnan(metric):
             raise InvalidArgumentError(f"the metric of {prefix} is NaN")
         rest = [x for x in self._found if x[1] != prefix]
-        ranked = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
-        self._found, dropped = ranked[: self._count], ranked[self._count :]
-        self._dropped += [p for _, p in dropped if p != prefix]
-        told = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
-        text = json.dumps({"checkpoints": told}, indent=1) + "\n"
+        ranking = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
+        self._found, surplus = ranking[: self._count], ranking[self._count :]
+        self._dropped += [p for _, p in surplus if p != prefix]
+        entries = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
+        text = json.dumps({"checkpoints": entries}, indent=1) + "\n"
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
 
     def drop(self) -> list[str]:
-        """The checkpoints that ceased to be among the best since the previous call."""
-        dropped, self._dropped = self._dropped, []
-        return [p for p in dropped if not self.keeps(p)]
+        """Returns the checkpoints that ceased to be among the best since the previous call."""
+        candidates, self._dropped = self._dropped, []
+        return [p for p in candidates if not self.keeps(p)]
 
     def recover(self, folder: str) -> None:
         """Takes over the checkpoints that the file of an earlier run lists, as far as they exist."""
@@ -66,30 +66,32 @@ def _write(path: str, text: str) -> None:
 
 
 def _read(folder: str) -> list[tuple[float, str]]:
-    """The metric and the prefix of each checkpoint that the file lists. Raises `DataLossError` when it is damaged."""
+    """Returns the metric and the prefix of each checkpoint that the file lists. Raises `DataLossError` when it is
+    damaged.
+    """
     path = os.path.join(folder, _FILE)
     if not os.path.exists(path):
         return []
     try:
-        told = json.loads(read_bounded(path, _MAX_BYTES, "a list of the best checkpoints"), parse_int=float)
+        content = json.loads(read_bounded(path, _MAX_BYTES, "a list of the best checkpoints"), parse_int=float)
     except (ValueError, RecursionError) as e:
         raise DataLossError(f"{path} is damaged: {e!r}") from None
-    found = []
-    match told:
+    checkpoints = []
+    match content:
         case {"checkpoints": [*members]}:
             for member in members:
                 match member:
                     case {"path": str(name), "metric": float() as metric} if name == os.path.basename(name):
-                        found.append((metric, os.path.join(folder, name)))
+                        checkpoints.append((metric, os.path.join(folder, name)))
                     case _:
                         raise DataLossError(f"{path} is damaged: {str(member)[:200]} is no path and metric")
         case _:
             raise DataLossError(f"{path} is damaged: it has no list of checkpoints")
-    return found
+    return checkpoints
 
 
 def best_checkpoint(checkpoint_dir: str) -> str | None:
-    """The prefix of the best checkpoint in a folder (see `Saver(keep_best=...)`), or None."""
+    """Returns the prefix of the best checkpoint in a folder (see `Saver(keep_best=...)`), or None."""
     for _, path in _read(os.fsdecode(checkpoint_dir)):
         if is_checkpoint(path):
             return path

@@ -39,48 +39,50 @@ class CheckpointReader:
         self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """True if the checkpoint has a tensor with the name `tensor_str`."""
+        """Returns whether the checkpoint has a tensor with the name `tensor_str`."""
         return tensor_str in self._checkpoint.entries
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value of the tensor with the name `tensor_str`, a NumPy array.
+        """Returns the value of the tensor with the name `tensor_str`, a NumPy array.
 
         Raises `NotFoundError` for an unknown name, and `DataLossError` for damaged data.
         """
         return self._checkpoint.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """A dict of the name of each tensor to its shape, a list of ints."""
+        """Returns a dict of the name of each tensor to its shape, a list of ints."""
         return {n: list(e.shape) for n, e in self._checkpoint.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """A dict of the name of each tensor to its dtype."""
+        """Returns a dict of the name of each tensor to its dtype."""
         return {n: e.dtype for n, e in self._checkpoint.entries.items()}
 
     def debug_string(self) -> bytes:
-        """A text with one line for each tensor: name, dtype and shape."""
+        """Returns a text with one line for each tensor: name, dtype and shape."""
         entries = sorted(self._checkpoint.entries.items())
         return "".join(f"{n} ({e.dtype.name}) {list(e.shape)}\n" for n, e in entries).encode()
 
 
 def load_checkpoint(ckpt_dir_or_file: FilePath) -> CheckpointReader:
-    """The reader of a checkpoint, or of the latest one in a folder. Raises `NotFoundError` when there is none."""
-    given = os.fsdecode(ckpt_dir_or_file)
-    if os.path.isdir(given):
-        found = latest_checkpoint(given)
-        if found is None:
-            raise NotFoundError(f"there is no checkpoint in the folder {given}")
-        given = found
-    return CheckpointReader(given)
+    """Returns the reader of a checkpoint, or of the latest one in a folder. Raises `NotFoundError` without one."""
+    path = os.fsdecode(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        prefix = latest_checkpoint(path)
+        if prefix is None:
+            raise NotFoundError(f"there is no checkpoint in the folder {path}")
+        path = prefix
+    return CheckpointReader(path)
 
 
 def list_variables(ckpt_dir_or_file: FilePath) -> list[tuple[str, list[int]]]:
-    """The sorted pairs (name, shape) of the tensors of a checkpoint. Raises `NotFoundError` when there is none."""
+    """Returns the sorted pairs (name, shape) of a checkpoint's tensors. Raises `NotFoundError` without a checkpoint."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def load_variable(ckpt_dir_or_file: FilePath, name: str) -> Any:
-    """The value of the tensor `name` of a checkpoint; a final ":0" of the name is ignored. Raises `NotFoundError`."""
+    """Returns the value of the tensor `name` of a checkpoint; a final ":0" of the name is ignored. Raises
+    `NotFoundError`.
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
@@ -95,35 +97,40 @@ def init_from_checkpoint(ckpt_dir_or_file: FilePath, assignment_map: Mapping[str
     for a name that the checkpoint or the graph lacks, and `ShapeError` when shapes differ.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
-    for theirs, variable in _pairs(assignment_map):
-        _begin_with(reader, theirs, variable)
+    for stored_name, variable in _pairs(assignment_map):
+        _begin_with(reader, stored_name, variable)
 
 
 def _pairs(assignment_map: Mapping[str, Any] | Sequence[Variable]) -> list[tuple[str, Any]]:
-    given = assignment_map
-    if not isinstance(given, Mapping):
-        given = {v.op.name: v for v in given}
+    assignments = assignment_map
+    if not isinstance(assignments, Mapping):
+        assignments = {v.op.name: v for v in assignments}
     graph = get_default_graph()
     named: dict[str, list[Any]] = {}
     for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
         named.setdefault(v.op.name if v.save_slice_info is None else v.save_slice_info.full_name, []).append(v)
-    found: list[tuple[str, Any]] = []
-    for theirs, ours in given.items():
-        if not isinstance(ours, str):
-            parts = ours if isinstance(ours, (list, tuple, PartitionedVariable)) else [ours]
-            found += [(theirs, v) for v in parts]
-        elif ours in named and not theirs.endswith("/"):
-            found += [(theirs, v) for v in named[ours]]
+    pairs: list[tuple[str, Any]] = []
+    for stored_name, target in assignments.items():
+        if not isinstance(target, str):
+            parts = target if isinstance(target, (list, tuple, PartitionedVariable)) else [target]
+            pairs += [(stored_name, v) for v in parts]
+        elif target in named and not stored_name.endswith("/"):
+            pairs += [(stored_name, v) for v in named[target]]
         else:
-            found += _scope_pairs(theirs, ours, named)
-    return found
+            pairs += _scope_pairs(stored_name, target, named)
+    return pairs
 
 
 def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list[tuple[str, Any]]:
     if not theirs.endswith("/"):
         raise NotFoundError(f"there is no variable {ours!r} to begin with {theirs!r} of the checkpoint")
-    here, there = ("" if s == "/" else s.rstrip("/") + "/" for s in (ours, theirs))
-    pairs = [(there + n[len(here) :], v) for n, parts in named.items() if n.startswith(here) for v in parts]
+    graph_prefix, stored_prefix = ("" if s == "/" else s.rstrip("/") + "/" for s in (ours, theirs))
+    pairs = [
+        (stored_prefix + n[len(graph_prefix) :], v)
+        for n, parts in named.items()
+        if n.startswith(graph_prefix)
+        for v in parts
+    ]
     if not pairs:
         raise NotFoundError(f"there is no variable in the scope {ours!r}")
     return pairs
@@ -135,9 +142,9 @@ def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None
     if not isinstance(variable, Variable):
         raise InvalidArgumentError(f"init_from_checkpoint needs a variable, got {variable!r}")
     shape, part = reader.get_variable_to_shape_map()[name], variable.save_slice_info
-    needed = variable.shape if part is None else as_shape(part.full_shape)
-    if not needed.is_compatible_with(shape):
-        raise ShapeError(f"{variable.name} has shape {needed}, {name} in the checkpoint {shape}")
+    required_shape = variable.shape if part is None else as_shape(part.full_shape)
+    if not required_shape.is_compatible_with(shape):
+        raise ShapeError(f"{variable.name} has shape {required_shape}, {name} in the checkpoint {shape}")
     graph = variable.graph
     with graph.as_default(), graph.name_scope("checkpoint_initializer"), graph.control_dependencies(None):
         prefix = graph.constant(np.array(reader._checkpoint.prefix.encode(), object))
@@ -151,17 +158,18 @@ def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None
 def assign_from_checkpoint(
     model_path: FilePath, var_list: Mapping[str, Any] | Sequence[Any], ignore_missing_vars: bool = False
 ) -> tuple[Any, dict[Any, Any]]:
-    """A pair of an operation and a feed_dict: running it with these feeds assigns the values of a checkpoint.
+    """Returns a pair of an operation and a feed_dict; the operation, run with these feeds, assigns the values of a
+    checkpoint.
 
     var_list: variables, or a dict of names in the checkpoint to variables. Raises `NotFoundError` for a name that the
     checkpoint lacks, unless `ignore_missing_vars` is set, and `ShapeError` when shapes differ.
     """
     reader = CheckpointReader(model_path)
-    given = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
+    variables = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
     feeds: dict[Any, Any] = {}
     assigned = []
     graph = get_default_graph()
-    for name, variable in given.items():
+    for name, variable in variables.items():
         if not reader.has_tensor(name):
             if ignore_missing_vars:
                 continue
@@ -171,9 +179,9 @@ def assign_from_checkpoint(
             raise ShapeError(f"{variable.name} has shape {variable.shape}, {name} in the checkpoint {value.shape}")
         graph = variable.graph
         with graph.as_default(), graph.name_scope("assign_from_checkpoint"):
-            fed = PLACEHOLDER(shape=as_shape(value.shape), dtype=variable.dtype, name="value", graph=graph)
-        feeds[fed] = value
-        assigned.append(ASSIGN(variable, fed))
+            placeholder = PLACEHOLDER(shape=as_shape(value.shape), dtype=variable.dtype, name="value", graph=graph)
+        feeds[placeholder] = value
+        assigned.append(ASSIGN(variable, placeholder))
     with graph.as_default(), graph.control_dependencies(assigned):
         return NO_OP(name="assign_from_checkpoint"), feeds
 
@@ -184,16 +192,16 @@ def assign_from_checkpoint_fn(
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None]:
-    """A function of a session that restores variables from the checkpoint `model_path`.
+    """Returns a function of a session that restores variables from the checkpoint `model_path`.
 
     var_list: variables, or a dict of names in the checkpoint to variables. ignore_missing_vars: skip variables that it
     lacks. reshape_variables: a variable may have another shape with the same number of elements.
     """
-    given = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
+    variables = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
     if ignore_missing_vars:
         reader = CheckpointReader(model_path)
-        given = {n: v for n, v in given.items() if reader.has_tensor(n)}
-    saver = Saver(given, reshape=reshape_variables, allow_empty=True)
+        variables = {n: v for n, v in variables.items() if reader.has_tensor(n)}
+    saver = Saver(variables, reshape=reshape_variables, allow_empty=True)
     return lambda session: saver.restore(session, model_path)
 
 

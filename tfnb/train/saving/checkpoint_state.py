@@ -48,7 +48,7 @@ class CheckpointState:
     last_preserved_timestamp: float = 0.0
 
     def to_text(self) -> str:
-        """The text of the pointer file."""
+        """Returns the text of the pointer file."""
         lines = [f'model_checkpoint_path: "{_escaped(self.model_checkpoint_path)}"']
         lines += [f'all_model_checkpoint_paths: "{_escaped(p)}"' for p in self.all_model_checkpoint_paths]
         lines += [f"all_model_checkpoint_timestamps: {t!r}" for t in self.all_model_checkpoint_timestamps]
@@ -61,10 +61,10 @@ class CheckpointState:
         """Parses the text of a pointer file. Raises `ValueError` for any other text."""
         state = cls()
         for line in filter(None, map(str.strip, text.splitlines())):
-            found = _LINE.fullmatch(line)
-            if found is None:
+            match_ = _LINE.fullmatch(line)
+            if match_ is None:
                 raise ValueError(f"{line[:80]!r} is no line of a checkpoint state")
-            key, value = found.groups()
+            key, value = match_.groups()
             if key == "model_checkpoint_path":
                 state.model_checkpoint_path = _unescaped(value)
             elif key == "all_model_checkpoint_paths":
@@ -77,9 +77,9 @@ class CheckpointState:
 
 
 def _escaped(text: str) -> str:
-    """A text with the escapes of protocol buffers: octal numbers for bytes that are not printable ASCII."""
-    plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
-    return "".join(plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text))
+    """Returns a text with the escapes of protocol buffers: octal numbers for bytes that are not printable ASCII."""
+    escapes = {ord('"'): '\\"', ord("\\"): "\\\\"}
+    return "".join(escapes.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in os.fsencode(text))
 
 
 def _unescaped(quoted: str) -> str:
@@ -103,20 +103,20 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """The state with paths as in the pointer file: relative to `save_dir` if that is a relative path."""
+    """Returns the state with paths as in the pointer file: relative to `save_dir` if that is a relative path."""
     folder = os.fsdecode(save_dir)
     latest = os.fsdecode(model_checkpoint_path)
-    kept = [os.fsdecode(p) for p in all_model_checkpoint_paths or ()]
+    paths = [os.fsdecode(p) for p in all_model_checkpoint_paths or ()]
     times = list(all_model_checkpoint_timestamps or ())
-    if not kept or kept[-1] != latest:
-        kept.append(latest)
+    if not paths or paths[-1] != latest:
+        paths.append(latest)
         if times:
             times.append(times[-1])
 
     def told(path: str) -> str:
         return path if os.path.isabs(folder) else os.path.relpath(path, folder)
 
-    return CheckpointState(told(latest), [told(p) for p in kept], times, last_preserved_timestamp or 0.0)
+    return CheckpointState(told(latest), [told(p) for p in paths], times, last_preserved_timestamp or 0.0)
 
 
 def update_checkpoint_state(
@@ -159,7 +159,7 @@ def _below(folder: str, path: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: FilePath, latest_filename: str | None = None) -> CheckpointState | None:
-    """The content of the pointer file of a folder, with full paths, or None if there is no such file.
+    """Returns the content of the pointer file of a folder, with full paths, or None if there is no such file.
 
     latest_filename: the name of the file, by default "checkpoint". Raises `DataLossError` when it is damaged.
     """
@@ -180,7 +180,7 @@ def get_checkpoint_state(checkpoint_dir: FilePath, latest_filename: str | None =
 
 
 def latest_checkpoint(checkpoint_dir: FilePath, latest_filename: str | None = None) -> str | None:
-    """The prefix of the latest existing checkpoint in a folder, or None."""
+    """Returns the prefix of the latest existing checkpoint in a folder, or None."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
@@ -196,13 +196,15 @@ def checkpoint_exists(checkpoint_prefix: FilePath) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[Any]) -> list[float]:
-    """The times, in seconds, at which the checkpoints `checkpoint_prefixes` were written; missing ones are skipped."""
+    """Returns the times, in seconds, at which the checkpoints `checkpoint_prefixes` were written; missing ones are
+    skipped.
+    """
     paths = [index_path(os.fsdecode(p)) for p in checkpoint_prefixes]
     return [os.path.getmtime(p) for p in paths if os.path.exists(p)]
 
 
 def meta_graph_path(prefix: str, suffix: str = "meta") -> str:
-    """The path of the MetaGraph of a checkpoint."""
+    """Returns the path of the MetaGraph of a checkpoint."""
     return f"{prefix}.{suffix}"
 
 
@@ -220,7 +222,7 @@ def delete_checkpoint(checkpoint_prefix: FilePath, meta_graph_suffix: str = "met
 
 
 def _is_meta_graph(path: Path) -> bool:
-    """True if the file is a MetaGraphDef like those that a saver writes."""
+    """Returns whether the file is a MetaGraphDef like those that a saver writes."""
     with os_errors(path):
         data = path.read_bytes()
     try:

@@ -56,7 +56,7 @@ _MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
 
 @cache
 def _saved_model_message() -> Any:
-    """The class of TensorFlow's SavedModel message, which has a version and MetaGraphDefs."""
+    """Returns the class of TensorFlow's SavedModel message, which has a version and MetaGraphDefs."""
     descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
     pool = importlib.import_module("google.protobuf.descriptor_pool").Default()
     meta_graph = proto("meta_graph").MetaGraphDef.DESCRIPTOR
@@ -163,7 +163,7 @@ class SavedModelBuilder:
         )
 
     def _made(self) -> str:
-        """The scratch folder that gets its final name in `save`; missing parent folders are created."""
+        """Returns the scratch folder that gets its final name in `save`; missing parent folders are created."""
         with os_errors(self._dir):
             if self._scratch is None:
                 os.makedirs(os.path.dirname(self._dir) or ".", exist_ok=True)
@@ -213,10 +213,10 @@ class SavedModelBuilder:
         meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
 
     def _asset_name(self, source: str) -> str:
-        """The name of an asset: that of the file, with a number if another file has the same name."""
-        own = os.path.basename(source)
-        numbered = (f"{own}_{k}" for k in itertools.count(1))
-        return next(n for n in itertools.chain([own], numbered) if self._assets.get(n, source) == source)
+        """Returns the name of an asset: the name of the file, with a number if another file has the same name."""
+        base_name = os.path.basename(source)
+        numbered_names = (f"{base_name}_{k}" for k in itertools.count(1))
+        return next(n for n in itertools.chain([base_name], numbered_names) if self._assets.get(n, source) == source)
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """Calls `write(folder)`, which may add files to the folder of the model before `save`."""
@@ -232,16 +232,16 @@ class SavedModelBuilder:
             content = text_format.MessageToString(self._message).encode()
         else:
             content = self._message.SerializeToString()
-        made = self._made()
+        temporary_folder = self._made()
         with os_errors(self._dir):
-            path = os.path.join(made, name)
+            path = os.path.join(temporary_folder, name)
             with open(path, "wb") as file:
                 file.write(content)
             sync_file(path)
-            sync_folder(made)
-            if os.path.lexists(self._dir):  # since renaming would replace an empty folder
+            sync_folder(temporary_folder)
+            if os.path.lexists(self._dir):  # because renaming would replace an empty folder
                 raise AlreadyExistsError(f"the export directory {self._dir} exists already")
-            os.rename(made, self._dir)
+            os.rename(temporary_folder, self._dir)
             sync_folder(os.path.dirname(self._dir))
         if self._scratch is not None:
             self._scratch.remove()
@@ -264,9 +264,9 @@ def _read(folder: str) -> Any:
     path = os.path.join(folder, _FILE)
     try:
         if os.path.exists(path):
-            found = message()
-            read_message(found, Path(path).read_bytes())
-            return found
+            parsed = message()
+            read_message(parsed, Path(path).read_bytes())
+            return parsed
         path = os.path.join(folder, _TEXT_FILE)
         if os.path.exists(path):
             text_format = importlib.import_module("google.protobuf.text_format")
@@ -292,15 +292,15 @@ def load(
     graph with these tags, and `DataLossError` when it is damaged.
     """
     folder = os.fsdecode(export_dir)
-    wanted = {tags} if isinstance(tags, str) else set(tags)
+    tag_set = {tags} if isinstance(tags, str) else set(tags)
     saved = _read(folder)
-    found = [m for m in saved.meta_graphs if set(m.meta_info_def.tags) == wanted]
-    if not found:
-        there = [sorted(m.meta_info_def.tags) for m in saved.meta_graphs]
-        raise NotFoundError(f"no graph in {folder} has the tags {sorted(wanted)}; there are {there}")
+    matches = [m for m in saved.meta_graphs if set(m.meta_info_def.tags) == tag_set]
+    if not matches:
+        stored_tags = [sorted(m.meta_info_def.tags) for m in saved.meta_graphs]
+        raise NotFoundError(f"no graph in {folder} has the tags {sorted(tag_set)}; there are {stored_tags}")
     graph = sess.graph
     with graph.as_default():
-        message, scope = import_scoped_meta_graph(found[0], graph=graph, import_scope=import_scope, **saver_kwargs)
+        message, scope = import_scoped_meta_graph(matches[0], graph=graph, import_scope=import_scope, **saver_kwargs)
         if graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None):
             Saver.from_proto(message.saver_def, scope).restore(sess, os.path.join(folder, _VARIABLES))
         _run_main_op(sess, message, scope, folder)

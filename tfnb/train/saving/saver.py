@@ -117,14 +117,14 @@ class Saver:
         """Adds the nodes of the saver to the graph; needed after `defer_build`, and done only once."""
         if self._names is not None:
             return
-        chosen = saveables(self._var_list)
-        self._graph = chosen[0].ref.graph if chosen else get_default_graph()
-        if not chosen and not self._allow_empty:
+        saveable_list = saveables(self._var_list)
+        self._graph = saveable_list[0].ref.graph if saveable_list else get_default_graph()
+        if not saveable_list and not self._allow_empty:
             raise InvalidArgumentError("Saver: there are no variables to save")
-        self._chosen = chosen
+        self._chosen = saveable_list
         with self._graph.as_default():
             self._names = add_saver(
-                chosen,
+                saveable_list,
                 name=self._name,
                 reshape=self._reshape,
                 sharded=self._sharded,
@@ -173,7 +173,7 @@ class Saver:
         clear_extraneous_savers: bool = False,
         strip_default_attrs: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the saver and its graph, which is also written to `filename` if that is given.
+        """Returns the MetaGraphDef of the saver and its graph, which is also written to `filename` if that is given.
 
         The arguments are those of `tf.train.export_meta_graph`.
         """
@@ -201,7 +201,7 @@ class Saver:
         write_state: bool = True,
         metric: float | None = None,
     ) -> Future[str]:
-        """Like `save`, but only reads the variables, between two steps; a thread of the saver writes them.
+        """Saves like `save`, but only reads the variables, between two steps; a thread of the saver writes them.
 
         It waits until an earlier save is written, so there is at most one copy of the variables. Returns a future of
         the prefix. The future and the next call of `save`, `save_async` or `wait` raise an error of the thread.
@@ -273,13 +273,13 @@ class Saver:
             self._best.add(folder, path, float(metric))
         self._kept = [(p, t) for p, t in self._kept if p != path] + [(path, time.time())]
         self._written.add(path)
-        dropped = []
+        removed_prefixes = []
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
-            old, written = self._kept.pop(0)
-            if written > self._next_preserved:
+            old_prefix, write_time = self._kept.pop(0)
+            if write_time > self._next_preserved:
                 self._next_preserved += self._every_hours * 3600
-            elif self._best is None or not self._best.keeps(old):
-                dropped.append(old)
+            elif self._best is None or not self._best.keeps(old_prefix):
+                removed_prefixes.append(old_prefix)
         update_checkpoint_state(
             folder,
             path,
@@ -289,12 +289,12 @@ class Saver:
             save_relative_paths=self._relative,
         )
         if self._best is not None:
-            dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
-        for old in dropped:
+            removed_prefixes += [p for p in self._best.drop() if p not in dict(self._kept)]
+        for old_prefix in removed_prefixes:
             # The pointer file of a copied folder names checkpoints of another run, which are not removed.
-            if old in self._written or _same_folder(old, path):
-                delete_checkpoint(old, suffix)
-            self._written.discard(old)
+            if old_prefix in self._written or _same_folder(old_prefix, path):
+                delete_checkpoint(old_prefix, suffix)
+            self._written.discard(old_prefix)
 
     # ---- restoring -------------------------------------------------------------------------------
 
@@ -314,26 +314,26 @@ class Saver:
         if self._chosen is not None and not self._chosen:
             return
         for _ in range(_ATTEMPTS):
-            before = checkpoint_stamp(prefix)
+            stamp = checkpoint_stamp(prefix)
             checkpoint = open_checkpoint(prefix)
             if self._chosen is None:
                 checkpoint.verify()
             else:
                 self._check(checkpoint, self._chosen)
             sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
-            if not self._has_several_nodes() or checkpoint_stamp(prefix) == before:
+            if not self._has_several_nodes() or checkpoint_stamp(prefix) == stamp:
                 return
         raise AbortedError(f"restore: {prefix} was saved anew {_ATTEMPTS} times while it was restored")
 
     def _has_several_nodes(self) -> bool:
-        """True if several nodes restore, so a save at the same time could give them different checkpoints."""
+        """Returns whether several nodes restore. A save meanwhile could give them different checkpoints."""
         return self._chosen is None or self._sharded or self._sequentially
 
     def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
-        missing = [s.name for s in chosen if s.name not in checkpoint.entries]
-        if missing:
-            more = f" (and {len(missing) - 1} more variables)" if missing[1:] else ""
-            raise NotFoundError(f"Key {missing[0]} not found in checkpoint {checkpoint.prefix}{more}")
+        missing_names = [s.name for s in chosen if s.name not in checkpoint.entries]
+        if missing_names:
+            suffix = f" (and {len(missing_names) - 1} more variables)" if missing_names[1:] else ""
+            raise NotFoundError(f"Key {missing_names[0]} not found in checkpoint {checkpoint.prefix}{suffix}")
         for s in chosen:
             entry = checkpoint.entry(s.name)
             if entry.dtype is not s.ref.dtype:
@@ -343,7 +343,7 @@ class Saver:
                 )
             shape = s.ref.shape
             fits = shape.is_compatible_with(entry.shape)
-            if s.slice_spec:  # "FULL SHAPE PLACES"
+            if s.slice_spec:  # "FULL_SHAPE RANGES", as in `SaveSliceInfo.spec`
                 shape = as_shape([int(n) for n in s.slice_spec.split(" ")[:-1]])
                 fits = shape.is_compatible_with(entry.shape)
             elif self._reshape and shape.is_fully_defined():
@@ -353,7 +353,7 @@ class Saver:
                     f"restore: {s.name} has shape {shape} here, {entry.shape} in {checkpoint.prefix}",
                     s.ref.op,
                 )
-        if self._sharded or self._sequentially:  # several nodes restore, so all values are checked before
+        if self._sharded or self._sequentially:  # several nodes restore, so all values are checked before any node runs
             checkpoint.verify(s.name for s in chosen)
 
     # ---- what is kept ----------------------------------------------------------------------------
@@ -402,7 +402,7 @@ class Saver:
             self._every_hours = saver_def.keep_checkpoint_every_n_hours
 
     def as_saver_def(self) -> Any:
-        """The `SaverDef` message: the names of the nodes, and which checkpoints are kept."""
+        """Returns the `SaverDef` message: the names of the nodes, and which checkpoints are kept."""
         names = self._built()
         return proto("saver").SaverDef(
             filename_tensor_name=names.filename_tensor_name,
@@ -420,28 +420,30 @@ class Saver:
         return self.as_saver_def()
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The `SaverDef` message with names below `export_scope`; None if the nodes are not below it."""
-        found = self.as_saver_def()
+        """Returns the `SaverDef` message with names below `export_scope`; None if the nodes are not below it."""
+        saver_def = self.as_saver_def()
         if export_scope is None:
-            return found
+            return saver_def
         prefix = f"{export_scope.rstrip('/')}/"
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
-            name = getattr(found, field)
+            name = getattr(saver_def, field)
             if not name.startswith(prefix):
                 return None
-            setattr(found, field, name.removeprefix(prefix))
-        return found
+            setattr(saver_def, field, name.removeprefix(prefix))
+        return saver_def
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver whose nodes, below `import_scope`, are already in the default graph, from its `SaverDef` message."""
+        """Returns a saver from its `SaverDef` message; its nodes are already in the default graph, below
+        `import_scope`.
+        """
         if not import_scope:
             return Saver(saver_def=saver_def)
-        scoped = proto("saver").SaverDef()
-        scoped.CopyFrom(saver_def)
+        scoped_def = proto("saver").SaverDef()
+        scoped_def.CopyFrom(saver_def)
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
-            setattr(scoped, field, f"{import_scope}/{getattr(scoped, field)}")
-        return Saver(saver_def=scoped)
+            setattr(scoped_def, field, f"{import_scope}/{getattr(scoped_def, field)}")
+        return Saver(saver_def=scoped_def)
 
 
 def _own(value: Tensor) -> np.ndarray:
@@ -453,7 +455,7 @@ def _same_folder(one: str, other: str) -> bool:
 
 
 def _step_number(sess: Session, global_step: TensorLike) -> int:
-    """The value of a number, tensor or variable, an int."""
+    """Returns the value of a step given as a number, a tensor or a variable, as an int."""
     if hasattr(global_step, "graph"):
         return int(sess.run(global_step))
     if not isinstance(global_step, (int, np.integer)):

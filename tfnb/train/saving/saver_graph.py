@@ -40,8 +40,10 @@ class Saveable:
     @property
     def ref(self) -> Tensor:
         """The reference tensor of the variable."""
-        made: Tensor = self.variable if isinstance(self.variable, Tensor) else self.variable.__tensor__(as_ref=True)
-        return made
+        reference: Tensor = (
+            self.variable if isinstance(self.variable, Tensor) else self.variable.__tensor__(as_ref=True)
+        )
+        return reference
 
 
 @dataclass(frozen=True)
@@ -54,30 +56,31 @@ class SaverNames:
 
 
 def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveable]:
-    """The variables of `var_list`, sorted by name: all for None, a list of them, or a dict of names to variables.
+    """Returns the variables of `var_list`, sorted by name. `var_list` is None for all variables, a list, or a dict of
+    names to variables.
 
     Raises `DTypeError` for an object that is not a variable, and `InvalidArgumentError` for a name that occurs twice.
     """
     if var_list is None:
         graph = get_default_graph()
         var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection("saveable_objects")
-    found: list[Saveable] = []
+    result: list[Saveable] = []
     if isinstance(var_list, Mapping):
         for name, value in var_list.items():  # a part with a name of its own is saved like a whole variable
-            alone = isinstance(value, (Variable, Tensor))
-            found += [_saveable(v, str(name), not alone) for v in _parts(value)]
+            is_single = isinstance(value, (Variable, Tensor))
+            result += [_saveable(v, str(name), not is_single) for v in _parts(value)]
     else:
         for value in var_list:
-            found += [_saveable(v, None, True) for v in _parts(value)]
-    keys = [(s.name, s.slice_spec) for s in found]
-    twice = sorted({n for n, s in keys if keys.count((n, s)) > 1}) if len(set(keys)) < len(keys) else []
-    if twice:
-        raise InvalidArgumentError(f"at least two variables have the same name: {', '.join(twice)}")
-    return sorted(found, key=lambda s: (s.name, s.ref.name))  # parts in TensorFlow's order
+            result += [_saveable(v, None, True) for v in _parts(value)]
+    keys = [(s.name, s.slice_spec) for s in result]
+    duplicates = sorted({n for n, s in keys if keys.count((n, s)) > 1}) if len(set(keys)) < len(keys) else []
+    if duplicates:
+        raise InvalidArgumentError(f"at least two variables have the same name: {', '.join(duplicates)}")
+    return sorted(result, key=lambda s: (s.name, s.ref.name))  # parts in TensorFlow's order
 
 
 def _parts(value: Any) -> list[Any]:
-    """The parts of a partitioned variable, the members of a list, or a list of the one variable."""
+    """Returns the parts of a partitioned variable, the members of a list, or a list of the one variable."""
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Variable, Tensor)):
@@ -109,9 +112,9 @@ def add_saver(
     with graph.name_scope(name or "save"), graph.control_dependencies(None):
         default = graph.constant(np.array((filename or "model").encode(), object), name="filename")
         prefix = PLACEHOLDER_WITH_DEFAULT(default, shape=Shape(()), name="Const")
-        in_parts = sharded and bool(chosen)
-        groups = _by_device(chosen) if in_parts else [(None, chosen)]
-        saved = _add_sharded_save(prefix, groups) if in_parts else _add_save(prefix, chosen)
+        is_sharded = sharded and bool(chosen)
+        groups = _by_device(chosen) if is_sharded else [(None, chosen)]
+        saved = _add_sharded_save(prefix, groups) if is_sharded else _add_save(prefix, chosen)
         restores = []
         for device, members in groups:
             with graph.device(device):
@@ -121,10 +124,10 @@ def add_saver(
 
 
 def _by_device(chosen: list[Saveable]) -> list[tuple[Any, list[Saveable]]]:
-    found: dict[str, list[Saveable]] = {}
+    by_device: dict[str, list[Saveable]] = {}
     for s in chosen:
-        found.setdefault(s.ref.device or "", []).append(s)
-    return [(device or None, members) for device, members in sorted(found.items())]
+        by_device.setdefault(s.ref.device or "", []).append(s)
+    return [(device or None, members) for device, members in sorted(by_device.items())]
 
 
 def _strings(values: Iterable[str], name: str) -> Any:
@@ -143,8 +146,8 @@ def _save_node(prefix: Tensor, chosen: list[Saveable]) -> Any:
 def _add_save(prefix: Tensor, chosen: list[Saveable]) -> Tensor:
     saved = _save_node(prefix, chosen)
     with get_default_graph().control_dependencies([saved]):
-        made: Tensor = IDENTITY(prefix, name="control_dependency")
-    return made
+        saved_prefix: Tensor = IDENTITY(prefix, name="control_dependency")
+    return saved_prefix
 
 
 def _add_sharded_save(prefix: Tensor, groups: list[tuple[Any, list[Saveable]]]) -> Tensor:
@@ -160,8 +163,8 @@ def _add_sharded_save(prefix: Tensor, groups: list[tuple[Any, list[Saveable]]]) 
     with graph.control_dependencies(saves):
         merged = MERGE_V2(PACK(names), prefix, name="MergeV2Checkpoints")
     with graph.control_dependencies([merged]):
-        made: Tensor = IDENTITY(prefix, name="control_dependency")
-    return made
+        saved_prefix: Tensor = IDENTITY(prefix, name="control_dependency")
+    return saved_prefix
 
 
 def _add_restore(prefix: Tensor, chosen: list[Saveable], reshape: bool, sequentially: bool) -> Any:

@@ -45,18 +45,18 @@ TAG_CONSTANTS = {"SERVING": "serve", "TRAINING": "train", "EVAL": "eval", "GPU":
 
 
 def build_tensor_info(tensor: TensorLike) -> Any:
-    """The TensorInfo message of a tensor or variable: its name, dtype and shape."""
-    given: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
-    shape = proto("tensor_shape").TensorShapeProto(unknown_rank=given.shape.ndims is None)
-    for d in () if given.shape.ndims is None else given.shape.as_list():
+    """Returns the TensorInfo message of a tensor or variable: its name, dtype and shape."""
+    converted: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
+    shape = proto("tensor_shape").TensorShapeProto(unknown_rank=converted.shape.ndims is None)
+    for d in () if converted.shape.ndims is None else converted.shape.as_list():
         shape.dim.add(size=-1 if d is None else d)
-    return proto("meta_graph").TensorInfo(name=given.name, dtype=given.dtype.enum, tensor_shape=shape)
+    return proto("meta_graph").TensorInfo(name=converted.name, dtype=converted.dtype.enum, tensor_shape=shape)
 
 
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: GraphBuilder | None = None, import_scope: str | None = None
 ) -> Any:
-    """The tensor that a TensorInfo names, in `graph` (by default the default graph) below `import_scope`."""
+    """Returns the tensor that a TensorInfo names, in `graph` (by default the default graph) below `import_scope`."""
     name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
     return (graph or get_default_graph()).get_tensor_by_name(name)
 
@@ -66,16 +66,16 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """A SignatureDef: TensorInfos of the inputs and outputs by name, and the name of the method."""
-    made = proto("meta_graph").SignatureDef(method_name=method_name or "")
-    for field, given in ((made.inputs, inputs), (made.outputs, outputs)):
-        for name, info in (given or {}).items():
+    """Returns a SignatureDef with the TensorInfos of the inputs and outputs by name, and the name of the method."""
+    signature = proto("meta_graph").SignatureDef(method_name=method_name or "")
+    for field, infos in ((signature.inputs, inputs), (signature.outputs, outputs)):
+        for name, info in (infos or {}).items():
             field[name].CopyFrom(info)
-    return made
+    return signature
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """The signature of a prediction, from dicts of input and output tensors.
+    """Returns the signature of a prediction, from dicts of input and output tensors.
 
     Raises `InvalidArgumentError` when one of them is empty.
     """
@@ -86,7 +86,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
 
 
 def classification_signature_def(examples: Any, classes: Tensor | None, scores: Tensor | None) -> Any:
-    """The signature of a classification of strings (serialized tf.Examples).
+    """Returns the signature of a classification of strings (serialized tf.Examples).
 
     The outputs are classes (strings), scores (float32), or both. Raises `InvalidArgumentError` for other dtypes.
     """
@@ -101,13 +101,13 @@ def classification_signature_def(examples: Any, classes: Tensor | None, scores: 
 
 
 def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
-    """The signature of a regression from strings (serialized tf.Examples) to float32 predictions."""
+    """Returns the signature of a regression from strings (serialized tf.Examples) to float32 predictions."""
     if examples is None or predictions is None:
         raise InvalidArgumentError("regression_signature_def needs examples and predictions")
     infos = [build_tensor_info(examples), build_tensor_info(predictions)]
-    for what, info, wanted in (("examples", infos[0], "string"), ("predictions", infos[1], "float32")):
-        if info.dtype != as_dtype(wanted).enum:
-            raise InvalidArgumentError(f"regression_signature_def: the {what} must be {wanted}")
+    for role, info, dtype_name in (("examples", infos[0], "string"), ("predictions", infos[1], "float32")):
+        if info.dtype != as_dtype(dtype_name).enum:
+            raise InvalidArgumentError(f"regression_signature_def: the {role} must be {dtype_name}")
     method = SIGNATURE_CONSTANTS["REGRESS_METHOD_NAME"]
     return build_signature_def({"inputs": infos[0]}, {"outputs": infos[1]}, method)
 
@@ -116,7 +116,7 @@ class ExportOutput:
     """An output of an exported model (`tf.estimator.export`), which becomes one signature."""
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
-        """The SignatureDef from the tensors that an exported model receives to this output."""
+        """Returns the SignatureDef from the tensors that an exported model receives to this output."""
         raise TypeError(f"{type(self).__name__} must define signature")
 
 
@@ -127,7 +127,7 @@ class PredictOutput(ExportOutput):
         self.outputs = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
-        """The signature of a prediction from the received tensors."""
+        """Returns the signature of a prediction from the received tensors."""
         return predict_signature_def(receivers, self.outputs)
 
 
@@ -140,7 +140,9 @@ class ClassificationOutput(ExportOutput):
         self.scores, self.classes = scores, classes
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
-        """The signature of a classification of the received tensor. Raises `InvalidArgumentError` for other inputs."""
+        """Returns the signature of a classification of the received tensor. Raises `InvalidArgumentError` for other
+        inputs.
+        """
         return classification_signature_def(_only(receivers), self.classes, self.scores)
 
 
@@ -151,7 +153,9 @@ class RegressionOutput(ExportOutput):
         self.value = value
 
     def signature(self, receivers: Mapping[str, Any]) -> Any:
-        """The signature of a regression from the received tensor. Raises `InvalidArgumentError` for other inputs."""
+        """Returns the signature of a regression from the received tensor. Raises `InvalidArgumentError` for other
+        inputs.
+        """
         return regression_signature_def(_only(receivers), self.value)
 
 

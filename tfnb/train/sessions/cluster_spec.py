@@ -36,9 +36,9 @@ class ClusterSpec:
             raise DTypeError(f"a cluster is a dict of jobs, got {type(cluster).__name__}")
         self._jobs = {str(job): _tasks(str(job), cluster[job]) for job in sorted(cluster)}
         named = [a for tasks in self._jobs.values() for a in tasks.values()]
-        twice = sorted({a for a in named if named.count(a) > 1})
-        if twice:
-            raise InvalidArgumentError(f"addresses of a cluster must differ; named more than once: {twice}")
+        duplicates = sorted({a for a in named if named.count(a) > 1})
+        if duplicates:
+            raise InvalidArgumentError(f"addresses of a cluster must differ; named more than once: {duplicates}")
 
     @property
     def jobs(self) -> list[str]:
@@ -46,27 +46,29 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """The number of tasks of a job whose address is known. Raises `NotFoundError` for an unknown job."""
+        """Returns the number of tasks of a job whose address is known. Raises `NotFoundError` for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The sorted numbers of the known tasks of a job. Raises `NotFoundError` for an unknown job."""
+        """Returns the sorted numbers of the known tasks of a job. Raises `NotFoundError` for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of the task `task_index` of the job `job_name`. Raises `NotFoundError` for an unknown task."""
+        """Returns the address of the task `task_index` of the job `job_name`. Raises `NotFoundError` for an unknown
+        task.
+        """
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise NotFoundError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of the tasks of a job, in the order of their numbers; None for an unknown address."""
+        """Returns the addresses of the tasks of a job, in the order of their numbers; None for an unknown address."""
         tasks = self._job(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """A dict of job name to its addresses: a list when all are known, else a dict by task number."""
+        """Returns a dict of job name to its addresses: a list when all are known, else a dict by task number."""
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
@@ -101,7 +103,7 @@ def _tasks(job: str, given: Sequence[str] | Mapping[int, str]) -> dict[int, str]
 
 
 def byte_size_load_fn(op: Operation) -> float:
-    """The size of a variable in bytes, as a load for `GreedyLoadBalancingStrategy`.
+    """Returns the size in bytes of the variable that `op` creates, as a load for `GreedyLoadBalancingStrategy`.
 
     Raises `InvalidArgumentError` when its shape is not fully known.
     """
@@ -146,7 +148,8 @@ def replica_device_setter(
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:
-    """A function for `tf.device` that places variables on parameter servers and other operations on `worker_device`.
+    """Returns a function for `tf.device` that places variables on parameter servers and other operations on
+    `worker_device`.
 
     `ps_tasks`: the number of parameter servers; 0 takes it from the job of `cluster` that `ps_device` names. Returns
     None when there are none. `ps_ops`: the types of the operations that are placed there. `ps_strategy(op)`: the number
@@ -163,14 +166,14 @@ def replica_device_setter(
     server, worker = DeviceSpec.from_string(ps_device), DeviceSpec.from_string(worker_device)
 
     def device_of(op: Operation) -> str:
-        own = DeviceSpec.from_string(op.device or "")
+        requested = DeviceSpec.from_string(op.device or "")
         if not merge_devices and op.device:
             return str(op.device)
         if op.type not in types:
-            return own.merged(worker).to_string()
-        if own.job in (None, server.job) and own.task is None:
-            own = own.merged(DeviceSpec(job=server.job, task=choose(op)))
-        return own.merged(server).to_string()
+            return requested.merged(worker).to_string()
+        if requested.job in (None, server.job) and requested.task is None:
+            requested = requested.merged(DeviceSpec(job=server.job, task=choose(op)))
+        return requested.merged(server).to_string()
 
     return device_of
 

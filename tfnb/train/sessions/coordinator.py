@@ -47,7 +47,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """True if `join` has returned and the stop was not cleared since."""
+        """Returns whether `join` has returned and the stop was not cleared since."""
         return self._joined
 
     def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
@@ -74,7 +74,7 @@ class Coordinator:
             self._stop.clear()
 
     def should_stop(self) -> bool:
-        """True after the stop was requested."""
+        """Returns whether the stop was requested."""
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
@@ -83,7 +83,7 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """A context in which an exception requests the stop and is not propagated."""
+        """Returns a context in which an exception requests the stop and is not propagated."""
         try:
             yield
         except Exception as e:
@@ -107,23 +107,23 @@ class Coordinator:
         the wait requests the stop.
         """
         with self._lock:
-            waited = [*dict.fromkeys([*self._registered, *(threads or ())])]
-        while any(t.is_alive() for t in waited) and not self.wait_for_stop(_LOOK if waited else 0):
+            joined_threads = [*dict.fromkeys([*self._registered, *(threads or ())])]
+        while any(t.is_alive() for t in joined_threads) and not self.wait_for_stop(_LOOK if joined_threads else 0):
             pass
         if self._stop.is_set():
             end = time.monotonic() + stop_grace_period_secs
-            for t in waited:
+            for t in joined_threads:
                 if t.ident is not None:  # a thread that was not started cannot be joined
                     t.join(max(0.0, end - time.monotonic()))
-        left = [t.name for t in waited if t.is_alive()]
+        running = [t.name for t in joined_threads if t.is_alive()]
         with self._lock:
             self._joined = True
             self._registered.clear()
             error = self._error
         if error is not None:
             raise error
-        if left and not ignore_live_threads:
-            raise StoppedThreadsError(f"Coordinator stopped with threads still running: {' '.join(left)}")
+        if running and not ignore_live_threads:
+            raise StoppedThreadsError(f"Coordinator stopped with threads still running: {' '.join(running)}")
 
     def raise_requested_exception(self) -> None:
         """Raises the error that was reported, if any."""
@@ -176,20 +176,20 @@ class LooperThread(threading.Thread):
         """Calls `run_loop` until the stop; the thread itself calls this method."""
         with self._coord.stop_on_exception():
             self.start_loop()
-            due = time.monotonic()
+            next_time = time.monotonic()
             while not self._coord.should_stop():
                 self.run_loop()
                 if self._interval is not None:
-                    due += self._interval
-                    if self._coord.wait_for_stop(max(0.0, due - time.monotonic())):
+                    next_time += self._interval
+                    if self._coord.wait_for_stop(max(0.0, next_time - time.monotonic())):
                         break
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Is called once, before the first call of the target."""
+        """The thread calls this method once, before the first call of the target."""
 
     def stop_loop(self) -> None:
-        """Is called once, after the last call of the target."""
+        """The thread calls this method once, after the last call of the target."""
 
     def run_loop(self) -> None:
         """Calls the target once."""

@@ -127,9 +127,9 @@ class _Monitored:
     def _begin_again(self, error: BaseException) -> None:
         """Closes the session after a task was lost; the next step creates another one."""
         logging.warning("A task was lost; the session is made anew from the last checkpoint: %s", error)
-        lost, self._running = self._running, None
-        if lost is not None:
-            self._end(lost)
+        old_session, self._running = self._running, None
+        if old_session is not None:
+            self._end(old_session)
 
     def _end(self, running: _Running) -> None:
         """Stops the queue runners and closes the session; errors of their threads are ignored from here on."""
@@ -148,7 +148,7 @@ class _Monitored:
         return self._graph
 
     def should_stop(self) -> bool:
-        """True if the training is over: a hook requested it, an input ended, or the session is closed.
+        """Returns whether the training is over: a hook requested the stop, an input ended, or the session is closed.
 
         Raises the error that ended an input thread, unless a lost task was its cause, since the training then
         continues.
@@ -240,7 +240,7 @@ class _Monitored:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), running.session)
         feeds = dict(feed_dict or {})
         all_fetches: dict[Any, Any] = {"caller": fetches}
-        asked = []
+        hook_options = []
         for i, hook in enumerate(self._hooks):
             args = hook.before_run(context)
             if args is None:
@@ -252,8 +252,8 @@ class _Monitored:
                     raise InvalidArgumentError(f"{getattr(key, 'name', key)} is fed twice, once by a hook")
                 feeds[key] = value
             if args.options is not None:
-                asked.append(args.options)
-        merged = _merged_options([*([options] if options is not None else []), *asked])
+                hook_options.append(args.options)
+        merged = _merged_options([*([options] if options is not None else []), *hook_options])
         metadata = run_metadata
         if metadata is None and merged is not None and merged.trace_level:
             metadata = RunMetadata()
@@ -300,7 +300,7 @@ class _Monitored:
 
 
 def _merged_options(options: list[Any]) -> Any:
-    """RunOptions that contain everything that the user and the hooks requested."""
+    """Returns RunOptions that contain everything that the user and the hooks requested."""
     if len(options) < 2:
         return options[0] if options else None
     return RunOptions(
@@ -347,7 +347,7 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The session without hooks; None after `close`."""
+        """Returns the session without hooks; None after `close`."""
         return None if self._running is None else self._running.session
 
 
@@ -368,7 +368,7 @@ def MonitoredTrainingSession(
     save_checkpoint_steps: Any = USE_DEFAULT,
     summary_dir: FilePath | None = None,
 ) -> MonitoredSession:
-    """A monitored session that saves checkpoints and summaries of a training.
+    """Returns a monitored session that saves checkpoints and summaries of a training.
 
     checkpoint_dir: the folder of the checkpoints; the latest one there is restored. By default a checkpoint is saved
     every 600 seconds and summaries every 100 steps; None switches either off. summary_dir: the folder of the summaries,
@@ -390,13 +390,13 @@ def MonitoredTrainingSession(
         worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(worker, all_hooks, stop_grace_period_secs)
     all_hooks += list(chief_only_hooks or ())
-    where = summary_dir or checkpoint_dir
-    if where:
+    summary_folder = summary_dir or checkpoint_dir
+    if summary_folder:
         if log_step_count_steps:
-            all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=where))
+            all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=summary_folder))
         steps, secs = given(save_summaries_steps), given(save_summaries_secs)
         if steps or secs:
-            all_hooks.append(SummarySaverHook(steps, secs, output_dir=where, scaffold=scaffold))
+            all_hooks.append(SummarySaverHook(steps, secs, output_dir=summary_folder, scaffold=scaffold))
     secs, steps = given(save_checkpoint_secs), given(save_checkpoint_steps)
     if checkpoint_dir and (secs or steps):
         all_hooks.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold))

@@ -65,9 +65,9 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], None] | None:
-        """`init_fn` as a function of the session alone."""
-        given = self._given_init_fn
-        return None if given is None else lambda session: given(self, session)
+        """The user's `init_fn`, as a function of the session alone, or None."""
+        user_init_fn = self._given_init_fn
+        return None if user_init_fn is None else lambda session: user_init_fn(self, session)
 
     def finalize(self) -> Scaffold:
         """Creates the missing parts and finalizes the graph."""
@@ -98,40 +98,42 @@ class Scaffold:
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
-        """The one member of the collection `collection_key`, or else the value of `default_constructor()`.
+        """Returns the one member of the collection `collection_key`, or else the value of `default_constructor()`.
 
         That value is added to the collection. Raises `InvalidArgumentError` when the collection has several members;
         the message says that `arg_name` must be given to the scaffold.
         """
         graph = get_default_graph()
-        found = graph.get_collection(collection_key)
-        if len(found) > 1:
+        members = graph.get_collection(collection_key)
+        if len(members) > 1:
             raise InvalidArgumentError(
-                f"the collection {collection_key!r} has {len(found)} members; say which one is meant by "
+                f"the collection {collection_key!r} has {len(members)} members; say which one is meant by "
                 f"tf.train.Scaffold({arg_name}=...)"
             )
-        if found:
-            return found[0]
-        made = default_constructor()
-        if made is not None:
-            graph.add_to_collection(collection_key, made)
-        return made
+        if members:
+            return members[0]
+        default = default_constructor()
+        if default is not None:
+            graph.add_to_collection(collection_key, default)
+        return default
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """An operation that initializes local variables and tables."""
+        """Returns an operation that initializes local variables and tables."""
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)
 
 
 def collected_saver() -> Saver | None:
-    """The saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is none."""
-    found = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
-    if not found:
+    """Returns the saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is
+    none.
+    """
+    savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+    if not savers:
         return None
-    if isinstance(found[0], bytes):
-        found[0] = Saver.from_proto(proto("saver").SaverDef.FromString(found[0]))
-    saver: Saver = found[0]
+    if isinstance(savers[0], bytes):
+        savers[0] = Saver.from_proto(proto("saver").SaverDef.FromString(savers[0]))
+    saver: Saver = savers[0]
     return saver
 
 

@@ -68,7 +68,8 @@ class SessionManager:
         init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Session], None] | None = None,
     ) -> Session:
-        """A session whose variables come from the latest checkpoint or, without one, from init_op and init_fn(session).
+        """Returns a session whose variables come from the latest checkpoint or, without one, from init_op and
+        init_fn(session).
 
         Raises `InvalidArgumentError` when there is neither a checkpoint nor an init_op or init_fn,
         `FailedPreconditionError` when variables are still uninitialized, and `DeadlineExceededError` when
@@ -110,7 +111,9 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """A pair of a session and True if it was restored from a checkpoint and is ready."""
+        """Returns a pair of a session and a bool, which is true if the session was restored from a checkpoint and is
+        ready.
+        """
         with self._opened(master, config) as session:
             restored = self._restore(
                 session,
@@ -128,7 +131,7 @@ class SessionManager:
     def wait_for_session(
         self, master: str = "", config: ConfigProto | None = None, max_wait_secs: float = float("inf")
     ) -> Session:
-        """A session that is returned as soon as another process has made the model ready.
+        """Waits until another process has made the model ready, and returns a session.
 
         Raises `DeadlineExceededError` after max_wait_secs seconds.
         """
@@ -150,7 +153,7 @@ class SessionManager:
 
     @contextmanager
     def _opened(self, master: str, config: ConfigProto | None) -> Iterator[Session]:
-        """A context with a new session, which is closed if the block fails and stays open otherwise."""
+        """Returns a context with a new session, which is closed if the block fails and stays open otherwise."""
         session = Session(master, graph=self._graph, config=config)
         try:
             yield session
@@ -200,16 +203,16 @@ class SessionManager:
 
     @staticmethod
     def _not_ready(session: Session, ready_op: Tensor | None) -> str:
-        """The names of what is not ready; empty when all is ready."""
+        """Returns a text that says what is not ready; the text is empty when everything is ready."""
         if ready_op is None:
             return ""
         try:
-            found = session.run(ready_op)
+            uninitialized = session.run(ready_op)
         except FailedPreconditionError as e:
             return e.message
-        if found is None or np.size(found) == 0:
+        if uninitialized is None or np.size(uninitialized) == 0:
             return ""
-        names = ", ".join(x.decode() for x in np.asarray(found, object).reshape(-1))
+        names = ", ".join(x.decode() for x in np.asarray(uninitialized, object).reshape(-1))
         return f"variables not initialized: {names}"
 
 

@@ -80,24 +80,26 @@ class Supervisor:
         self.save_summaries_secs, self.save_model_secs = save_summaries_secs, save_model_secs
         self.logdir = None if logdir is None else os.fsdecode(logdir)
         with self._graph.as_default():
-            keep, find = Scaffold.get_or_default, self._chosen
-            self.init_op = find(init_op, lambda: keep("", GraphKeys.INIT_OP, global_variables_initializer))
-            self.ready_op = find(ready_op, lambda: keep("", GraphKeys.READY_OP, report_uninitialized_variables))
-            self.ready_for_local_init_op = find(
+            get_or_default, chosen = Scaffold.get_or_default, self._chosen
+            self.init_op = chosen(init_op, lambda: get_or_default("", GraphKeys.INIT_OP, global_variables_initializer))
+            self.ready_op = chosen(
+                ready_op, lambda: get_or_default("", GraphKeys.READY_OP, report_uninitialized_variables)
+            )
+            self.ready_for_local_init_op = chosen(
                 ready_for_local_init_op, lambda: report_uninitialized_variables(global_variables())
             )
-            self.local_init_op = find(
-                local_init_op, lambda: keep("", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
+            self.local_init_op = chosen(
+                local_init_op, lambda: get_or_default("", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
             )
-            self.summary_op = find(summary_op, lambda: keep("", GraphKeys.SUMMARY_OP, merge_all))
-            self.saver = find(saver, self._default_saver)
-            self.global_step = find(global_step, get_global_step)
+            self.summary_op = chosen(summary_op, lambda: get_or_default("", GraphKeys.SUMMARY_OP, merge_all))
+            self.saver = chosen(saver, self._default_saver)
+            self.global_step = chosen(global_step, get_global_step)
         self._graph.finalize()
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
         writes = saves and summary_writer is Supervisor.USE_DEFAULT
-        made = FileWriter(self.logdir) if writes and self.logdir is not None else None
-        self.summary_writer: Any = made if summary_writer is Supervisor.USE_DEFAULT else summary_writer
+        scaffold = FileWriter(self.logdir) if writes and self.logdir is not None else None
+        self.summary_writer: Any = scaffold if summary_writer is Supervisor.USE_DEFAULT else summary_writer
         self.session_manager = session_manager or SessionManager(
             local_init_op=self.local_init_op,
             ready_op=self.ready_op,
@@ -109,7 +111,7 @@ class Supervisor:
 
     @staticmethod
     def _chosen(given: Any, default: Callable[[], Any]) -> Any:
-        """The given value, or the default if the value is USE_DEFAULT, which is 0."""
+        """Returns the given value, or the default if the value is USE_DEFAULT, which is 0."""
         return default() if given is Supervisor.USE_DEFAULT else given
 
     @staticmethod
@@ -128,7 +130,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Any:
-        """A session that is ready: the chief restores or initializes it, other workers wait for the chief."""
+        """Returns a session that is ready: the chief restores or initializes it, other workers wait for the chief."""
         self.coord.clear_stop()
         if self.is_chief:
             session = self.session_manager.prepare_session(
@@ -162,7 +164,7 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:
-        """A context with a session; an error in the block or in a thread is raised at its end.
+        """Returns a context with a session; an error in the block or in a thread is raised at its end.
 
         At the end all threads stop. A last checkpoint is saved if the block ended normally, at the end of an input, or
         by an interrupt.
@@ -292,11 +294,11 @@ class Supervisor:
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """True after the stop was requested."""
+        """Returns whether the stop was requested."""
         return self.coord.should_stop()
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
-        """A context in which an exception requests the stop."""
+        """Returns a context in which an exception requests the stop."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
@@ -313,13 +315,13 @@ class _StepRate:
 
     def __call__(self, sess: Session) -> None:
         sv = self._supervisor
-        now, step = time.time(), int(sess.run(sv.global_step))
-        if self._last is not None and now > self._last[0]:
+        sample, step = time.time(), int(sess.run(sv.global_step))
+        if self._last is not None and sample > self._last[0]:
             summary = proto("summary").Summary()
-            rate = (step - self._last[1]) / (now - self._last[0])
+            rate = (step - self._last[1]) / (sample - self._last[0])
             summary.value.add(tag=f"{sv.global_step.op.name}/sec", simple_value=rate)
             sv.summary_writer.add_summary(summary, step)
-        self._last = now, step
+        self._last = sample, step
 
 
 API: dict[str, Any] = {"train.Supervisor": Supervisor}
