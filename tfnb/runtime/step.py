@@ -102,6 +102,8 @@ class Step:
             return self._fetch()
         except BaseException as e:
             self._stop(e)
+            for picker in self._pickers:
+                picker.close()  # the traceback refers to the values, among them locks that end with their last reference
             raise
         finally:
             if withdraw is not None:
@@ -133,8 +135,15 @@ class Step:
                 return
             can_go_on = False
             while not can_go_on or (self._pending and not self._inbox.empty()):  # handles all that have come
-                picker, ready, outputs = self._next()
-                can_go_on |= picker.deliver(ready, outputs)
+                can_go_on |= self._deliver_next()
+
+    def _deliver_next(self) -> bool:
+        """Waits until a node has finished; returns whether its picker knows nodes that may run now.
+
+        The outputs are variables of this method only, so that no traceback of a later error keeps them.
+        """
+        picker, ready, outputs = self._next()
+        return picker.deliver(ready, outputs)
 
     def start(self, picker: Picker, ready: Ready, is_last: bool) -> Outputs | None:
         """Runs or starts a node that is not in `ProgramPart.runs`. Returns its outputs, or None if it finishes later.
