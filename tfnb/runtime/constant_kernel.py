@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfnb.devices.interface import Recorder
 from tfnb.ir.step_graph.graph import Node
+from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value
 
 __all__ = ["ConstantKernel"]
@@ -26,5 +26,8 @@ class ConstantKernel:
         self.node = node
         self._value: np.ndarray = node.attrs.value
 
-    def run(self, inputs: Sequence[Value], recorder: Recorder | None = None) -> list[np.ndarray]:
+    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[np.ndarray]:
+        """Returns the value; `inputs` is empty."""
+        if recorder is not None:
+            recorder.host(self.node, recorder.now_us(), 0)
         return [self._value]

@@ -102,8 +102,6 @@ class Step:
             return self._fetch()
         except BaseException as e:
             self._stop(e)
-            for picker in self._pickers:
-                picker.close()  # the traceback refers to the values, among them locks that end with their last reference
             raise
         finally:
             if withdraw is not None:
