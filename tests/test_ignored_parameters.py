@@ -46,7 +46,7 @@ INTERNAL = {
     "Layer.build(shape)": "for subclasses with variables",
     "SessionRunHook.before_run(run_context)": "for subclasses",
     "no_regularizer(_)": "a regulariser's form",
-    "BatchNormalization.__init__(unused)": "renorm_clipping and renorm_momentum, which go with renorm=True, are refused there",
+    "BatchNormalization.__init__(option)": "renorm_clipping and renorm_momentum, which go with renorm=True, are refused there",
     "VocabularyProcessor.fit(unused_y)": "the form of scikit-learn's transformers, as in TensorFlow",
     "VocabularyProcessor.fit_transform(unused_y)": "the form of scikit-learn's transformers, as in TensorFlow",
     "ByteProcessor.fit(x)": "the form of scikit-learn's transformers, as in TensorFlow",
