@@ -405,12 +405,20 @@ def main() -> int:
         flush=True,
     )
     failed = 0
+    cache_folder = tempfile.mkdtemp(prefix="tfnb-soak-")
+    atexit.register(shutil.rmtree, cache_folder, ignore_errors=True)
     for name in chosen(options.only, options.short):
         if options.short:
             failed += not run_part(name, True)
         else:  # a process for each, which has nothing of the others
             command = [sys.executable, __file__, "--part", name]
-            environment = {**os.environ, "PYTHONMALLOC": "malloc"}  # so that `allocated` counts Python's objects
+            environment = {
+                **os.environ,
+                "PYTHONMALLOC": "malloc",  # so that `allocated` counts Python's objects
+                # pyopencl keeps a database of all kernels of this machine, and up to 2 MB of its pages in memory.
+                "XDG_CACHE_HOME": cache_folder,
+                "TFNB_CACHE_DIR": str(load_settings().cache_path),
+            }
             failed += subprocess.run(command, check=False, env=environment).returncode != 0
     return int(failed > 0)
 
