@@ -134,6 +134,13 @@ def _per_10_000(seen: list[float], width: int) -> float:
     return grown / ((WINDOWS - quarter) * width) * 10_000
 
 
+def temporary_folder() -> str:
+    """Creates a folder, which is removed when the process ends."""
+    folder = tempfile.mkdtemp(prefix="tfnb-soak-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 # ---- the parts -----------------------------------------------------------------------------------
 
 
@@ -305,8 +312,7 @@ def shapes() -> Callable[[int], None]:
 
 def views() -> Callable[[int], None]:
     """Views of event files and graphs, loss plots and timelines, as a saved notebook has them."""
-    folder = tempfile.mkdtemp(prefix="tfnb-soak-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = temporary_folder()
     with tf.summary.FileWriter(folder) as writer:
         for k in range(5):
             writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=1.0 / (k + 1))]), k)
@@ -405,8 +411,7 @@ def main() -> int:
         flush=True,
     )
     failed = 0
-    cache_folder = tempfile.mkdtemp(prefix="tfnb-soak-")
-    atexit.register(shutil.rmtree, cache_folder, ignore_errors=True)
+    cache_folder = temporary_folder()
     for name in chosen(options.only, options.short):
         if options.short:
             failed += not run_part(name, True)

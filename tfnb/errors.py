@@ -31,6 +31,7 @@ __all__ = [
     "UNKNOWN",
     "AbortedError",
     "AlreadyExistsError",
+    "Blamed",
     "BlamedNode",
     "CancelledError",
     "ClosedSessionError",
@@ -118,7 +119,7 @@ class Blamed(Protocol):
 
 
 class BlamedNode(NamedTuple):
-    """The name, type and source line of a node that is not in this process, or no longer exists."""
+    """The name, type and source line of a node that is not in this process, no longer exists, or is in no graph."""
 
     name: str
     type: str

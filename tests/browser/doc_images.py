@@ -110,6 +110,13 @@ def picture(notebook, place, selector, path):
     place.screenshot(path=path)
 
 
+def pictures_in_both_themes(notebook, place, selector, folder, name):
+    """The pictures `name`-light.png and `name`-dark.png of an element."""
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        picture(notebook, place, selector, folder / f"{name}-{theme.lower()}.png")
+
+
 def saved_drawing(notebook, place, path, width):
     """The drawing as the button PNG saves it, reduced to a width in pixels."""
     with notebook.page.expect_download() as saved:
@@ -167,9 +174,7 @@ def test_inception(notebook, shots):
 
 def test_timeline_of_lenet(notebook, shots):
     place = opened(notebook, "timeline_lenet.ipynb", [LENET, "tf.timeline(recording)"], ".tfnb-tl")
-    for theme in ("Light", "Dark"):
-        notebook.theme(f"JupyterLab {theme}")
-        picture(notebook, place, ".tfnb-tl", shots / f"timeline-lenet-{theme.lower()}.png")
+    pictures_in_both_themes(notebook, place, ".tfnb-tl", shots, "timeline-lenet")
 
 
 def test_timeline_of_the_example(notebook, shots):
@@ -179,9 +184,7 @@ def test_timeline_of_the_example(notebook, shots):
     place = notebook.show(".tfnb-tl")
     place.locator("button.slowest").click()
     place.locator(".card").get_by_text("similarity = tf.matmul").wait_for()
-    for theme in ("Light", "Dark"):
-        notebook.theme(f"JupyterLab {theme}")
-        picture(notebook, place, ".tfnb-tl", shots / f"timeline-{theme.lower()}.png")
+    pictures_in_both_themes(notebook, place, ".tfnb-tl", shots, "timeline")
 
 
 def test_viewer_of_the_example(notebook, shots):
@@ -214,6 +217,4 @@ def test_cluster(notebook, shots):
     notebook.wait_until_run()
     place.locator(".matrix td").nth(1).click()
     place.locator(".card").get_by_text("weights").first.wait_for()
-    for theme in ("Light", "Dark"):
-        notebook.theme(f"JupyterLab {theme}")
-        picture(notebook, place, ".tfnb-cluster-page .card", shots / f"cluster-{theme.lower()}.png")
+    pictures_in_both_themes(notebook, place, ".tfnb-cluster-page .card", shots, "cluster")

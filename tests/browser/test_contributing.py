@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from contributing_page import block
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 CELL = """
 from pathlib import Path
 from traitlets import Int
@@ -25,10 +24,6 @@ counter
 """
 
 
-def block(kind):
-    return re.search(rf"```{kind} widget\n(.*?)```", TEXT, re.DOTALL).group(1)
-
-
 @pytest.fixture(scope="module")
 def static(tmp_path_factory):
     """The folder of built modules of a copy of the front end, which has the page's module too."""
@@ -38,7 +33,7 @@ def static(tmp_path_factory):
     shutil.copytree(ROOT / "labextension", copy / "labextension", ignore=shutil.ignore_patterns("node_modules", "lib"))
     front_end = copy / "labextension"
     (front_end / "node_modules").symlink_to((ROOT / "labextension/node_modules").resolve())
-    (front_end / "src/widgets/step_counter.ts").write_text(block("ts"), encoding="utf-8")
+    (front_end / "src/widgets/step_counter.ts").write_text(block("widget", "ts"), encoding="utf-8")
     checks = (["node_modules/.bin/tsc", "--noEmit"], ["node_modules/.bin/biome", "check", "src/widgets"])
     for command in (*checks, ["node", "scripts/build.mjs", "widgets"]):
         done = subprocess.run(command, cwd=front_end, capture_output=True, text=True, timeout=300)
@@ -47,7 +42,7 @@ def static(tmp_path_factory):
 
 
 def test_the_widget_of_the_page_shows_its_state(notebook, static):
-    cells = [CELL.format(static=str(static), widget=block("python")), "counter.step = 7"]
+    cells = [CELL.format(static=str(static), widget=block("widget")), "counter.step = 7"]
     notebook.lab.write("step_counter.ipynb", cells)
     notebook.open("step_counter.ipynb")
     notebook.run_all()

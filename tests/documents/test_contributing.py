@@ -4,13 +4,12 @@ Those on operations and scalar primitives are followed in `tests/ops`, that on a
 """
 
 from __future__ import annotations
-import __future__
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from contributing_page import TEXT, block, execute
 
 import tfnb as tf
 from tfnb.codegen.program import Program
@@ -25,23 +24,11 @@ from tfnb.session import compile as compiling
 from tfnb.session.placing import Placing
 from tfnb.settings import load_settings
 
-TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-
-
-def block(kind):
-    return re.search(rf"```python {kind}\n(.*?)```", TEXT, re.DOTALL).group(1)
-
-
-def names_in(kind, **given):
-    """The names that a block of the page defines."""
-    exec(compile(block(kind), "CONTRIBUTING.md", "exec", __future__.annotations.compiler_flag), given)
-    return given
-
 
 @pytest.mark.opencl
 def test_the_pass_of_the_page_is_a_stage_of_a_step(monkeypatch):
     monkeypatch.setenv("TFNB_VERIFY", "1")
-    names = names_in("pass", Graph=Graph, Edge=Edge, GraphEdit=GraphEdit)
+    names = execute("pass", Graph=Graph, Edge=Edge, GraphEdit=GraphEdit)
     stage = eval(block("stage"), {**vars(compiling), **names})
     monkeypatch.setattr(compiling, "STAGES", (compiling.STAGES[0], stage, *compiling.STAGES[1:]))
     with tf.Graph().as_default(), tf.Session() as session:
@@ -56,7 +43,7 @@ def test_the_pass_of_the_page_is_a_stage_of_a_step(monkeypatch):
 
 @pytest.mark.opencl
 def test_the_device_of_the_page_runs_a_step():
-    names = names_in("device", Device=Device, LoadedProgram=LoadedProgram, Program=Program)
+    names = execute("device", Device=Device, LoadedProgram=LoadedProgram, Program=Program)
     settings = load_settings()
     device = names["CountingDevice"](make_devices(settings, {"CPU": 1})[0])
     context = compiling.Context({device.name: device}, ResourceManager(), settings, Placing({device.name: 0}))

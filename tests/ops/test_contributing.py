@@ -12,6 +12,7 @@ import test_catalogue
 import test_opencl
 from building import CATALOG
 from cases import Case, arr
+from contributing_page import TEXT, execute
 
 import tfnb as tf
 import tfnb.ops.nn.activations as family
@@ -24,17 +25,6 @@ from tfnb.ops.math.unary import SIGMOID, TANH
 from tfnb.types import FLOATS
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-
-
-def _block(kind: str) -> str:
-    return re.search(rf"```python {kind}\n(.*?)```", TEXT, re.DOTALL).group(1)
-
-
-def _execute(kind: str, place: dict) -> dict:
-    """The names `place`, with those that a block of the page defines."""
-    exec(compile(_block(kind), "CONTRIBUTING.md", "exec"), place)
-    return place
 
 
 def _register(op: OpDef, cases: list[Case], monkeypatch) -> None:
@@ -55,8 +45,8 @@ def _passes_the_catalogue_tests(op: OpDef, cases: list[Case]) -> None:
 @pytest.fixture
 def mish(monkeypatch):
     """The op of the example, in the catalogue for the time of a test, with its cases."""
-    op = _execute("op", {**vars(family), "TANH": TANH, "SIGMOID": SIGMOID})["MISH"]
-    cases = _execute("cases", {"Case": Case, "arr": arr})["CASES"]
+    op = execute("op", **vars(family), TANH=TANH, SIGMOID=SIGMOID)["MISH"]
+    cases = execute("cases", Case=Case, arr=arr)["CASES"]
     _register(op, cases, monkeypatch)
     return op, cases
 
@@ -83,7 +73,7 @@ def test_the_example_runs_on_opencl_and_trains(mish):
 @pytest.fixture
 def cube_root(monkeypatch):
     """An op of the primitive of the example, in the catalogue for the time of a test, with its cases."""
-    primitive = _execute("primitive", dict(vars(primitives)))["cbrt"]
+    primitive = execute("primitive", **vars(primitives))["cbrt"]
     op = OpDef(
         "CubeRoot",
         inputs="x: T",
@@ -122,7 +112,7 @@ def test_the_primitive_is_compiled_fused_and_looped_over(cube_root):
 
 def test_two_primitives_of_one_name_are_refused(cube_root):
     with pytest.raises(InternalError, match="two primitives of the name 'cbrt'"):
-        _execute("primitive", dict(vars(primitives)))
+        execute("primitive", **vars(primitives))
 
 
 PATHS = re.findall(r"`((?:tfnb|labextension)/[\w/]+\.(?:py|ts))(?::(\w+))?`", TEXT)

@@ -20,12 +20,12 @@ from tfnb.caches import Cache
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program
 from tfnb.errors import (
+    Blamed,
     FailedPreconditionError,
     InternalError,
     InvalidArgumentError,
     KernelBuildError,
     OpError,
-    Origin,
     OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
@@ -114,19 +114,6 @@ class AsyncKernel(Protocol):
     def start(
         self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext, done: Done
     ) -> Callable[[], str] | None: ...
-
-
-class Blamed(Protocol):
-    """What an error of a kernel names: a node of the graph, or a substitute with the same properties."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def origin(self) -> Origin | None: ...
 
 
 def blame(error: BaseException, node: Blamed | None) -> BaseException:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tfnb.errors import Origin
-from tfnb.runtime.kernels import AsyncKernel, Blamed
+from tfnb.errors import Blamed, BlamedNode
+from tfnb.runtime.kernels import AsyncKernel
 from tfnb.runtime.loops.form import ImmediateKernel, InnerLoop
 from tfnb.runtime.plan import Plan
 from tfnb.runtime.transfer import RecvKernel, SendKernel
@@ -36,12 +36,4 @@ class PlanPart(NamedTuple):
     def node(self, index: int) -> Blamed:
         """The node that errors of plan node `index` name: the graph node of its kernel, or a substitute."""
         node: Blamed | None = getattr(self.payloads[index], "node", None)
-        return node or _Named(self.plan.name(index), self.plan.nodes[index].kind.name)
-
-
-class _Named(NamedTuple):
-    """Names a plan node without a graph node in an error."""
-
-    name: str
-    type: str
-    origin: Origin | None = None
+        return node or BlamedNode(self.plan.name(index), self.plan.nodes[index].kind.name, None)

@@ -66,6 +66,7 @@ class StaticOrder:
     def __init__(self, plan: Plan, runs: Sequence[Run | None], later: Collection[int]) -> None:
         self._plan = plan
         self._later = frozenset(later)
+        self._fetched = {source for source, _ in plan.fetches}
         self.first, n_registers = _number_outputs(plan)
         self.blank = (None,) * (n_registers - len(plan.feeds))
         self.pick_fetches = _picker([self.first[node] + slot for node, slot in plan.fetches])
@@ -105,10 +106,9 @@ class StaticOrder:
         for node in self._plan.order:
             for source, _ in self._plan.nodes[node].inputs:
                 readers.setdefault(source, []).append(node)
-        fetched = {source for source, _ in self._plan.fetches}
         uses = {}
         for source, nodes in readers.items():
-            if source not in fetched:
+            if source not in self._fetched:
                 needs = 0
                 for node in nodes:
                     needs |= self._needs[node]
@@ -141,7 +141,6 @@ class StaticOrder:
 
     def _build(self, runs: Sequence[Run | None], uses: Mapping[int, tuple[int, list[int]]]) -> None:
         plan = self._plan
-        fetched = {source for source, _ in plan.fetches}
         first_recvs = {ready.node for ready in self.first_recvs}
         members: list[list[int]] = [[] for _ in self._numbers]
         for node in plan.order:
@@ -157,7 +156,7 @@ class StaticOrder:
             else:
                 free_before[last_segment].append(source)
         for node in place:
-            if node not in uses and node not in fetched and node not in self._later:
+            if node not in uses and node not in self._fetched and node not in self._later:
                 free_at.setdefault(node, []).append(node)  # it has no readers
         self.segments = tuple(
             Segment(

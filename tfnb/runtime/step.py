@@ -182,9 +182,9 @@ class Step:
 
     def receive(self, picker: Picker, recvs: Sequence[Ready]) -> None:
         """Starts these Recvs. Their completions arrive in the inbox."""
-        kernels, context, put, recorder = picker.part.recvs, self._context, self._inbox.put, self.recorder
+        kernels, context, recorder = picker.part.recvs, self._context, self.recorder
         for ready in recvs:
-            done: ReceiveCallback = lambda item, error, ready=ready: put((picker, ready, item, error))  # type: ignore[misc]  # noqa: E731
+            done: ReceiveCallback = self._finished(picker, ready)
             if recorder is not None:
                 done = self._recorded(done, picker, ready, recorder)
             tag = "" if ready.owner is None else ready.tag
@@ -224,7 +224,7 @@ class Step:
     def _finished(self, picker: Picker, ready: Ready) -> Callable[..., None]:
         put = self._inbox.put
 
-        def done(outputs: Sequence[Value] | None, error: BaseException | None = None) -> None:
+        def done(outputs: Sequence[Value] | Received | None, error: BaseException | None = None) -> None:
             put((picker, ready, outputs, error))
 
         return done

@@ -53,8 +53,8 @@ class ValueTools:
         """The name of the value's dtype, for example "float32", without waiting for it."""
         return info_of(value).dtype.name
 
-    def stack(self, values: Sequence[Value], axis_length: int | None = None) -> Value:
-        """Stacks values of one shape and dtype along a new first axis. `axis_length` is not used."""
+    def stack(self, values: Sequence[Value]) -> Value:
+        """Stacks values of one shape and dtype along a new first axis."""
         arrays = [to_host(v) for v in values]
         target, out = self._target(values[0], (len(values), *values[0].shape))
         np.stack(arrays, out=out)

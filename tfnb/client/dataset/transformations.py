@@ -6,6 +6,7 @@ Invariant: a transformation never changes the data set that it is called on.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -41,10 +42,11 @@ class Transformations(Generic[DatasetT]):
     element_spec: ElementSpec
     inner: tuple[ElementSpec, ...]
 
+    @abstractmethod
     def _create(self, variant: Tensor, spec: ElementSpec) -> DatasetT:
         """Returns the data set that a variant scalar describes. `Dataset` defines this method."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _derive(
         self,
         op: OpDef,
@@ -60,7 +62,6 @@ class Transformations(Generic[DatasetT]):
         spec: describes its elements; None if they are like those of this data set. also: further data sets among the
         inputs. attrs: attributes of the op.
         """
-        raise NotImplementedError
 
     def concatenate(self, dataset: DatasetT) -> DatasetT:
         """Returns a data set of the elements of this one, then those of `dataset`. Raises `DTypeError` when their types
