@@ -38,6 +38,7 @@ import numpy as np
 import pyopencl as cl
 
 import tfnb as tf
+from tfnb.devices.opencl.build import kernels_root
 from tfnb.devices.opencl.platforms import units
 from tfnb.settings import load_settings
 
@@ -221,18 +222,29 @@ def new_graph(number: int) -> None:
 
 
 def rebuilt_without_tfnb() -> Callable[[int], None]:
-    """As many programs as `rebuilt` builds, held as long, by the driver alone."""
+    """The same programs as those of `rebuilt`, built by the driver alone, launched once and held as long."""
+    folder = temporary_folder()
+    os.environ["TFNB_KEEP_SOURCE"] = folder  # tfnb writes each program that it generates into this folder
+    for n in range(REBUILT):
+        new_graph(n)
+    sources = [path.read_text() for path in sorted(Path(folder).glob("*.cl"))]
     unit = units(load_settings())[0]
-    queue = cl.CommandQueue(unit.context, unit.device)
+    device = unit.device_of(unit.inline is not None)
+    queue = cl.CommandQueue(unit.context, device)
     memory = cl.Buffer(unit.context, cl.mem_flags.READ_WRITE, 4096)
     held: deque[object] = deque(maxlen=KEPT)
-    text = "__kernel void f(__global float *a) {{ a[get_global_id(0)] = a[get_global_id(0)] * {}.0f + 1; }}"
 
     def once(n: int) -> None:
-        program = cl.Program(unit.context, text.format(n % REBUILT)).build(devices=[unit.device], cache_dir=False)
-        kernel = cl.Kernel(program, "f")
-        kernel.set_arg(0, memory)
-        cl.enqueue_nd_range_kernel(queue, kernel, (64,), (64,))
+        program = cl._cl._Program(unit.context, sources[n % len(sources)])
+        program._build(options=f"-cl-denorms-are-zero -I {kernels_root()}".encode(), devices=[device])
+        for name in program.get_info(cl.program_info.KERNEL_NAMES).split(";"):
+            kernel = cl.Kernel(program, name)  # the kernels of `all_kernels` would keep the program
+            for k in range(kernel.num_args):
+                try:
+                    kernel.set_arg(k, memory)
+                except cl.Error:  # the argument is a size
+                    kernel.set_arg(k, np.int32(1))
+            cl.enqueue_nd_range_kernel(queue, kernel, (1,), (1,))
         queue.finish()
         held.append(program)
 
