@@ -76,10 +76,10 @@ class Assembler:
     """Collects the steps of one program."""
 
     def __init__(
-        self, cluster: Cluster, found: Specialized, lowered: Lowered, facts: DeviceFacts, fuse: bool = True
+        self, cluster: Cluster, specialized: Specialized, lowered: Lowered, facts: DeviceFacts, fuse: bool = True
     ) -> None:
         self.fuse, self.apart = fuse and facts.kind == "cpu", not fuse
-        self.cluster, self.found, self.lowered, self.facts = cluster, found, lowered, facts
+        self.cluster, self.specialized, self.lowered, self.facts = cluster, specialized, lowered, facts
         self.steps: list[_Step] = []
         self.temps: dict[_Temp, list[int]] = {}
         self.temp_bytes: dict[_Temp, int] = {}
@@ -373,10 +373,10 @@ class Assembler:
             writes |= {v.index for v in step.writes if v.kind == "variable"}
         uses = []
         for k, node in enumerate(self.cluster.variables):
-            info = self.found.variables.get(node)
+            info = self.specialized.variables.get(node)
             if info is None:
                 raise FailedPreconditionError("the variable has no value", self.nodes[node])
-            initial = self.found.initial.get(node, info)
+            initial = self.specialized.initial.get(node, info)
             if k in reads and k in writes and initial != info:
                 raise UnimplementedError(
                     f"the variable changes its shape from {initial.shape} to {info.shape} in a step that also reads it",

@@ -61,14 +61,14 @@ def compile_cluster(
 
 
 def _scheduled(
-    cluster: Cluster, found: Specialized, facts: DeviceFacts, settings: Settings
+    cluster: Cluster, specialized: Specialized, facts: DeviceFacts, settings: Settings
 ) -> tuple[Lowered, list[Group], list[WhyNot]]:
     """Returns the lowered cluster, its groups, and the reasons for missed fusions.
 
     If the reads and writes of variables wait for each other, the cluster is lowered again with copies of variables.
     """
     for snapshots in (False, True):
-        lowered = lower(cluster, found, facts, snapshots, settings.optimize)
+        lowered = lower(cluster, specialized, facts, snapshots, settings.optimize)
         reasons: list[WhyNot] = []
         if settings.optimize:
             lowered, reasons = fuse_epilogues(lowered)

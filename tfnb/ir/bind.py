@@ -102,15 +102,17 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
         raise DTypeError(f"cannot make a tensor of {dtype.name} of {str(array)[:80]!r}: {e}") from None
 
 
-def _convert(array: np.ndarray, found: DType, dtype: DType, value: object) -> np.ndarray:
+def _convert(array: np.ndarray, value_dtype: DType, dtype: DType, value: object) -> np.ndarray:
     is_python = not isinstance(value, (np.ndarray, np.generic))
-    is_misfit = found.is_string != dtype.is_string
-    is_misfit |= found.is_complex and not dtype.is_complex
-    is_misfit |= is_python and array.size > 0 and found.is_floating and not (dtype.is_floating or dtype.is_complex)
-    is_misfit |= is_python and dtype.is_bool and not found.is_bool
+    is_misfit = value_dtype.is_string != dtype.is_string
+    is_misfit |= value_dtype.is_complex and not dtype.is_complex
+    is_misfit |= (
+        is_python and array.size > 0 and value_dtype.is_floating and not (dtype.is_floating or dtype.is_complex)
+    )
+    is_misfit |= is_python and dtype.is_bool and not value_dtype.is_bool
     if is_misfit and array.size:
         raise DTypeError(
-            f"expected {dtype.name}, got {str(value)[:80]!r} of type {type(value).__name__} ({found.name}); "
+            f"expected {dtype.name}, got {str(value)[:80]!r} of type {type(value).__name__} ({value_dtype.name}); "
             "use tf.cast to convert a tensor"
         )
     with np.errstate(all="ignore"):

@@ -22,7 +22,7 @@ SECONDS_PER_LINE = 5.0
 
 
 def in_kernel() -> bool:
-    """Returns whether output goes to a notebook (or another Jupyter front end)."""
+    """Returns whether this process is the kernel of a Jupyter front end, such as a notebook, that shows its output."""
     shell = get_ipython()
     return shell is not None and hasattr(shell, "kernel")
 

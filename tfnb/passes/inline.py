@@ -111,7 +111,7 @@ class _Inlining:
         return any(opdef.kind not in _PLACES and opdef is not REF_ENTER for opdef in sources)
 
     @staticmethod
-    def _effects(function: Function, made: list[EditNode]) -> tuple[int, ...]:
+    def _effects(function: Function, copied_nodes: list[EditNode]) -> tuple[int, ...]:
         """Returns the copies of the nodes for whose effects the body runs.
 
         Nodes inside the body's own branches and loops are not among them.
@@ -120,7 +120,7 @@ class _Inlining:
         if not effects:
             return ()
         context = contexts(graph_from_operations(function.body.get_operations()))
-        copies = dict(zip(_plain(function), made, strict=True))
+        copies = dict(zip(_plain(function), copied_nodes, strict=True))
         return tuple(copies[op].id for op in effects if not context[op.id])
 
     def finish(self) -> None:

@@ -34,7 +34,7 @@ class Exchange:
         self._fed: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
         self._wake_queues: list[SimpleQueue[None]] = []  # one for each thread that waits
-        self._found: dict[int, Any] = {}
+        self._fetched: dict[int, Any] = {}
         self._error: BaseException | None = None
 
     def _line(self, key: int) -> Lines:
@@ -60,7 +60,7 @@ class Exchange:
         return lambda: "waits to be fed by partial_run"
 
     def hand_out(self, key: int, value: np.ndarray | None) -> None:
-        self._found[key] = value
+        self._fetched[key] = value
         self._wake_all()
 
     def fail(self, error: BaseException) -> None:
@@ -77,12 +77,12 @@ class Exchange:
         with HeldInterrupts(lambda: wake_queue.put(None)) as held:
             self._wake_queues.append(wake_queue)
             try:
-                while key not in self._found:
+                while key not in self._fetched:
                     if self._error is not None:
                         raise self._error
                     held.check()
                     wake_queue.get()
-                return self._found[key]
+                return self._fetched[key]
             finally:
                 self._wake_queues.remove(wake_queue)
 

@@ -214,21 +214,21 @@ class ClusterKernel:
             if recorder is not None:
                 recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
 
-    def _launch(self, found: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
-        if found.missing is not None:
-            raise _uninitialised(found.missing)
-        if found.checks:
-            self._check(found.checks, inputs)
-        rng = self._random.table(found.random) if found.random else None
+    def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
+        if program.missing is not None:
+            raise _uninitialised(program.missing)
+        if program.checks:
+            self._check(program.checks, inputs)
+        rng = self._random.table(program.random) if program.random else None
         try:
             if recorder is None:
-                return found.loaded.run(inputs, found.cells, rng)
+                return program.loaded.run(inputs, program.cells, rng)
             start = recorder.now_us()
-            outputs = found.loaded.run(inputs, found.cells, rng, recorder)
+            outputs = program.loaded.run(inputs, program.cells, rng, recorder)
             recorder.span(LAUNCH, self.cluster.name, start)
             return outputs
         except ResourceExhaustedError as e:
-            raise e.with_op(self._largest(found.loaded.program)) from None
+            raise e.with_op(self._largest(program.loaded.program)) from None
         except OpError as e:
             raise e.with_op(self.node) from None
 

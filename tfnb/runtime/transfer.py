@@ -81,7 +81,7 @@ class RecvKernel:
         self._truncate: bool = node.attrs.truncate
 
     def recv(self, tag: str, step: StepContext, done: Callable[[Received | None, BaseException | None], None]) -> None:
-        """Calls `done` when the value of iteration `tag` has come; see `Rendezvous.recv_async`."""
+        """Calls `done` with the value of the iteration `tag` once it was sent; see `Rendezvous.recv_async`."""
         step.rendezvous.recv_async(self._key._replace(tag=tag) if tag else self._key, done)
 
     def take(self, value: Value, recorder: StepStats | None = None) -> Value:

@@ -43,17 +43,17 @@ class Timeline:
         return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, ensure_ascii=False)
 
 
-def times_of(found: object) -> list[NodeStats]:
+def times_of(statistics: object) -> list[NodeStats]:
     """The NodeStats of a RunMetadata, of its `step_stats`, or of a message of either type. Raises
     `InvalidArgumentError` for other values."""
-    if isinstance(found, RunMetadata):
-        return list(found.step_stats)
-    if isinstance(found, list) and all(isinstance(t, NodeStats) for t in found):
-        return list(found)
-    message = getattr(found, "step_stats", found)
+    if isinstance(statistics, RunMetadata):
+        return list(statistics.step_stats)
+    if isinstance(statistics, list) and all(isinstance(t, NodeStats) for t in statistics):
+        return list(statistics)
+    message = getattr(statistics, "step_stats", statistics)
     if hasattr(message, "dev_stats"):
         return [NodeStats(**fields) for fields in fields_of(message)]
-    raise InvalidArgumentError(f"needed step statistics (RunMetadata.step_stats), got {type(found).__name__}")
+    raise InvalidArgumentError(f"needed step statistics (RunMetadata.step_stats), got {type(statistics).__name__}")
 
 
 class TracedStep(Protocol):

@@ -135,7 +135,7 @@ class Recording:
     def __init__(self, limit: int = 1_000_000) -> None:
         self.limit = limit
         self.dropped = 0
-        self._found: list[tuple[StepStats, Any]] = []
+        self._recorded: list[tuple[StepStats, Any]] = []
         self._events = 0
 
     @property
@@ -149,16 +149,18 @@ class Recording:
     def add(self, stats: StepStats, graph: Graph) -> None:
         """Adds a step that has ended."""
         self._events += len(stats.times)
-        self._found.append((stats, graph))
+        self._recorded.append((stats, graph))
 
     @property
     def steps(self) -> list[StepRecord]:
         """The steps that have ended so far."""
         records = self._records
-        if len(records) < len(self._found):
-            self._found.sort(key=lambda f: f[0].begin)
-            zero = self._found[0][0].begin
-            records[:] = [StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._found)]
+        if len(records) < len(self._recorded):
+            self._recorded.sort(key=lambda f: f[0].begin)
+            zero = self._recorded[0][0].begin
+            records[:] = [
+                StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._recorded)
+            ]
         return list(records)
 
     @cached_property
@@ -171,7 +173,7 @@ class Recording:
         return [f"{self.dropped:,} later steps were not recorded (limit of tf.profile)"] if self.dropped else []
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._recorded)
 
     def __repr__(self) -> str:
         steps = self.steps

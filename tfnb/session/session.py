@@ -148,8 +148,8 @@ class Session:
     def _forget(self, step: CompiledStep) -> None:
         """Drops a compiled step, so that its next run compiles it again and places it with the costs known then."""
         with self._lock:
-            self._steps.remove(lambda found: found is step)
-            self._plans.remove(lambda found: found[2] is step)
+            self._steps.remove(lambda entry: entry is step)
+            self._plans.remove(lambda entry: entry[2] is step)
 
     def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
         """A context with the time limit of a step, from its options or else from the session's configuration."""

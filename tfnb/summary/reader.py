@@ -19,7 +19,7 @@ from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.summary.sampling import thinned
-from tfnb.summary.scan import Found, scan, scan_events
+from tfnb.summary.scan import ScanResult, scan, scan_events
 from tfnb.system.files import os_errors
 
 __all__ = ["Item", "LogReader", "Run", "Series"]
@@ -172,9 +172,9 @@ class _Restarts:
     All are applied at once, since a file may have as many restarts as tags.
     """
 
-    def __init__(self, found: list[tuple[int, int]]) -> None:
-        self._numbers = np.array([number for number, _ in found], np.int64)  # increasing
-        steps = np.array([step for _, step in found], np.int64)
+    def __init__(self, result: list[tuple[int, int]]) -> None:
+        self._numbers = np.array([number for number, _ in result], np.int64)  # increasing
+        steps = np.array([step for _, step in result], np.int64)
         # For each restart, the smallest step of this restart and of all later ones.
         self._least = np.minimum.accumulate(steps[::-1])[::-1]
 
@@ -274,15 +274,15 @@ class LogReader:
         run.offsets[name] = start
         return changed
 
-    def _take(self, run: Run, found: Found, data: bytes, path: str | None, base: int) -> None:
-        run.records += found.records
-        run.skipped += found.skipped
+    def _take(self, run: Run, result: ScanResult, data: bytes, path: str | None, base: int) -> None:
+        run.records += result.records
+        run.skipped += result.skipped
         points: dict[str, list[Any]] = {}
-        for p in found.points:
+        for p in result.points:
             points.setdefault(p.tag, []).append((p.record, p.step, p.wall_time, p.value))
         restarts: list[tuple[int, int]] = []  # record number, step
         items: list[tuple[int, Item]] = []
-        for number, offset, length in found.others:
+        for number, offset, length in result.others:
             record = data[offset : offset + length]
             try:
                 event = as_message("event", "Event", record)

@@ -15,7 +15,7 @@ from tfnb.summary.checksums import crcs_like
 from tfnb.summary.layout import Layout, layout
 from tfnb.summary.records import FOOTER, HEADER, masked_crc, unmasked
 
-__all__ = ["MOST_RECORD", "Found", "Points", "records", "scan", "scan_events"]
+__all__ = ["MOST_RECORD", "ScanResult", "Points", "records", "scan", "scan_events"]
 
 MOST_RECORD = 1 << 28  # bytes; a larger length means that the header is damaged
 _MANY_TAGS = 12  # from this number of forms of one length on, rows are grouped by sorting their tags
@@ -39,7 +39,7 @@ class Points:
 
 
 @dataclass
-class Found:
+class ScanResult:
     """The contents of a piece of a file.
 
     points: scalars. others: (record number, offset, length) of the other records. end: the position where the next
@@ -57,11 +57,11 @@ class Found:
     wanted: int = 0
 
 
-def scan(data: bytes, final: bool = False) -> Found:
+def scan(data: bytes, final: bool = False) -> ScanResult:
     """Returns the contents of `data`, which starts with a record. An incomplete last record counts as damaged if
     `final` is set, and is left for the next call otherwise.
     """
-    result = Found()
+    result = ScanResult()
     offsets, lengths = _frames(data, result)
     if final and result.end < len(data):
         result.skipped += 1
@@ -70,36 +70,36 @@ def scan(data: bytes, final: bool = False) -> Found:
     return result
 
 
-def scan_events(events: Sequence[bytes]) -> tuple[Found, bytes]:
+def scan_events(events: Sequence[bytes]) -> tuple[ScanResult, bytes]:
     """Returns a pair: the contents of serialized events that come from no file and have no checksums, and all their
     bytes.
     """
     data = bytes(FOOTER).join([*events, b""])  # the zeros take the place of checksums
     lengths = np.fromiter(map(len, events), np.int64, len(events))
     offsets = np.cumsum(lengths + FOOTER) - lengths - FOOTER
-    result = Found(end=len(data), checked=False)
+    result = ScanResult(end=len(data), checked=False)
     _by_length(data, offsets, lengths, result)
     return result, data
 
 
-def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, found: Found) -> None:
+def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, result: ScanResult) -> None:
     array = np.frombuffer(data, np.uint8)
     order = np.argsort(lengths, kind="stable")
     borders = np.flatnonzero(np.diff(lengths[order])) + 1
     for members in np.split(order, borders) if order.size else ():
         length = int(lengths[members[0]])
         if length == 0:
-            found.records += len(members)
+            result.records += len(members)
         elif length > _LONGEST_FORM:
-            _singles(data, members, offsets[members], length, found)
+            _singles(data, members, offsets[members], length, result)
         else:
-            _same_length(data, array, members, offsets[members], length, found)
-    found.others.sort()
+            _same_length(data, array, members, offsets[members], length, result)
+    result.others.sort()
 
 
 def records(data: bytes) -> Iterator[tuple[int, int]]:
     """Yields the (offset, length) of the data of each good record, in order."""
-    result = Found()
+    result = ScanResult()
     for offset, length in zip(*(a.tolist() for a in _frames(data, result)), strict=True):
         if _good(data, offset, length, result):
             yield offset, length
@@ -133,7 +133,7 @@ class _Frames:
         return np.concatenate(offsets), np.concatenate(lengths)
 
 
-def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
+def _frames(data: bytes, result: ScanResult) -> tuple[np.ndarray, np.ndarray]:
     """Returns the offsets and the lengths of the complete records whose headers are good."""
     frames = _Frames()
     lengths_of: dict[bytes, int] = {}
@@ -146,7 +146,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
         if n < 0:
             n = _length(head)
             if n < 0:
-                found.skipped += 1
+                result.skipped += 1
                 at = headers.next(at + 1)
                 if at < 0:
                     at = size
@@ -155,7 +155,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
             lengths_of[head] = n
         end = at + HEADER + n + FOOTER
         if end > size:
-            found.wanted = end - at
+            result.wanted = end - at
             break
         frames.offsets.append(at + HEADER)
         frames.lengths.append(n)
@@ -166,7 +166,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
             patience = _LOOK if pattern_end > at else min(patience * 2, 64 * _LOOK)
             recent.clear()
             at = pattern_end
-    found.end = at
+    result.end = at
     return frames.arrays()
 
 
@@ -252,7 +252,7 @@ def _headers(data: bytes, begin: int, end: int) -> np.ndarray:
 
 
 def _same_length(
-    data: bytes, array: np.ndarray, numbers: np.ndarray, offsets: np.ndarray, length: int, found: Found
+    data: bytes, array: np.ndarray, numbers: np.ndarray, offsets: np.ndarray, length: int, result: ScanResult
 ) -> None:
     """Reads records of one length, form by form; a form is a layout and the bytes that are constant in it.
 
@@ -263,41 +263,41 @@ def _same_length(
     forms = 0
     while remaining.size:
         if forms == _MANY_FORMS:
-            _singles(data, numbers[remaining], offsets[remaining], length, found)
+            _singles(data, numbers[remaining], offsets[remaining], length, result)
             return
         first = int(offsets[remaining[0]])
         record = data[first : first + length]
-        form = layout(record) if _good(data, first, length, found) else None
+        form = layout(record) if _good(data, first, length, result) else None
         if form is None:
-            _single(data, int(numbers[remaining[0]]), first, length, found)
+            _single(data, int(numbers[remaining[0]]), first, length, result)
             remaining = remaining[1:]
             continue
         forms += 1
         free_tags = forms > _MANY_TAGS
         rows = windows[offsets[remaining]]
         fits = _fits(rows, rows[0].copy(), form, length, free_tags)
-        _take(rows[fits], numbers[remaining[fits]], form, length, free_tags, found)
+        _take(rows[fits], numbers[remaining[fits]], form, length, free_tags, result)
         remaining = remaining[~fits]
 
 
-def _good(data: bytes, offset: int, length: int, found: Found) -> bool:
-    if not found.checked:
+def _good(data: bytes, offset: int, length: int, result: ScanResult) -> bool:
+    if not result.checked:
         return True
     (crc,) = struct.unpack_from("<I", data, offset + length)
     return bool(masked_crc(memoryview(data)[offset : offset + length]) == crc)
 
 
-def _singles(data: bytes, numbers: np.ndarray, offsets: np.ndarray, length: int, found: Found) -> None:
+def _singles(data: bytes, numbers: np.ndarray, offsets: np.ndarray, length: int, result: ScanResult) -> None:
     for number, offset in zip(numbers.tolist(), offsets.tolist(), strict=True):
-        _single(data, number, offset, length, found)
+        _single(data, number, offset, length, result)
 
 
-def _single(data: bytes, number: int, offset: int, length: int, found: Found) -> None:
-    if _good(data, offset, length, found):
-        found.records += 1
-        found.others.append((number, offset, length))
+def _single(data: bytes, number: int, offset: int, length: int, result: ScanResult) -> None:
+    if _good(data, offset, length, result):
+        result.records += 1
+        result.others.append((number, offset, length))
     else:
-        found.skipped += 1
+        result.skipped += 1
 
 
 def _varying(form: Layout, free_tags: bool) -> np.ndarray:
@@ -320,22 +320,24 @@ def _fits(rows: np.ndarray, template: np.ndarray, form: Layout, length: int, fre
     return np.asarray(matches)
 
 
-def _take(rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found) -> None:
+def _take(
+    rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, result: ScanResult
+) -> None:
     """Checks the records of one form and reads their numbers."""
-    if found.checked and not (is_valid := _checksums_hold(rows, form, length, free_tags)).all():
-        found.skipped += int((~is_valid).sum())
+    if result.checked and not (is_valid := _checksums_hold(rows, form, length, free_tags)).all():
+        result.skipped += int((~is_valid).sum())
         rows, numbers = rows[is_valid], numbers[is_valid]
-    found.records += len(rows)
+    result.records += len(rows)
     walls = _numbers(rows, form.wall, "<f8")
     steps = _steps(rows, form)
     for p in form.places:
         with np.errstate(invalid="ignore"):  # a signaling NaN would raise a warning
             values = _numbers(rows, p.at, "<f4" if p.size == 4 else "<f8").astype(np.float64)
         if not free_tags:
-            found.points.append(Points(_text(p.tag), numbers, steps, walls, values))
+            result.points.append(Points(_text(p.tag), numbers, steps, walls, values))
             continue
         for tag, members in _by_tag(rows[:, p.tag_at : p.tag_at + len(p.tag)]):
-            found.points.append(Points(_text(tag), numbers[members], steps[members], walls[members], values[members]))
+            result.points.append(Points(_text(tag), numbers[members], steps[members], walls[members], values[members]))
 
 
 def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:

@@ -335,12 +335,12 @@ def _jacobians(
     return analytic, numeric
 
 
-def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _dense(gradient: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Returns a gradient as a vector; the rows of a sparse gradient are summed."""
-    if not hasattr(found, "indices"):
-        return np.asarray(found).ravel()
-    dense = np.zeros(shape, np.asarray(found.values).dtype)
-    np.add.at(dense, found.indices, found.values)
+    if not hasattr(gradient, "indices"):
+        return np.asarray(gradient).ravel()
+    dense = np.zeros(shape, np.asarray(gradient.values).dtype)
+    np.add.at(dense, gradient.indices, gradient.values)
     return dense.ravel()
 
 

@@ -221,7 +221,7 @@ class WhileContext(Context):
     def _begin_with(self, read: ImplicitRead, in_condition: bool) -> Tensor:
         """Returns the variables' value at the beginning of each iteration: of its condition or of its body."""
         control = tuple(t.op for t in (self.merges if in_condition else self.inputs))
-        is_cached = (self, control) in read.made
+        is_cached = (self, control) in read.other_reads
         value = read_in(read, self, control)
         if not is_cached:
             for op in self._changing:

@@ -85,14 +85,14 @@ def _limit(graph: GraphBuilder, maximum_iterations: TensorLike) -> Tensor:
     return limit
 
 
-def _as_returned(found: Any, variables: Sequence[Any]) -> Any:
+def _as_returned(returned: Any, variables: Sequence[Any]) -> Any:
     """Returns what a body returned in the form of the loop variables: a list or tuple."""
-    if isinstance(found, Operation) or found is None:
-        raise InvalidArgumentError(f"while_loop: body must return the loop variables, got {found!r}")
+    if isinstance(returned, Operation) or returned is None:
+        raise InvalidArgumentError(f"while_loop: body must return the loop variables, got {returned!r}")
     one = len(variables) == 1 and not (
-        isinstance(found, (list, tuple)) and same_structure(list(variables), list(found))
+        isinstance(returned, (list, tuple)) and same_structure(list(variables), list(returned))
     )
-    return [found] if one or not isinstance(found, (list, tuple)) else found
+    return [returned] if one or not isinstance(returned, (list, tuple)) else returned
 
 
 def _build(

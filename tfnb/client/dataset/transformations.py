@@ -261,11 +261,11 @@ class Transformations(Generic[DatasetT]):
         """Traces a function that returns a data set; also the specification of that data set's elements."""
         results: list[ElementSequence] = []
 
-        def finish(found: object) -> Tensor:
-            if not isinstance(found, ElementSequence):
+        def finish(dataset: object) -> Tensor:
+            if not isinstance(dataset, ElementSequence):
                 raise DTypeError("`map_func` must return a Dataset object.")
-            results.append(found)
-            return found.variant
+            results.append(dataset)
+            return dataset.variant
 
         f = trace(self._on_elements(fn), self.element_spec, finish, what)
         return f, results[0].element_spec

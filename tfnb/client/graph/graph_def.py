@@ -98,8 +98,8 @@ def write_message(message: Any, path: str, as_text: bool) -> None:
     else:
         content = message.SerializeToString()
 
-    def write(made: str) -> None:
-        with open(made, "xb") as file:
+    def write(temporary_path: str) -> None:
+        with open(temporary_path, "xb") as file:
             file.write(content)
 
     replace_file(path, write)

@@ -198,12 +198,12 @@ class QueueBase:
         first = None if count is None else int(count)
         return self._result(components, lambda s: s if s.dims is None else Shape((first, *s.dims)))
 
-    def _result(self, found: list[Tensor], shape: Callable[[Shape], Shape]) -> Any:
-        for t, s in zip(found, self._shapes, strict=True):
+    def _result(self, components: list[Tensor], shape: Callable[[Shape], Shape]) -> Any:
+        for t, s in zip(components, self._shapes, strict=True):
             t.set_shape(shape(s))
         if self._names is not None:
-            return dict(zip(self._names, found, strict=True))
-        return found[0] if len(found) == 1 else found
+            return dict(zip(self._names, components, strict=True))
+        return components[0] if len(components) == 1 else components
 
 
 def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:

@@ -29,14 +29,14 @@ _CHANGED = "changed"  # key in Operation.extra: the variables that may have chan
 class ImplicitRead:
     """The value of `variables` (VariableV2 operations); `again()` adds a node that reads it at the place of the call.
 
-    `first` is the value that is read outside of all contexts. `made` holds the other reads by their context and their
-    control dependencies.
+    `first` is the value that is read outside of all contexts. `other_reads` holds the other reads by their context and
+    their control dependencies.
     """
 
     variables: frozenset[Operation]
     again: Callable[[], Tensor]
     first: Tensor
-    made: dict[Any, Tensor] = field(default_factory=dict)
+    other_reads: dict[Any, Tensor] = field(default_factory=dict)
 
 
 def implicit_read(first: Tensor, variables: frozenset[Operation], again: Callable[[], Tensor]) -> Tensor:
@@ -96,10 +96,10 @@ def _outside(ops: list[Operation]) -> Iterator[Operation]:
 def read_in(read: ImplicitRead, context: Context, control: tuple[Operation, ...]) -> Tensor:
     """Returns the read in exactly this context and after exactly these operations; it is created on first use."""
     key = (context, control)
-    value = read.made.get(key)
+    value = read.other_reads.get(key)
     if value is None:
         with _at(read.first.graph, context, control):
-            value = read.made[key] = read.again()
+            value = read.other_reads[key] = read.again()
         value.op.extra[READ] = read
     return value
 

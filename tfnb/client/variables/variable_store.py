@@ -239,12 +239,12 @@ def _partitioned(
     return variable
 
 
-def _checked(found: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None) -> Any:
-    if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
-        raise ShapeError(f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}")
-    if dtype is not None and dtype is not found.dtype:
-        raise DTypeError(f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}")
-    return found
+def _checked(variable: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None) -> Any:
+    if shape is not None and not as_shape(shape).is_compatible_with(variable.shape):
+        raise ShapeError(f"the shared variable {full!r} has shape {variable.shape}, asked for was {as_shape(shape)}")
+    if dtype is not None and dtype is not variable.dtype:
+        raise DTypeError(f"the shared variable {full!r} is {variable.dtype.name}, asked for was {dtype.name}")
+    return variable
 
 
 def _initial(

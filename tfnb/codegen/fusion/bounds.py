@@ -26,20 +26,20 @@ __all__ = ["checks_of"]
 _DEPTH = 6  # the largest number of nodes between an op and the input through which a bound is followed
 
 
-def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
+def checks_of(cluster: Cluster, specialized: Specialized) -> tuple[Check, ...]:
     """Returns the checks of the cluster's inputs.
 
     Raises `InvalidArgumentError` if a number that is already known is out of bounds.
     """
-    search = _Search(found, cluster.by_id(), {e: i for i, e in enumerate(cluster.inputs)})
+    search = _Search(specialized, cluster.by_id(), {e: i for i, e in enumerate(cluster.inputs)})
     checks: dict[tuple[object, ...], Check] = {}
     for node in cluster.nodes:
         if node.opdef.bounds is None:
             continue
-        for bound in node.opdef.bounds(infer_context(found, node)):
+        for bound in node.opdef.bounds(infer_context(specialized, node)):
             source, origin_bound = search.source(node.inputs[bound.input], bound)
-            if source in found.values:
-                offender = outside(found.values[source], origin_bound)
+            if source in specialized.values:
+                offender = outside(specialized.values[source], origin_bound)
                 if offender is not None:
                     raise InvalidArgumentError(origin_bound.message(node.type, offender), node)
             elif source in search.places:
@@ -54,7 +54,7 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    found: Specialized
+    specialized: Specialized
     nodes: Mapping[int, Node]
     places: dict[Edge, int]
 
@@ -62,14 +62,14 @@ class _Search:
         """Returns the edge from which the numbers of `edge` come unchanged, and their bound there."""
         for _ in range(_DEPTH):
             node = self.nodes.get(edge.id)
-            if node is None or edge in self.places or edge in self.found.values:
+            if node is None or edge in self.places or edge in self.specialized.values:
                 break
             if node.opdef.alias is not None:
                 edge = node.inputs[node.opdef.alias]
                 continue
             leaves: dict[Edge, Expr] = {}
             try:
-                formula = self._element(edge, index_vars(len(self.found.infos[edge].shape)), leaves, _DEPTH)
+                formula = self._element(edge, index_vars(len(self.specialized.infos[edge].shape)), leaves, _DEPTH)
             except _Unknown:
                 break
             input_bound = _before(formula, bound) if len(leaves) == 1 else None
@@ -80,14 +80,14 @@ class _Search:
 
     def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
         """Returns an element of `edge` as a formula over the elements of the edges in `leaves` at the same position."""
-        info, value, node = self.found.infos.get(edge), self.found.values.get(edge), self.nodes.get(edge.id)
+        info, value, node = self.specialized.infos.get(edge), self.specialized.values.get(edge), self.nodes.get(edge.id)
         if info is None or len(info.shape) not in (0, len(idx)):
             raise _Unknown
         if value is not None and value.size == 1:
             return const(value.item(), info.dtype)
         if edge in self.places or node is None or node.opdef.alias is not None or depth == 0:
             return leaves.setdefault(edge, arg(len(leaves), info.dtype))
-        inputs = self.found.inputs[node.id]
+        inputs = self.specialized.inputs[node.id]
         if node.opdef.scalar is not None:
             operands = [self._element(e, idx, leaves, depth - 1) for e in node.inputs]
             formulas = scalar_exprs(node.opdef, node.attrs, tuple(i.dtype for i in inputs))
@@ -102,10 +102,10 @@ class _Search:
 
         site = LowerSite(
             inputs,
-            self.found.outputs[node.id],
+            self.specialized.outputs[node.id],
             node.attrs,
             node.types,
-            lambda i: self.found.values.get(node.inputs[i]),
+            lambda i: self.specialized.values.get(node.inputs[i]),
             load,
             _no_random,
         )

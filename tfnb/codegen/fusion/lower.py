@@ -47,7 +47,7 @@ Element = Callable[[Sequence[Index]], Expr]
 
 
 def lower(
-    cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool = False, optimize: bool = True
+    cluster: Cluster, specialized: Specialized, facts: DeviceFacts, snapshots: bool = False, optimize: bool = True
 ) -> Lowered:
     """Returns the definitions of a specialised cluster.
 
@@ -55,7 +55,7 @@ def lower(
     when unordered reads and writes of several variables wait for each other. Without `optimize` the kernels of a node
     do not depend on the other nodes of the cluster.
     """
-    lowering = _Lowering(cluster, found, facts, snapshots, optimize)
+    lowering = _Lowering(cluster, specialized, facts, snapshots, optimize)
     for position, node in enumerate(cluster.nodes):
         try:
             lowering.node(position, node)
@@ -66,9 +66,9 @@ def lower(
 
 class _Lowering:
     def __init__(
-        self, cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool, optimize: bool
+        self, cluster: Cluster, specialized: Specialized, facts: DeviceFacts, snapshots: bool, optimize: bool
     ) -> None:
-        self.cluster, self.found, self.facts = cluster, found, facts
+        self.cluster, self.specialized, self.facts = cluster, specialized, facts
         self.snapshots, self.optimize = snapshots, optimize
         self.numbers = 0
         self.definitions: list[Definition] = []
@@ -80,10 +80,12 @@ class _Lowering:
         self.slot_of = {v: i for i, v in enumerate(cluster.variables)}
         self.versions: list[list[Value]] = [[] for _ in cluster.variables]
         self.writers: dict[tuple[int, int], int] = {}
-        self.written = {self.slot_of[found.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes}
+        self.written = {
+            self.slot_of[specialized.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes
+        }
         self.behind: list[int] = []
         self.position = {n.id: p for p, n in enumerate(cluster.nodes)}
-        for i, (e, info) in enumerate((e, found.infos[e]) for e in cluster.inputs):
+        for i, (e, info) in enumerate((e, specialized.infos[e]) for e in cluster.inputs):
             self.views[e] = View(self.value(info, "input", i), info.shape)
 
     def value(self, info: TensorInfo, kind: str = "computed", index: int = 0, version: int = 0) -> Value:
@@ -97,12 +99,12 @@ class _Lowering:
         opdef = node.opdef
         if opdef.kind is Kind.VARIABLE:
             slot = self.slot_of[node.id]
-            info = self.found.initial.get(node.id, self.found.variables.get(node.id))
+            info = self.specialized.initial.get(node.id, self.specialized.variables.get(node.id))
             if info is not None:
                 self.versions[slot].append(self.value(info, "variable", slot))
             return
         edges = [Edge(node.id, k) for k in range(len(node.specs))]
-        if opdef.kind is not Kind.COMPUTE or (edges and all(e in self.found.values for e in edges)):
+        if opdef.kind is not Kind.COMPUTE or (edges and all(e in self.specialized.values for e in edges)):
             return
         if opdef.opencl is not None and opdef.writes:
             self._call(position, node)
@@ -134,16 +136,16 @@ class _Lowering:
         e = node.inputs[i]
         if e in self.views:
             view = self.views[e]
-        elif e in self.found.variable_of:
+        elif e in self.specialized.variable_of:
             view = self._variable(position, node, i)
-        elif e in self.found.values:
+        elif e in self.specialized.values:
             view = self._const(e)
         else:
             raise InternalError(f"input {i} has no value", node)
         return self._unwritten(position, node, i, view)
 
     def _variable(self, position: int, node: Node, i: int) -> View:
-        slot = self.slot_of[self.found.variable_of[node.inputs[i]]]
+        slot = self.slot_of[self.specialized.variable_of[node.inputs[i]]]
         versions = self.versions[slot]
         if i in node.opdef.writes:
             value = versions[-1]
@@ -167,7 +169,7 @@ class _Lowering:
             return view
         is_stale = self.behind[position] >> self.writers.get((value.index, value.version + 1), 1 << 30) & 1
         same_call = node.opdef.opencl is not None and any(
-            self.slot_of[self.found.variable_of[node.inputs[w]]] == value.index for w in node.opdef.writes
+            self.slot_of[self.specialized.variable_of[node.inputs[w]]] == value.index for w in node.opdef.writes
         )
         if is_stale or same_call or (self.snapshots and value.index in self.written):
             return View(self.snapshot(value), view.shape)
@@ -185,19 +187,19 @@ class _Lowering:
     def _const(self, e: Edge) -> View:
         value = self.const_values.get(e)
         if value is None:
-            array = self.found.values[e]
-            value = self.value(self.found.infos[e], "const", len(self.consts))
+            array = self.specialized.values[e]
+            value = self.value(self.specialized.infos[e], "const", len(self.consts))
             self.consts.append(np.asarray(array, order="C"))
             self.const_values[e] = value
         return View(value, value.info.shape)
 
     def _element(self, position: int, node: Node, i: int) -> Element:
         """Returns a function that makes the expression of an element of input i from its index tuple."""
-        array = self.found.values.get(node.inputs[i])
+        array = self.specialized.values.get(node.inputs[i])
         if array is not None and node.inputs[i] not in self.views:
             uniform = uniform_value(array)
             if uniform is not None:
-                dtype = self.found.inputs[node.id][i].dtype
+                dtype = self.specialized.inputs[node.id][i].dtype
                 is_derived = node.inputs[i] not in self.constants and dtype is float32 and uniform != 0
                 constant = param(float(uniform), dtype) if is_derived else literal(uniform, dtype)
                 return lambda idx: constant
@@ -209,13 +211,13 @@ class _Lowering:
     def _define(self, position: int, node: Node, k: int, body: Expr) -> None:
         if Edge(node.id, k) in self.views:  # the value is fed
             return
-        info = self.found.outputs[node.id][k]
+        info = self.specialized.outputs[node.id][k]
         value = self.value(info)
         self.views[Edge(node.id, k)] = View(value, info.shape)
         self.definitions.append(PointwiseDef(position, (node.id,), node.name, (value,), (_stored(body, info.dtype),)))
 
     def _scalar_bodies(self, position: int, node: Node, domain: tuple[int, ...]) -> list[Expr]:
-        infos = self.found.inputs[node.id]
+        infos = self.specialized.inputs[node.id]
         exprs = scalar_exprs(node.opdef, node.attrs, tuple(i.dtype for i in infos))
         arg_numbers = {x.value for e in exprs for x in s.walk(e) if x.op == "arg"}
         idx = index_vars(len(domain))
@@ -228,17 +230,17 @@ class _Lowering:
         return [substitute(e, table) for e in exprs]
 
     def _elementwise(self, position: int, node: Node) -> None:
-        outputs = self.found.outputs[node.id]
+        outputs = self.specialized.outputs[node.id]
         bodies = self._scalar_bodies(position, node, outputs[0].shape)
         for k, body in enumerate(bodies):
             self._define(position, node, k, body)
 
     def _update(self, position: int, node: Node) -> None:
         opdef = node.opdef
-        slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
+        slots = [self.slot_of[self.specialized.variable_of[node.inputs[i]]] for i in opdef.writes]
         ids = [self.cluster.variables[v] for v in slots]
-        outputs = self.found.outputs[node.id]
-        domain = outputs[0].shape if outputs else self.found.variables[ids[0]].shape
+        outputs = self.specialized.outputs[node.id]
+        domain = outputs[0].shape if outputs else self.specialized.variables[ids[0]].shape
         bodies = self._scalar_bodies(position, node, domain)
         values = tuple(self._next_version(position, v, domain) for v in slots)
         stored_bodies = tuple(_stored(b, v.info.dtype) for b, v in zip(bodies, values, strict=True))
@@ -262,10 +264,10 @@ class _Lowering:
 
     def _alias(self, position: int, node: Node) -> None:
         e = Edge(node.id, 0)
-        if e in self.found.variable_of or e in self.views:
+        if e in self.specialized.variable_of or e in self.views:
             return
         view = self._view(position, node, node.opdef.alias or 0)
-        self.views[e] = View(view.value, self.found.outputs[node.id][0].shape)
+        self.views[e] = View(view.value, self.specialized.outputs[node.id][0].shape)
 
     def _site(self, position: int, node: Node) -> LowerSite:
         elements: dict[int, Element] = {}
@@ -276,18 +278,18 @@ class _Lowering:
             return elements[i](idx)
 
         return LowerSite(
-            self.found.inputs[node.id],
-            self.found.outputs[node.id],
+            self.specialized.inputs[node.id],
+            self.specialized.outputs[node.id],
             node.attrs,
             node.types,
-            lambda i: self.found.values.get(node.inputs[i]),
+            lambda i: self.specialized.values.get(node.inputs[i]),
             load,
             lambda word: s.rng(node.id, word),
         )
 
     def _index_function(self, position: int, node: Node) -> None:
         site = self._site(position, node)
-        for k, info in enumerate(self.found.outputs[node.id]):
+        for k, info in enumerate(self.specialized.outputs[node.id]):
             body = node.opdef.lower(site, index_vars(len(info.shape)), k)  # type: ignore[misc]
             self._define(position, node, k, body)
 
@@ -315,19 +317,19 @@ class _Lowering:
         )
 
     def _call(self, position: int, node: Node) -> None:
-        opdef, outputs = node.opdef, self.found.outputs[node.id]
+        opdef, outputs = node.opdef, self.specialized.outputs[node.id]
         if opdef.opencl is None:
             raise InternalError(f"{opdef.name} has no library kernel", node)
         ins = tuple(self._view(position, node, i) for i in range(len(node.inputs)))
-        slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
+        slots = [self.slot_of[self.specialized.variable_of[node.inputs[i]]] for i in opdef.writes]
         written_values = tuple(self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots)
         outs = written_values[: len(outputs)] if written_values else tuple(self.value(o) for o in outputs)
         site = KernelSite(
             opdef.name,
-            self.found.inputs[node.id],
+            self.specialized.inputs[node.id],
             outputs,
             node.attrs,
-            {i: self.found.values[e] for i, e in enumerate(node.inputs) if e in self.found.values},
+            {i: self.specialized.values[e] for i, e in enumerate(node.inputs) if e in self.specialized.values},
             self.facts.units,
             self.facts.kind,
             updated=frozenset(
@@ -374,8 +376,8 @@ class _Lowering:
     def _output(self, e: Edge) -> View:
         if e in self.views:
             return self.views[e]
-        if e in self.found.variable_of:
-            value = self.versions[self.slot_of[self.found.variable_of[e]]][-1]
+        if e in self.specialized.variable_of:
+            value = self.versions[self.slot_of[self.specialized.variable_of[e]]][-1]
             return View(value, value.info.shape)
         return self._const(e)
 

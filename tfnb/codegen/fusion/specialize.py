@@ -102,7 +102,7 @@ def _shaping(cluster: Cluster) -> frozenset[int]:
 
 
 def _node(
-    found: Specialized,
+    specialized: Specialized,
     node: Node,
     fed: frozenset[Edge],
     variables: Mapping[int, TensorInfo | None],
@@ -110,64 +110,64 @@ def _node(
 ) -> None:
     kind = node.opdef.kind
     if kind is Kind.VARIABLE:
-        _variable(found, node, variables.get(node.id))
+        _variable(specialized, node, variables.get(node.id))
         return
     if kind is Kind.CONST:
         value, e = node.attrs.value, Edge(node.id, 0)
         info = TensorInfo(as_dtype(value.dtype), value.shape)
-        found.inputs[node.id], found.outputs[node.id] = (), (info,)
+        specialized.inputs[node.id], specialized.outputs[node.id] = (), (info,)
         if e not in fed:
-            found.infos[e], found.values[e] = info, value
+            specialized.infos[e], specialized.values[e] = info, value
         return
-    specs = tuple(_input_spec(found, e) for e in node.inputs)
+    specs = tuple(_input_spec(specialized, e) for e in node.inputs)
     for i, spec in enumerate(specs):
         if not spec.shape.is_fully_defined() and i not in node.opdef.writes:
             raise FailedPreconditionError(f"input {i} is a variable without a value: run its initializer first")
-    outputs = _infer(found, node, specs)
-    _note_reads(found, node)
-    _references(found, node, specs, outputs)
-    found.inputs[node.id] = tuple(_input_info(found, e) for e in node.inputs)
-    found.outputs[node.id] = outputs
+    outputs = _infer(specialized, node, specs)
+    _note_reads(specialized, node)
+    _references(specialized, node, specs, outputs)
+    specialized.inputs[node.id] = tuple(_input_info(specialized, e) for e in node.inputs)
+    specialized.outputs[node.id] = outputs
     for i, info in enumerate(outputs):
-        if (e := Edge(node.id, i)) not in fed and e not in found.variable_of:
-            found.infos[e] = info
-    if not _evaluate(found, node, outputs, fed):
-        _check_served(node, found.inputs[node.id] + outputs, facts)
+        if (e := Edge(node.id, i)) not in fed and e not in specialized.variable_of:
+            specialized.infos[e] = info
+    if not _evaluate(specialized, node, outputs, fed):
+        _check_served(node, specialized.inputs[node.id] + outputs, facts)
 
 
-def _variable(found: Specialized, node: Node, info: TensorInfo | None) -> None:
+def _variable(specialized: Specialized, node: Node, info: TensorInfo | None) -> None:
     spec = node.specs[0]
-    found.specs[node.id] = spec
-    found.variable_of[Edge(node.id, 0)] = node.id
-    found.inputs[node.id] = found.outputs[node.id] = ()
+    specialized.specs[node.id] = spec
+    specialized.variable_of[Edge(node.id, 0)] = node.id
+    specialized.inputs[node.id] = specialized.outputs[node.id] = ()
     if info is None:
-        found.empty.add(node.id)
+        specialized.empty.add(node.id)
     if info is None and spec.shape.is_fully_defined():
         info = TensorInfo(spec.dtype, spec.shape.known())
     if info is not None:
-        found.variables[node.id] = found.initial[node.id] = info
+        specialized.variables[node.id] = specialized.initial[node.id] = info
 
 
-def _input_spec(found: Specialized, e: Edge) -> TensorSpec:
+def _input_spec(specialized: Specialized, e: Edge) -> TensorSpec:
     """Returns the dtype and shape of an input, which are known except for a variable without a value."""
-    variable = found.variable_of.get(e)
-    if variable is not None and variable not in found.variables:
-        return found.specs[variable]
-    info = _input_info(found, e)
+    variable = specialized.variable_of.get(e)
+    if variable is not None and variable not in specialized.variables:
+        return specialized.specs[variable]
+    info = _input_info(specialized, e)
     return TensorSpec(info.dtype, Shape(info.shape))
 
 
-def _input_info(found: Specialized, e: Edge) -> TensorInfo:
-    variable = found.variable_of.get(e)
-    return found.infos[e] if variable is None else found.variables[variable]
+def _input_info(specialized: Specialized, e: Edge) -> TensorInfo:
+    variable = specialized.variable_of.get(e)
+    return specialized.infos[e] if variable is None else specialized.variables[variable]
 
 
-def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tuple[TensorInfo, ...]:
+def _infer(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tuple[TensorInfo, ...]:
     opdef = node.opdef
     for i in opdef.shape_inputs:
-        if i < len(node.inputs) and node.inputs[i] not in found.values:
+        if i < len(node.inputs) and node.inputs[i] not in specialized.values:
             raise InvalidArgumentError(f"the value of input {i} must be known before the step runs")
-    shapes = opdef.infer(_context(found, node, specs)) if opdef.infer is not None else ()
+    shapes = opdef.infer(_context(specialized, node, specs)) if opdef.infer is not None else ()
     if isinstance(shapes, Shape):
         shapes = (shapes,)
     if not node.specs:
@@ -184,22 +184,22 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
     return tuple(infos)
 
 
-def infer_context(found: Specialized, node: Node) -> Infer:
+def infer_context(specialized: Specialized, node: Node) -> Infer:
     """Returns the argument of a shape function when all shapes are known."""
-    return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
+    return _context(specialized, node, tuple(_input_spec(specialized, e) for e in node.inputs))
 
 
-def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
+def _context(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
     """Returns the argument of the node's shape function, or with `partial` the argument of its function `partial`.
 
     A vector that is too long for a shape is an error in a shape function, and ordinary data in `partial`.
     """
 
     def value(i: int) -> np.ndarray | None:
-        return found.values.get(node.inputs[i])
+        return specialized.values.get(node.inputs[i])
 
     def as_shape(i: int) -> Shape:
-        v, length = value(i), _input_info(found, node.inputs[i]).size
+        v, length = value(i), _input_info(specialized, node.inputs[i]).size
         if partial and length > MAX_RANK:
             return unknown_shape
         vector_length(length, f"input {i}")
@@ -218,83 +218,85 @@ def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], part
     )
 
 
-def _note_reads(found: Specialized, node: Node) -> None:
+def _note_reads(specialized: Specialized, node: Node) -> None:
     """Notes the variables without a value that the node reads, even if the value has no effect."""
     if node.opdef.shape_only:
         return
     alias = node.opdef.alias if node.specs and node.specs[0].ref else None
     for i, e in enumerate(node.inputs):
-        variable = found.variable_of.get(e)
-        if variable in found.empty and i not in node.opdef.writes and i != alias:
-            found.unset.add(variable)
+        variable = specialized.variable_of.get(e)
+        if variable in specialized.empty and i not in node.opdef.writes and i != alias:
+            specialized.unset.add(variable)
 
 
-def _references(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]) -> None:
+def _references(
+    specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]
+) -> None:
     """Follows references through the node, and gives variables the shape of the value that is assigned to them."""
     opdef = node.opdef
     for i in opdef.writes:
-        variable = found.variable_of.get(node.inputs[i])
+        variable = specialized.variable_of.get(node.inputs[i])
         if variable is None:
             raise InvalidArgumentError(f"input {i} is not a variable of this device")
         if len(opdef.writes) == 1 and outputs:
-            found.variables[variable] = outputs[0]
-            found.empty.discard(variable)
-        elif variable not in found.variables:
+            specialized.variables[variable] = outputs[0]
+            specialized.empty.discard(variable)
+        elif variable not in specialized.variables:
             raise FailedPreconditionError(f"input {i} is a variable without a value")
     source = opdef.writes[0] if opdef.writes else opdef.alias
     if source is not None and node.specs and node.specs[0].ref:
-        variable = found.variable_of.get(node.inputs[source])
+        variable = specialized.variable_of.get(node.inputs[source])
         if variable is not None:
-            found.variable_of[Edge(node.id, 0)] = variable
+            specialized.variable_of[Edge(node.id, 0)] = variable
 
 
-def _evaluate(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
+def _evaluate(specialized: Specialized, node: Node, outputs: tuple[TensorInfo, ...], fed: frozenset[Edge]) -> bool:
     """Computes the outputs of the node now if everything on which they depend is known.
 
     Returns whether no kernel is needed for the node.
     """
     opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
-    if opdef.kind is not Kind.COMPUTE or not outputs or any(e in found.variable_of for e in edges):
+    if opdef.kind is not Kind.COMPUTE or not outputs or any(e in specialized.variable_of for e in edges):
         return opdef.kind is not Kind.COMPUTE or not outputs and not opdef.writes
     if not foldable(opdef) or any(o.size > _MAX_FOLD for o in outputs):
         return False
     if all(o.size == 0 for o in outputs):
         arrays = [np.zeros(o.shape, o.dtype.np) for o in outputs]
-    elif not _folds(found, node, outputs):
+    elif not _folds(specialized, node, outputs):
         return False
     else:
-        arrays = _host_values(found, node, outputs)
+        arrays = _host_values(specialized, node, outputs)
     if not arrays:
         return False
     for e, array in zip(edges, arrays, strict=True):
         if e not in fed:
-            found.values[e] = array
+            specialized.values[e] = array
     return True
 
 
-def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
+def _folds(specialized: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
     """Returns whether the node may be computed here.
 
     Without folding it may if shapes need its value, or if all its values are integers or bools, which are exact.
     """
-    if found.shaping is None or node.id in found.shaping or node.opdef.shape_only:
+    if specialized.shaping is None or node.id in specialized.shaping or node.opdef.shape_only:
         return True
-    return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))
+    return not any(i.dtype.is_floating for i in (*specialized.inputs[node.id], *outputs))
 
 
-def _host_values(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> list[np.ndarray]:
+def _host_values(specialized: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> list[np.ndarray]:
     opdef = node.opdef
     if opdef.partial is not None:
-        specs = tuple(_input_spec(found, e) for e in node.inputs)
-        shape = opdef.partial(_context(found, node, specs, partial=True))
+        specs = tuple(_input_spec(specialized, e) for e in node.inputs)
+        shape = opdef.partial(_context(specialized, node, specs, partial=True))
         if shape is not None and shape.is_fully_defined() and outputs[0].dtype.is_integer:
             return [np.asarray(shape.known(), outputs[0].dtype.np).reshape(outputs[0].shape)]
     kernel = host_kernel(opdef)
     if opdef.shape_only:
-        infos = (_input_info(found, e) for e in node.inputs)
+        infos = (_input_info(specialized, e) for e in node.inputs)
         arrays = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
     else:
-        arrays = [found.values[e] for e in node.inputs if e in found.values]
+        arrays = [specialized.values[e] for e in node.inputs if e in specialized.values]
         if len(arrays) < len(node.inputs) or any(v.size > _MAX_FOLD for v in arrays):
             return []
     if kernel is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -106,13 +105,13 @@ def units(settings: Settings) -> tuple[Unit, ...]:
     return _choose(all_units, settings.devices)
 
 
-def _of_fork(found: tuple[Unit, ...]) -> tuple[Unit, ...]:
+def _of_fork(all_units: tuple[Unit, ...]) -> tuple[Unit, ...]:
     """Returns the devices that a forked process can use: PoCL's devices that run kernels in the caller's thread.
 
     The threads of a driver do not exist in the fork. Raises `FailedPreconditionError` if no device can be used.
     """
     if not _fork_units:
-        _fork_units.extend(replace(u, device=u.inline, inline=None) for u in found if u.inline is not None)
+        _fork_units.extend(replace(u, device=u.inline, inline=None) for u in all_units if u.inline is not None)
     if not _fork_units:
         raise FailedPreconditionError(
             "this process was forked from one that had used its OpenCL devices, whose threads are not in this one. "
@@ -191,19 +190,18 @@ def _unit(platform: cl.Platform, device: cl.Device, inline: cl.Device | None) ->
     return Unit(platform, device, inline, context, DeviceFacts(kind, int(device.max_compute_units), fp64))
 
 
-def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
-    found = tuple(found)
-    cpus = [u for u in found if u.kind == "cpu"]
-    gpus = [u for u in found if u.kind == "gpu"]
+def _choose(all_units: tuple[Unit, ...], wish: str) -> tuple[Unit, ...]:
+    cpus = [u for u in all_units if u.kind == "cpu"]
+    gpus = [u for u in all_units if u.kind == "gpu"]
     default = next((u for u in cpus if u.is_pocl), cpus[0] if cpus else None)
     parts = [part.strip().lower() for part in wish.split(",") if part.strip()]
     if not parts:
         return (*(() if default is None else (default,)), *gpus)
     selection: dict[Unit, None] = {}
     for part in parts:
-        matching = [u for u in found if part in _names(u)]
+        matching = [u for u in all_units if part in _names(u)]
         if not matching:
-            descriptions = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
+            descriptions = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in all_units)
             raise DeviceNotFoundError(
                 f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {descriptions}. {_HOW_TO}"
             )

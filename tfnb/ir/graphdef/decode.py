@@ -132,14 +132,14 @@ class _Import:
         self.prefix = prefix
         self.assumed = assumed
         self.give_up = give_up
-        self.made: dict[str, Operation] = {}
+        self.operations: dict[str, Operation] = {}
         self.used: set[Link] = set()
         self.open: list[tuple[Operation, int, str, Link]] = []
 
     def add(self, ordered: Sequence[ParsedNode]) -> None:
         for node in ordered:
             try:
-                self.made[node.name] = self._add(node)
+                self.operations[node.name] = self._add(node)
             except OpError as e:
                 e.op = None
                 raise blamed(node.name, e) from None
@@ -206,7 +206,7 @@ class _Import:
         if link in self.mapped:
             self.used.add(link)
             return self.mapped[link]
-        op = self.made[link.name]
+        op = self.operations[link.name]
         if link.port >= len(op.outputs):
             raise GraphError(f"reads {link}, but {link.name!r} ({op.type}) has {len(op.outputs)} outputs")
         return op.outputs[link.port]
@@ -216,7 +216,7 @@ class _Import:
         if link in self.mapped:
             self.used.add(link)
             return self.mapped[link]
-        return self.made[name]
+        return self.operations[name]
 
     def _assume(self, merge: Operation, node: ParsedNode, late: Sequence[int]) -> None:
         """Gives a Merge whose loop is still open the shape that is assumed for all iterations."""
@@ -249,9 +249,9 @@ class _Import:
         link = parse_link(text)
         if link in self.mapped and self.prefix == "":
             return self.mapped[link]
-        if link.name not in self.made or link.port < 0:
+        if link.name not in self.operations or link.port < 0:
             raise NotFoundError(f"return_elements: the GraphDef has no node {text!r}")
-        return self._tensor(link) if ":" in text else self.made[link.name]
+        return self._tensor(link) if ":" in text else self.operations[link.name]
 
 
 def common_shape(a: Shape, b: Shape) -> Shape:

@@ -94,7 +94,7 @@ class Library:
         self.find_op = find_op
         self.forms = forms
         self.defs: dict[str, FunctionDef] = {}
-        self.made: dict[str, Function] = {}
+        self.built: dict[str, Function] = {}
         self.calls: dict[str, _Call] = {}
         self.names: set[str] = set()
         self.gradients = {g.function_name: g.gradient_func for g in message.gradient}
@@ -105,11 +105,11 @@ class Library:
 
     def find(self, name: str) -> OpDef:
         """Returns the op of this name, from the library or the catalogue. Raises `GraphError` if there is none."""
-        if name in self.made:
-            return self.made[name].opdef
+        if name in self.built:
+            return self.built[name].opdef
         if name in self.calls:
-            self.made[name] = self._called_as(self.calls[name])
-            return self.made[name].opdef
+            self.built[name] = self._called_as(self.calls[name])
+            return self.built[name].opdef
         return self._function(name).opdef if name in self.defs else self.find_op(name)
 
     def _called_as(self, call: _Call) -> Function:
@@ -198,13 +198,13 @@ class Library:
         order = self._order(name)
         if any(handles):
             key = f"{name} for {handles}"
-            if key not in self.made:
-                self.made[key] = self._blamed(name, handles)
-            return self.made[key]
+            if key not in self.built:
+                self.built[key] = self._blamed(name, handles)
+            return self.built[key]
         for needed in order:
-            if needed not in self.made and (needed == name or not self._takes_handles(needed)):
-                self.made[needed] = self._blamed(needed, ())
-        return self.made[name]
+            if needed not in self.built and (needed == name or not self._takes_handles(needed)):
+                self.built[needed] = self._blamed(needed, ())
+        return self.built[name]
 
     def _takes_handles(self, name: str) -> bool:
         return any(a.type == resource.enum for a in self.defs[name].signature.input_arg)
@@ -230,7 +230,7 @@ class Library:
                 callee = pending[current].pop()
                 if callee in pending:
                     raise GraphError(f"the function {callee[:200]!r} of the GraphDef calls itself")
-                if callee not in order and callee not in self.made:
+                if callee not in order and callee not in self.built:
                     pending[callee] = self._called(callee)
                     if len(pending) > MAX_DEPTH:
                         raise GraphError(f"functions of the GraphDef are nested more than {MAX_DEPTH} deep")

@@ -59,9 +59,9 @@ def _closes_loop(graph: Graph, e: Edge) -> bool:
     return graph.nodes[e.id].opdef.kind is Kind.NEXT_ITERATION
 
 
-def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
-    """Returns the context of the values on an edge, given the contexts `found` of nodes by their ids."""
+def _after(graph: Graph, e: Edge, contexts_by_id: Mapping[int, Context]) -> Context:
+    """Returns the context of the values on an edge, given the context of each node by its id."""
     node: Node = graph.nodes[e.id]
     if node.opdef.kind is Kind.SWITCH:
-        return found[e.id] | {("switch", node.inputs[1], e.port)}
-    return found[e.id]
+        return contexts_by_id[e.id] | {("switch", node.inputs[1], e.port)}
+    return contexts_by_id[e.id]

@@ -173,10 +173,10 @@ def _strided_values(c: Infer) -> Shape | None:
     return None if e.shrink and selected[0] is None else Shape(tuple(selected))
 
 
-def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
+def slice_parts(entries: Sequence[_Entry]) -> tuple[slice, ...]:
     """Returns the NumPy index that corresponds to the entries."""
     parts = []
-    for e in found:
+    for e in entries:
         if e.axis is None:
             continue
         if not e.length:

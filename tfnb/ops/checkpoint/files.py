@@ -111,8 +111,8 @@ def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
     sweep(os.path.dirname(prefix))
 
 
-def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[str, str]]) -> None:
-    """Renames the shards and then the index to their final names. `made`: current path and final name of each shard.
+def _publish(prefix: str, scratch: Scratch, index: Index, shards: Sequence[tuple[str, str]]) -> None:
+    """Renames the shards and then the index to their final names. `shards`: current path and final name of each shard.
 
     The scratch folder contains the new index until it is renamed, and after that the previous one. From these, `sweep`
     finds the shards that are not needed if this process is killed in between.
@@ -124,7 +124,7 @@ def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[s
     sync_file(new)
     published: list[tuple[str, str]] = []
     try:
-        for source, name in made:
+        for source, name in shards:
             os.replace(source, os.path.join(folder, name))
             published.append((source, os.path.join(folder, name)))
         sync_folder(folder)

@@ -82,13 +82,13 @@ def _zeros(call: HostCall, x: np.ndarray) -> tuple[Any]:
     return (make_handle(_zeros_of(call, np.asarray(x, object).item())),)
 
 
-def _zeros_of(call: HostCall, found: np.ndarray) -> Any:
-    if isinstance(found, TensorList):
-        return found.with_items([None if item is None else _zero(call, item) for item in found.items])
-    if isinstance(found, Optional):
-        parts = found.components
+def _zeros_of(call: HostCall, value: np.ndarray) -> Any:
+    if isinstance(value, TensorList):
+        return value.with_items([None if item is None else _zero(call, item) for item in value.items])
+    if isinstance(value, Optional):
+        parts = value.components
         return Optional(None if parts is None else tuple(_zero(call, v) for v in parts))
-    raise InvalidArgumentError(f"{call.op.type}: {type(found).__name__} has no zero", call.op)
+    raise InvalidArgumentError(f"{call.op.type}: {type(value).__name__} has no zero", call.op)
 
 
 def _zero(call: HostCall, value: np.ndarray) -> Any:

@@ -63,7 +63,7 @@ class ConvAttrs:
 IMAGE, INPUT_GRAD, FILTER_GRAD = (
     ImageArgs((0,)),
     ImageArgs((2,), sizes=(0,)),
-    ImageArgs((0, 2), made=False),
+    ImageArgs((0, 2), returns_image=False),
 )
 
 

@@ -49,7 +49,7 @@ class Conv3DAttrs:
 VOLUME, INPUT_GRAD, FILTER_GRAD = (
     ImageArgs((0,), rank=5),
     ImageArgs((2,), sizes=(0,), rank=5),
-    ImageArgs((0, 2), made=False, rank=5),
+    ImageArgs((0, 2), returns_image=False, rank=5),
 )
 
 

@@ -59,7 +59,7 @@ class _Deep:
         return TensorInfo(self.site.outputs[0].dtype, (kh, kw, kd * ci, co))
 
     @property
-    def made(self) -> TensorInfo:
+    def result(self) -> TensorInfo:
         n, d, *rest = self.y
         return TensorInfo(self.site.outputs[0].dtype, (n * d, *rest))
 
@@ -106,7 +106,7 @@ def conv3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if _empty(site):
         return ()
     recipe = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
-    calls = conv2d_calls(recipe.flat((recipe.planes, recipe.taps), recipe.made))
+    calls = conv2d_calls(recipe.flat((recipe.planes, recipe.taps), recipe.result))
     if not recipe.copied:
         return calls
     unfold_calls = [recipe.move("unfold_depth", In(0), recipe.temp("planes"))] if recipe.planes.size else []
@@ -122,7 +122,7 @@ def conv3d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     recipe = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
     sizes = TensorInfo(int32, (4,))
-    calls = conv2d_backprop_input_calls(recipe.flat((sizes, recipe.taps, recipe.made), recipe.planes))
+    calls = conv2d_backprop_input_calls(recipe.flat((sizes, recipe.taps, recipe.result), recipe.planes))
     if not recipe.copied:
         return calls
     table: dict[Arg, Arg] = {In(1): recipe.temp("taps"), Out(0): recipe.temp("planes")}
@@ -136,7 +136,7 @@ def conv3d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     recipe = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)
     sizes = TensorInfo(int32, (4,))
-    calls = conv2d_backprop_filter_calls(recipe.flat((recipe.planes, sizes, recipe.made), recipe.taps))
+    calls = conv2d_backprop_filter_calls(recipe.flat((recipe.planes, sizes, recipe.result), recipe.taps))
     if not recipe.copied:
         return calls
     table: dict[Arg, Arg] = {In(0): recipe.temp("planes"), Out(0): recipe.temp("taps")}

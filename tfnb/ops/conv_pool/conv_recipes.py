@@ -41,7 +41,8 @@ TAIL_BYTES = 256
 
 @record
 class ConvShape:
-    """One convolution: from n images of (ay.limit, ax.limit, ci) to n images of (ay.count, ax.count, co)."""
+    """The sizes of a convolution, from n images of (ay.limit, ax.limit, ci) to n images of (ay.count, ax.count, co):
+    rows, columns and channels. The axes `ay` and `ax` also give the window, its stride and the padding."""
 
     n: int
     ci: int

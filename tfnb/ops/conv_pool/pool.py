@@ -93,7 +93,7 @@ def _infer_pool(c: Infer) -> Shape:
     return _pooled(c.attrs, with_rank(c, 0, 4))
 
 
-def _check_made(c: Infer, x: Shape, y: Shape) -> None:
+def _check_pooled(c: Infer, x: Shape, y: Shape) -> None:
     output = _pooled(c.attrs, x)
     if not output.is_compatible_with(y):
         raise ShapeError(f"{c.op_name}: images of shape {x} pool to {output}, but the gradient has shape {y}")
@@ -102,21 +102,21 @@ def _check_made(c: Infer, x: Shape, y: Shape) -> None:
 @IMAGES.infer
 def _infer_max_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 4)
-    _check_made(c, x, merged(c, 1, 2))
+    _check_pooled(c, x, merged(c, 1, 2))
     return x
 
 
 @IMAGES.infer
 def _infer_max_grad_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 4).merge_with(c.shapes[2])
-    _check_made(c, x, c.shapes[1])
+    _check_pooled(c, x, c.shapes[1])
     return _pooled(c.attrs, x).merge_with(c.shapes[1])
 
 
 @SIZED.infer
 def _infer_avg_grad(c: Infer) -> Shape:
     x, dy = sizes_in(c, 0), with_rank(c, 1, 4)
-    _check_made(c, x, dy)
+    _check_pooled(c, x, dy)
     return x
 
 

@@ -64,7 +64,7 @@ def _pooled(a: Pool3DAttrs, x: Shape) -> Shape:
     return Shape((dims[0], *counts, dims[4]))
 
 
-def _check_made(c: Infer, x: Shape, y: Shape) -> None:
+def _check_pooled(c: Infer, x: Shape, y: Shape) -> None:
     output = _pooled(c.attrs, x)
     if not output.is_compatible_with(y):
         raise ShapeError(f"{c.op_name}: volumes of shape {x} pool to {output}, but the gradient has shape {y}")
@@ -78,21 +78,21 @@ def _infer(c: Infer) -> Shape:
 @VOLUMES.infer
 def _infer_max_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 5)
-    _check_made(c, x, merged(c, 1, 2))
+    _check_pooled(c, x, merged(c, 1, 2))
     return x
 
 
 @VOLUMES.infer
 def _infer_max_grad_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 5).merge_with(c.shapes[2])
-    _check_made(c, x, c.shapes[1])
+    _check_pooled(c, x, c.shapes[1])
     return _pooled(c.attrs, x).merge_with(c.shapes[1])
 
 
 @SIZED.infer
 def _infer_avg_grad(c: Infer) -> Shape:
     x = sizes_in(c, 0, 5)
-    _check_made(c, x, with_rank(c, 1, 5))
+    _check_pooled(c, x, with_rank(c, 1, 5))
     return x
 
 

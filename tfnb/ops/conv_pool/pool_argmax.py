@@ -56,12 +56,12 @@ def _infer(c: Infer) -> tuple[Shape, Shape]:
     return output, output
 
 
-def _check(c: Infer, made: Shape) -> Shape:
-    if not made.is_compatible_with(c.shapes[2]):
+def _check(c: Infer, pooled: Shape) -> Shape:
+    if not pooled.is_compatible_with(c.shapes[2]):
         raise ShapeError(
-            f"{c.op_name}: images of shape {c.shapes[0]} pool to {made}, but argmax has shape {c.shapes[2]}"
+            f"{c.op_name}: images of shape {c.shapes[0]} pool to {pooled}, but argmax has shape {c.shapes[2]}"
         )
-    return made.merge_with(c.shapes[2])
+    return pooled.merge_with(c.shapes[2])
 
 
 def _infer_grad(c: Infer) -> Shape:

@@ -169,12 +169,12 @@ class ImageArgs:
     """Describes which arguments of an op are images.
 
     images: the numbers of the inputs that are images. sizes: the numbers of the integer inputs that hold the dimensions
-    of an image. made: output 0 is an image. rank: the rank of the images.
+    of an image. returns_image: output 0 is an image. rank: the rank of the images.
     """
 
     images: tuple[int, ...] = (0,)
     sizes: tuple[int, ...] = ()
-    made: bool = True
+    returns_image: bool = True
     rank: int = 4
 
     def _first(self, attrs: Any) -> bool:
@@ -198,7 +198,7 @@ class ImageArgs:
                 as_shape=lambda i: moved(c.as_shape(i)) if i in self.sizes else c.as_shape(i),
             )
             output = rule(plain)
-            return Shape(_back(output.dims, True)) if self.made and output.dims is not None else output
+            return Shape(_back(output.dims, True)) if self.returns_image and output.dims is not None else output
 
         return infer
 
@@ -217,7 +217,7 @@ class ImageArgs:
                 for i in self.sizes:
                     arguments[i] = arguments[i][[0, *range(2, self.rank), 1]]
             result = np.asarray(kernel(call, *arguments))
-            result = np.moveaxis(result, -1, 1) if first and self.made else result
+            result = np.moveaxis(result, -1, 1) if first and self.returns_image else result
             return result.astype(dtype, copy=False)
 
         return run
@@ -239,5 +239,5 @@ class ImageArgs:
             for i in self.sizes:
                 arguments[i] = GATHER(arguments[i], order)
         result = op.opdef(*arguments, **attrs_of(attrs))
-        result = from_last(result, first and self.made, self.rank)
+        result = from_last(result, first and self.returns_image, self.rank)
         return cast_to(result, dtype) if small else result

@@ -240,7 +240,10 @@ class Files(Source):
 
 
 class Generator(Source):
-    """The values that a Python generator function yields; `convert(value)` makes an element of each."""
+    """The elements of a dataset that a Python generator function yields.
+
+    `convert(value)` turns each value into an element.
+    """
 
     waits = True
 

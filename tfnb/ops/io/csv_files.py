@@ -34,10 +34,10 @@ class CsvFile(RecordFile):
     def __init__(self, name: bytes | str, compression: str = "", quotes: bool = True) -> None:
         super().__init__(name, compression)
         self._quotes = quotes
-        self._found = self._records()
+        self._iterator = self._records()
 
     def take(self, n: int) -> list[bytes]:
-        records = [text.removesuffix(b"\r") for text in islice(self._found, n)]
+        records = [text.removesuffix(b"\r") for text in islice(self._iterator, n)]
         self.position += len(records)
         return records
 

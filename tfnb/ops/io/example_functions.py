@@ -109,16 +109,16 @@ class _Plan:
         else:
             raise InvalidArgumentError(f"feature {key!r}: {feature!r} is no feature that can be parsed here")
 
-    def outputs(self, made: Sequence[Any]) -> dict[str, Any]:
+    def outputs(self, flat: Sequence[Any]) -> dict[str, Any]:
         """Returns the tensors by key, from the flat outputs of an op."""
         n = len(self.sparse)
         features: dict[str, Any] = {
-            key: SparseTensor(made[i], made[n + i], made[2 * n + i]) for i, key in enumerate(self.sparse)
+            key: SparseTensor(flat[i], flat[n + i], flat[2 * n + i]) for i, key in enumerate(self.sparse)
         }
         merged = {key: _merged(features[f.index_key], features[f.value_key], f.size) for key, f in self.merged.items()}
         parts = {k for f in self.merged.values() for k in (f.index_key, f.value_key)}
         declared = {k: v for k, v in features.items() if k not in parts or k in self.declared}
-        declared.update(zip(self.dense, made[3 * n :], strict=True))
+        declared.update(zip(self.dense, flat[3 * n :], strict=True))
         return declared | merged
 
     declared: frozenset[str] = frozenset()

@@ -104,16 +104,16 @@ def _of(features: Any, key: str) -> Any:
     return features.get(key)
 
 
-def _fixed(found: np.ndarray | None, shape: Shape, default: np.ndarray, where: str) -> np.ndarray:
+def _fixed(values: np.ndarray | None, shape: Shape, default: np.ndarray, where: str) -> np.ndarray:
     """A dense feature of one example, in its declared shape."""
     dims = shape.known()
-    if found is None:
+    if values is None:
         if default.size == 0 and shape.num_elements() != 0:
             raise InvalidArgumentError(f"{where} is required but missing; its shape is {shape}")
         return default.reshape(dims)
-    if found.size != shape.num_elements():
-        raise InvalidArgumentError(f"{where} has {found.size} values; its shape is {shape}")
-    return found.reshape(dims)
+    if values.size != shape.num_elements():
+        raise InvalidArgumentError(f"{where} has {values.size} values; its shape is {shape}")
+    return values.reshape(dims)
 
 
 def _padded(rows: list[np.ndarray], shape: Shape, default: np.ndarray, dtype: DType) -> np.ndarray:
@@ -177,13 +177,13 @@ def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> A
     return sparse, dense
 
 
-def _whole_steps(found: np.ndarray | None, shape: Shape, dtype: DType, where: str) -> np.ndarray:
-    if found is None:
+def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, where: str) -> np.ndarray:
+    if values is None:
         return _array((), dtype)
     stride = Shape((shape.dims or ())[1:]).num_elements() or 1
-    if found.size % stride:
-        raise InvalidArgumentError(f"{where} has {found.size} values, no multiple of {stride}")
-    return found
+    if values.size % stride:
+        raise InvalidArgumentError(f"{where} has {values.size} values, no multiple of {stride}")
+    return values
 
 
 def _in_order(sparse: Any, dense: Any) -> tuple[np.ndarray, ...]:

@@ -107,7 +107,10 @@ def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = Fal
 
 
 def scaled_up(x: Tensor, like: Tensor) -> Any:
-    """Returns a stack of numbers, reshaped to 1 x 1 matrices so that it multiplies matrices of the rank of `like`."""
+    """Reshapes a stack of numbers, such as one factor for each matrix, so that it multiplies the matrices `like`.
+
+    Each number becomes a 1 x 1 matrix.
+    """
     shape = shape_of(x)
     if isinstance(shape, np.ndarray):
         return RESHAPE(x, np.asarray([*shape, 1, 1], np.int32))

@@ -116,7 +116,7 @@ def _check(call: HostCall, x: np.ndarray) -> np.ndarray:
     if finite.all():
         return x
     nan, inf = bool(np.isnan(x).any()), bool(np.isinf(x).any())
-    kinds = " and ".join([w for w, found in (("Inf", inf), ("NaN", nan)) if found])
+    kinds = " and ".join([word for word, occurs in (("Inf", inf), ("NaN", nan)) if occurs])
     raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {kinds} values", call.op)
 
 

@@ -52,9 +52,9 @@ def _sparse(value: object, what: str) -> SparseTensor:
     return SparseTensor.from_value(value)
 
 
-def _with_shape(found: SparseTensor, shape: Shape) -> SparseTensor:
-    found.set_shape(shape)
-    return found
+def _with_shape(tensor: SparseTensor, shape: Shape) -> SparseTensor:
+    tensor.set_shape(shape)
+    return tensor
 
 
 def sparse_tensor_dense_matmul(

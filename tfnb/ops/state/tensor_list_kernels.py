@@ -53,41 +53,41 @@ def host_zeros(dtype: DType, shape: Sequence[int]) -> np.ndarray:
     return np.full(shape, b"") if dtype.is_string else np.zeros(shape, dtype.np)
 
 
-def _element(call: HostCall, found: TensorList, item: object, wanted: Shape) -> Any:
+def _element(call: HostCall, tensor_list: TensorList, item: object, wanted: Shape) -> Any:
     """The value of an element that is read: zeros if it was never set.
 
     Raises `ShapeError` unless its shape is compatible with `wanted`, and `InvalidArgumentError` if the shape of an
     element that was never set is unknown.
     """
     if item is None:
-        shape = found.shape.merge_with(wanted)
+        shape = tensor_list.shape.merge_with(wanted)
         if not shape.is_fully_defined():
             raise InvalidArgumentError(
                 f"{call.op.type}: reads an element that was not set, and its shape {shape} is not fully known", call.op
             )
-        return host_zeros(found.dtype, shape.known())
+        return host_zeros(tensor_list.dtype, shape.known())
     if not wanted.is_compatible_with(Shape(call.tools.shape(item))):
         raise ShapeError(f"{call.op.type}: the element has shape {call.tools.shape(item)}, asked for {wanted}", call.op)
     return item
 
 
-def _elements(call: HostCall, found: TensorList, items: Sequence[Any], wanted: Shape) -> list[Any]:
+def _elements(call: HostCall, tensor_list: TensorList, items: Sequence[Any], wanted: Shape) -> list[Any]:
     """The values of elements that are joined; those that were never set take the shape of the others."""
     for item in items:
         if item is not None:
             wanted = wanted.merge_with(Shape(call.tools.shape(item)))
-    return [_element(call, found, item, wanted) for item in items]
+    return [_element(call, tensor_list, item, wanted) for item in items]
 
 
-def _stacked(call: HostCall, found: TensorList, items: Sequence[Any], wanted: Shape) -> Any:
+def _stacked(call: HostCall, tensor_list: TensorList, items: Sequence[Any], wanted: Shape) -> Any:
     if items:
-        return call.tools.stack(_elements(call, found, items, wanted))
-    shape = found.shape.merge_with(wanted)
+        return call.tools.stack(_elements(call, tensor_list, items, wanted))
+    shape = tensor_list.shape.merge_with(wanted)
     if not shape.is_fully_defined():
         raise InvalidArgumentError(
             f"{call.op.type}: no element is joined, and their shape {shape} is not fully known", call.op
         )
-    return host_zeros(found.dtype, (0, *shape.known()))
+    return host_zeros(tensor_list.dtype, (0, *shape.known()))
 
 
 def _sizes(call: HostCall, value: np.ndarray) -> Shape:
@@ -182,16 +182,16 @@ def gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, sizes: np.nd
     return (_stacked(call, tensor_list, items, _sizes(call, sizes)),)
 
 
-def _spread(call: HostCall, found: TensorList, tensor: np.ndarray, indices: np.ndarray) -> tuple[Any]:
+def _spread(call: HostCall, tensor_list: TensorList, tensor: np.ndarray, indices: np.ndarray) -> tuple[Any]:
     """The list with row i of `tensor` at `indices[i]`; it is lengthened if an index is beyond its end."""
     positions, rows = [int(i) for i in call.tools.host(indices)], call.tools.unstack(tensor)
     if len(positions) != len(rows) or any(i < 0 for i in positions):
         raise InvalidArgumentError(f"{call.op.type}: {len(rows)} rows for the indices {positions[:20]}", call.op)
-    items = found.items + [None] * max(0, max(positions, default=-1) + 1 - len(found))
+    items = tensor_list.items + [None] * max(0, max(positions, default=-1) + 1 - len(tensor_list))
     for i, row in zip(positions, rows, strict=True):
-        found.check(call.tools.shape(row), call.op.type)
+        tensor_list.check(call.tools.shape(row), call.op.type)
         items[i] = row
-    return (make_handle(found.with_items(items)),)
+    return (make_handle(tensor_list.with_items(items)),)
 
 
 def scatter(

@@ -157,7 +157,7 @@ class Barrier:
 
 @record
 class InsertAttrs:
-    """`component_index`: the number of the component to which the values belong."""
+    """`component_index`: the index of the component of the barrier's elements that the inserted values become."""
 
     component_index: int
 

@@ -139,7 +139,7 @@ class _Canned(Estimator):
         mode: str,
         predictions: Mapping[str, Tensor],
         loss: Tensor,
-        found: Mapping[str, tuple[Tensor, Operation | Tensor]],
+        eval_metrics: Mapping[str, tuple[Tensor, Operation | Tensor]],
     ) -> EstimatorSpec:
         optimizer = self._optimizer
         if isinstance(optimizer, str):
@@ -149,7 +149,7 @@ class _Canned(Estimator):
                 )
             optimizer = OPTIMIZERS[optimizer](0.05)
         train = optimizer.minimize(loss, get_global_step()) if mode == ModeKeys.TRAIN else None
-        return EstimatorSpec(mode, predictions, loss, train, found)
+        return EstimatorSpec(mode, predictions, loss, train, eval_metrics)
 
 
 class DNNClassifier(_Canned):

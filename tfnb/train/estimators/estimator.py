@@ -255,9 +255,9 @@ class Estimator:
         return values
 
     @staticmethod
-    def _write_summary(folder: str, found: Mapping[str, Any]) -> None:
+    def _write_summary(folder: str, results: Mapping[str, Any]) -> None:
         summary = proto("summary").Summary()
-        for tag, value in found.items():
+        for tag, value in results.items():
             if tag == "global_step":
                 continue
             if np.ndim(value) == 0 and np.issubdtype(np.asarray(value).dtype, np.number):
@@ -265,7 +265,7 @@ class Estimator:
             else:
                 logging.warning("evaluate: the metric %r is no number, and is not written to %s", tag, folder)
         writer = FileWriterCache.get(folder)
-        writer.add_summary(summary, found["global_step"])
+        writer.add_summary(summary, results["global_step"])
         writer.flush()
 
     # ---- prediction ------------------------------------------------------------------------------

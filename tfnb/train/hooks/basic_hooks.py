@@ -98,12 +98,12 @@ class LoggingTensorHook(SessionRunHook):
         if self._timer is not None:
             self._timer.reset()
         self._count = 0
-        self._found = {label: element(t) for label, t in self._tensors.items()}
+        self._fetches = {label: element(t) for label, t in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Requests the values of the tensors if they are to be logged after the step in `run_context`."""
         self._wanted = self._timer is not None and self._timer.should_trigger_for_step(self._count)
-        return SessionRunArgs(self._found) if self._wanted else None
+        return SessionRunArgs(self._fetches) if self._wanted else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Logs the values that the step in `run_context` returned, if they were requested (`run_values`)."""
@@ -115,13 +115,13 @@ class LoggingTensorHook(SessionRunHook):
     def end(self, session: Session) -> None:
         """Logs the values once more, computed in `session`, if `at_end` was set."""
         if self._at_end:
-            self._log(session.run(self._found), None)
+            self._log(session.run(self._fetches), None)
 
     def _log(self, values: dict[str, Any], seconds: float | None) -> None:
         if self._formatter is not None:
             logging.info("%s", self._formatter(values))
             return
-        text = ", ".join(f"{label} = {values[label]}" for label in self._found)
+        text = ", ".join(f"{label} = {values[label]}" for label in self._fetches)
         logging.info("%s", text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 

@@ -64,7 +64,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._needed, self._total = replicas_to_aggregate, total
         self._tokens_per_step = max(total, replicas_to_aggregate)
         self._averages, self._averaged = variable_averages, variables_to_average
-        self._made = False
+        self._is_applied = False
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         """Returns the gradients that the wrapped optimizer computes; the arguments are passed on."""
@@ -101,7 +101,7 @@ class SyncReplicasOptimizer(Optimizer):
             self.local_step_init_op = self._local_step.assign(global_step.value()).op
             self.chief_init_op = group(self.local_step_init_op, *set_steps)
             self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
-        self._made = True
+        self._is_applied = True
         return train
 
     def _make_local_step(self, global_step: Variable) -> Variable:
@@ -164,7 +164,7 @@ class SyncReplicasOptimizer(Optimizer):
 
         Raises `FailedPreconditionError` before `apply_gradients` was called.
         """
-        self._check_made("get_chief_queue_runner")
+        self._check_applied("get_chief_queue_runner")
         return self._runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
@@ -173,7 +173,7 @@ class SyncReplicasOptimizer(Optimizer):
 
         num_tokens: the number of tokens; -1 means `replicas_to_aggregate`. Raises `InvalidArgumentError` for too few.
         """
-        self._check_made("get_init_tokens_op")
+        self._check_applied("get_init_tokens_op")
         minimum = self._needed - self._total
         count = self._needed if num_tokens == -1 else num_tokens
         if count < minimum:
@@ -194,8 +194,8 @@ class SyncReplicasOptimizer(Optimizer):
         """
         return _SyncReplicasHook(self, is_chief, num_tokens)
 
-    def _check_made(self, what: str) -> None:
-        if not self._made:
+    def _check_applied(self, what: str) -> None:
+        if not self._is_applied:
             raise FailedPreconditionError(f"{what} must be called after apply_gradients")
 
     # ---- the wrapped optimizer -------------------------------------------------------------
@@ -221,7 +221,7 @@ class _SyncReplicasHook(SessionRunHook):
 
     def begin(self) -> None:
         opt = self._optimizer
-        opt._check_made("make_session_run_hook")
+        opt._check_applied("make_session_run_hook")
         self._init = opt.chief_init_op if self._is_chief else opt.local_step_init_op
         self._ready = opt.ready_for_local_init_op
         self._tokens = opt.get_init_tokens_op(self._num_tokens) if self._is_chief else None

@@ -27,27 +27,27 @@ class BestCheckpoints:
 
     def __init__(self, count: int, mode: str) -> None:
         self._count, self._sign = count, 1.0 if mode == "max" else -1.0
-        self._found: list[tuple[float, str]] = []
+        self._ranking: list[tuple[float, str]] = []
         self._dropped: list[str] = []
 
     @property
     def best(self) -> str | None:
         """The prefix of the best checkpoint, or None."""
-        return self._found[0][1] if self._found else None
+        return self._ranking[0][1] if self._ranking else None
 
     def keeps(self, prefix: str) -> bool:
         """Returns whether the checkpoint `prefix` is among the best."""
-        return any(p == prefix for _, p in self._found)
+        return any(p == prefix for _, p in self._ranking)
 
     def add(self, folder: str, prefix: str, metric: float) -> None:
         """Adds a checkpoint with its metric and writes the file. Raises `InvalidArgumentError` for NaN."""
         if math.isnan(metric):
             raise InvalidArgumentError(f"the metric of {prefix} is NaN")
-        rest = [x for x in self._found if x[1] != prefix]
+        rest = [x for x in self._ranking if x[1] != prefix]
         ranking = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
-        self._found, surplus = ranking[: self._count], ranking[self._count :]
+        self._ranking, surplus = ranking[: self._count], ranking[self._count :]
         self._dropped += [p for _, p in surplus if p != prefix]
-        entries = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
+        entries = [{"path": os.path.basename(p), "metric": m} for m, p in self._ranking]
         text = json.dumps({"checkpoints": entries}, indent=1) + "\n"
         replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
 
@@ -58,7 +58,7 @@ class BestCheckpoints:
 
     def recover(self, folder: str) -> None:
         """Takes over the checkpoints that the file of an earlier run lists, as far as they exist."""
-        self._found = [(m, p) for m, p in _read(folder) if is_checkpoint(p)][: self._count]
+        self._ranking = [(m, p) for m, p in _read(folder) if is_checkpoint(p)][: self._count]
 
 
 def _write(path: str, text: str) -> None:

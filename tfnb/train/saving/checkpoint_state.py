@@ -113,10 +113,10 @@ def generate_checkpoint_state_proto(
         if times:
             times.append(times[-1])
 
-    def told(path: str) -> str:
+    def relative(path: str) -> str:
         return path if os.path.isabs(folder) else os.path.relpath(path, folder)
 
-    return CheckpointState(told(latest), [told(p) for p in paths], times, last_preserved_timestamp or 0.0)
+    return CheckpointState(relative(latest), [relative(p) for p in paths], times, last_preserved_timestamp or 0.0)
 
 
 def update_checkpoint_state(

@@ -117,7 +117,7 @@ class SavedModelBuilder:
         graph = sess.graph
         with graph.as_default():
             saver = saver or Saver(allow_empty=True)
-            path = os.path.join(self._made(), _VARIABLES)
+            path = os.path.join(self._temporary_folder(), _VARIABLES)
             with os_errors(path):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
             saver.save(sess, path, write_meta_graph=False, write_state=False)
@@ -162,7 +162,7 @@ class SavedModelBuilder:
             strip_default_attrs,
         )
 
-    def _made(self) -> str:
+    def _temporary_folder(self) -> str:
         """Returns the scratch folder that gets its final name in `save`; missing parent folders are created."""
         with os_errors(self._dir):
             if self._scratch is None:
@@ -204,7 +204,7 @@ class SavedModelBuilder:
         if value is None or np.size(value) != 1:
             raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
         source = np.asarray(value).reshape(-1)[0].decode()
-        folder = os.path.join(self._made(), _ASSETS)
+        folder = os.path.join(self._temporary_folder(), _ASSETS)
         name = self._asset_name(source)
         with os_errors(source):
             os.makedirs(folder, exist_ok=True)
@@ -220,7 +220,7 @@ class SavedModelBuilder:
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """Calls `write(folder)`, which may add files to the folder of the model before `save`."""
-        write(self._made())
+        write(self._temporary_folder())
 
     def save(self, as_text: bool = False) -> str:
         """Writes the message, as text if `as_text` is set, gives the folder its name, and returns its path."""
@@ -232,7 +232,7 @@ class SavedModelBuilder:
             content = text_format.MessageToString(self._message).encode()
         else:
             content = self._message.SerializeToString()
-        temporary_folder = self._made()
+        temporary_folder = self._temporary_folder()
         with os_errors(self._dir):
             path = os.path.join(temporary_folder, name)
             with open(path, "wb") as file:
