@@ -2,12 +2,16 @@
 
 Both systems run in processes of their own and take turns, round by round, so that what else the machine does
 hits both. The ratio is the median over rounds of (peer's median / ours): above 1 we are faster.
+
+`--against FOLDER` takes another checkout of tfnb as the peer, for a comparison before and after a change. The best
+times of all rounds are compared then, because equal kernels differ less than the machine does, and no targets judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -21,11 +25,12 @@ OP_ROUNDS = 5
 
 
 class _Worker:
-    """A system in its process."""
+    """A system in its process. Python imports the benchmarks, and tfnb, from the folder in which it starts."""
 
-    def __init__(self, system: str) -> None:
+    def __init__(self, system: str, folder: str = ".") -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", system],
+            cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -40,47 +45,60 @@ class _Worker:
             raise SystemExit(f"a benchmark worker ended while doing {line!r}")
         return json.loads(answer)  # type: ignore[no-any-return]
 
+    def pin(self) -> None:
+        """Keeps the thread that runs the steps, but not those of the kernels, on one core.
+
+        The cores of a machine can differ by half, which small steps show.
+        """
+        self.ask(f"make {PROGRAMS[0].name}")  # starts the threads of the kernels
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(self._process.pid, {min(os.sched_getaffinity(0))})
+
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout=60)
 
 
-def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int) -> tuple[float, float, float]:
-    """Medians of both, in seconds, and the median ratio."""
-    pairs = []
+def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, best: bool) -> tuple[float, float, float]:
+    """Times of both, in seconds, and their ratio."""
     for w in (ours, peer):
         w.ask(f"make {program.name}")
         w.ask(f"round {max(2, program.steps // 4)}")
+    return take_turns(ours, peer, rounds, program.steps, best)
+
+
+def take_turns(ours: _Worker, peer: _Worker, rounds: int, steps: int, best: bool) -> tuple[float, float, float]:
+    """The medians of both and the median ratio of the rounds, or with `best` the best times and their ratio."""
+    pairs = []
     for i in range(rounds):
         order = (ours, peer) if i % 2 == 0 else (peer, ours)
-        medians = {w: w.ask(f"round {program.steps}")["median"] for w in order}
-        pairs.append((medians[ours], medians[peer]))
-    ratio = statistics.median(b / a for a, b in pairs)
-    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
+        times = {w: w.ask(f"round {steps}")["best" if best else "median"] for w in order}
+        pairs.append((times[ours], times[peer]))
+    ours_all, peer_all = zip(*pairs, strict=True)
+    if best:
+        return min(ours_all), min(peer_all), min(peer_all) / min(ours_all)
+    return statistics.median(ours_all), statistics.median(peer_all), statistics.median(b / a for a, b in pairs)
 
 
-def op_table(ours: _Worker, peer: _Worker, only: str) -> list[str]:
+def op_table(ours: _Worker, peer: _Worker, only: str, peer_name: str, best: bool) -> list[str]:
     """Prints the operations' table; the names that need a reason and have none, and the mean if it is too low."""
-    print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {'TF us':>9} {'ratio':>7}  note")
+    print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {f'{peer_name} us':>9} {'ratio':>7}  note")
     ratios, slow = [], []
     for op, size in ((o, s) for o in OPS for s in ("small", "large") if only in o.name):
         for w in (ours, peer):
             w.ask(f"make op:{op.name}:{size}")
         took = max(w.ask("round 5")["median"] for w in (ours, peer))
         steps = max(5, min(300, int(0.03 / took)))
-        pairs = []
-        for i in range(OP_ROUNDS):
-            order = (ours, peer) if i % 2 == 0 else (peer, ours)
-            medians = {w: w.ask(f"round {steps}")["median"] for w in order}
-            pairs.append((medians[ours], medians[peer]))
-        a, b = (1e6 * statistics.median(t) for t in zip(*pairs, strict=True))
-        ratio = statistics.median(y / x for x, y in pairs)
+        a, b, ratio = take_turns(ours, peer, OP_ROUNDS, steps, best)
         ratios.append(ratio)
         why = WHY.get(f"{op.name} {size}", "")
         if ratio < 0.5 and not why:
             slow.append(f"{op.name} {size}")
-        print(f"{op.name:24} {size:6} {a:9.1f} {b:9.1f} {ratio:6.2f}x  {why if ratio < 0.5 else ''}", flush=True)
+        print(
+            f"{op.name:24} {size:6} {1e6 * a:9.1f} {1e6 * b:9.1f} {ratio:6.2f}x  {why if ratio < 0.5 else ''}",
+            flush=True,
+        )
     if ratios:
         mean = statistics.geometric_mean(ratios)
         print(f"{len(OPS)} operations, geometric mean {mean:.2f}x (target 1.0x)")
@@ -94,30 +112,37 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of a program's name")
     parser.add_argument("--no-compile", action="store_true", help="leave the compile times out")
     parser.add_argument("--no-ops", action="store_true", help="leave the table of operations out")
+    parser.add_argument("--against", metavar="FOLDER", help="another checkout of tfnb, compared instead of TensorFlow")
     args = parser.parse_args()
+    peer_name = "there" if args.against else "TF"
     fast, wide = peak.flops(), peak.bandwidth()
     print(f"this machine: {fast / 1e9:.0f} Gflop/s (NumPy matmul), {wide / 1e9:.1f} GB/s (copy)\n")
-    print(f"{'program':20} {'tfnb ms':>9} {'TF ms':>9} {'ratio':>7} {'target':>7} {'floor ms':>9}  note")
-    ours, peer = _Worker("tfnb"), _Worker("tensorflow")
+    print(f"{'program':20} {'tfnb ms':>9} {f'{peer_name} ms':>9} {'ratio':>7} {'target':>7} {'floor ms':>9}  note")
+    ours = _Worker("tfnb")
+    peer = _Worker("tfnb", args.against) if args.against else _Worker("tensorflow")
+    if args.against:
+        ours.pin()
+        peer.pin()
     missed = []
     for p in PROGRAMS:
         if args.only not in p.name:
             continue
-        a, b, ratio = compare(p, ours, peer, args.rounds)
+        a, b, ratio = compare(p, ours, peer, args.rounds, bool(args.against))
         floor = 1e3 * (p.flops / fast + p.nbytes / wide)
         text = f"{floor:9.2f}" if floor else "        -"
         print(f"{p.name:20} {1e3 * a:9.3f} {1e3 * b:9.3f} {ratio:6.2f}x {p.target:6.1f}x {text}  {p.note}", flush=True)
         if ratio < p.target:
             missed.append(p.name)
     if not args.no_ops:
-        slow = op_table(ours, peer, args.only)
+        slow = op_table(ours, peer, args.only, peer_name, bool(args.against))
         missed += slow
     ours.close()
     peer.close()
     if not args.no_compile:
         print("\nwaiting for the first result:")
-        missed += compiling.report()
-    print(f"\ntargets missed: {', '.join(missed) or 'none'}")
+        missed += compiling.report(args.against)
+    if not args.against:
+        print(f"\ntargets missed: {', '.join(missed) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Every figure is taken in fresh processes; "cold" uses an empty cache folder, "se
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,26 +40,45 @@ print(time.perf_counter() - t)
 """
 
 
-def _seconds(code: str, cache: str) -> float:
+def _seconds(code: str, cache: str, folder: str = ".") -> float:
     env = {**os.environ, "TFNB_CACHE_DIR": cache, "TFNB_QUIET": "1"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # an import that is not the first finds its bytecode
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])
 
 
-def report() -> list[str]:
-    """Prints the waits beside their limits; the ones that are too long."""
+def report(other: str | None = None) -> list[str]:
+    """Prints the waits beside their limits and returns those that are too long.
+
+    With `other`, another checkout of tfnb, the medians of three rounds are printed beside that checkout's, which is
+    measured in turns.
+    """
+    folders = [".", *([other] if other else [])]
+    steps = ((salt, seen) for salt in ("0.25", "0.5") for seen in ("never seen", "seen"))
+    waits: list[tuple[str, str, float]] = [
+        ("import tfnb", _IMPORT, 0.5),
+        ("LeNet's step on a new machine, all compiled", _LIBRARY, 20),
+        *(
+            (f"first step of a model {seen} before", _FRESH.format(salt=salt), 1 if seen == "seen" else 4)
+            for salt, seen in steps
+        ),
+    ]
+    rounds = [_round([code for _, code, _ in waits], folders) for _ in range(3 if other else 1)]
     missed = []
-
-    def show(what: str, seconds: float, limit: float) -> None:
-        print(f"  {what:44} {seconds:6.2f} s   limit {limit:4g}")
-        if seconds > limit:
+    for (what, _, limit), times in zip(waits, zip(*rounds, strict=True), strict=True):
+        ours, *theirs = (statistics.median(column) for column in zip(*times, strict=True))
+        print(f"  {what:44} {ours:6.2f} s   limit {limit:4g}" + "".join(f"   there {t:6.2f} s" for t in theirs))
+        if ours > limit:
             missed.append(what)
-
-    with tempfile.TemporaryDirectory() as cache:
-        show("import tfnb", sorted(_seconds(_IMPORT, cache) for _ in range(8))[3], 0.5)
-        show("LeNet's step on a new machine, all compiled", _seconds(_LIBRARY, cache), 20)
-        for salt in ("0.25", "0.5"):
-            show("first step of a model never seen before", _seconds(_FRESH.format(salt=salt), cache), 4)
-            show("first step of a model seen before", _seconds(_FRESH.format(salt=salt), cache), 1)
     return missed
+
+
+def _round(codes: list[str], folders: list[str]) -> list[list[float]]:
+    """Returns the seconds of each code in each folder. Each folder starts with an empty cache and compiled bytecode."""
+    with tempfile.TemporaryDirectory() as cache:
+        caches = [os.path.join(cache, str(k)) for k, _ in enumerate(folders)]
+        pairs = list(zip(caches, folders, strict=True))
+        for _ in range(2):
+            for place, folder in pairs:
+                _seconds(_IMPORT, place, folder)
+        return [[_seconds(code, place, folder) for place, folder in pairs] for code in codes]
