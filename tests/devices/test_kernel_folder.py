@@ -151,3 +151,25 @@ def test_a_program_that_ran_in_an_earlier_session_is_not_looked_for_again(tmp_pa
     assert first > 0
     assert same == 0
     assert other > 0  # another shape
+
+
+BESIDE = """
+import pyopencl as cl, tfnb as tf
+from tfnb.devices.opencl import pocl
+from tfnb.devices.opencl.platforms import units
+from tfnb.settings import load_settings
+unit = units(load_settings())[0]
+x = tf.placeholder(tf.float32, [None])
+with tf.Session() as s:
+    s.run(x * 3.0, {x: [1.0]})
+    folder = pocl.used_folder()
+    before = len(folder._sealed)
+    cl.Program(unit.context, "__kernel void f(__global float *a) { a[0] = 1; }").build(cache_dir=False)
+    s.run(x * 5.0, {x: [1.0]})
+    print("kept", len(folder._sealed) - before)
+"""
+
+
+def test_a_program_that_was_built_by_other_code_does_not_hide_the_next_one(tmp_path):
+    out, _ = run(tmp_path, BESIDE)
+    assert "kept 1" in out

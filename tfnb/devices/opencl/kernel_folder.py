@@ -139,6 +139,8 @@ class KernelFolder:
         """
         with self._lock, self.compiling():
             is_restored = self._restore(key)
+            if not is_restored:
+                self._new_programs()  # those of other code, and of builds that were interrupted, are not this one
             yield
             if not is_restored:
                 new_folders = self._new_programs()
