@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -11,26 +10,31 @@ import pytest
 import tfnb as tf
 
 pytestmark = pytest.mark.opencl
-STEPS, SECONDS = 8, 0.03
+STEPS = 8
 
 
 class Stages:
-    """Host functions that take a while, and how often one began while another was at work."""
+    """Host functions of a first and a second stage. While they meet, batch k leaves the second stage only together with
+    batch k + 1 at the first one, so the batches get through only if the stages work at the same time."""
 
     def __init__(self):
-        self.busy, self.together, self.lock = [], 0, threading.Lock()
+        self.meetings = None
 
-    def stage(self, name):
-        def work(x):
-            with self.lock:
-                self.together += bool(set(self.busy) - {name})
-                self.busy.append(name)
-            time.sleep(SECONDS)
-            with self.lock:
-                self.busy.remove(name)
-            return x + np.float32(1)
+    def meet(self):
+        """Batches that come now meet. If they do not within a minute, `BrokenBarrierError` ends their steps."""
+        self.meetings = [threading.Barrier(2, timeout=60) for _ in range(STEPS - 1)]
 
-        return work
+    def first(self, x):
+        k = round(float(x[0, 0]) / 0.3)  # a batch is filled with its number, and has three columns
+        if self.meetings and k > 0:
+            self.meetings[k - 1].wait()
+        return x + np.float32(1)
+
+    def second(self, x):
+        k = round((float(x[0, 0]) - 1) / 0.3)
+        if self.meetings and k < STEPS - 1:
+            self.meetings[k].wait()
+        return x + np.float32(1)
 
 
 @pytest.fixture
@@ -41,11 +45,11 @@ def model():
         x = tf.placeholder(tf.float32, [4, 3], name="x")
         with tf.device("/cpu:0"):
             w = tf.Variable(tf.ones([3, 3]) * 0.1, name="w")
-            hidden = tf.py_func(stages.stage("first"), [tf.matmul(x, w)], tf.float32)
+            hidden = tf.py_func(stages.first, [tf.matmul(x, w)], tf.float32)
             hidden.set_shape([4, 3])
         with tf.device("/cpu:1"):
             v = tf.Variable(tf.ones([3, 2]) * 0.1, name="v")
-            seen = tf.py_func(stages.stage("second"), [hidden], tf.float32)
+            seen = tf.py_func(stages.second, [hidden], tf.float32)
             seen.set_shape([4, 3])
             loss = tf.reduce_sum(tf.square(tf.matmul(seen, v)))
         step = tf.train.GradientDescentOptimizer(1e-4).minimize(loss)
@@ -88,9 +92,9 @@ def test_two_threads_keep_both_stages_busy(model):
     """While one batch is at the second stage the next is at the first; every batch gets its own result."""
     session, _, loss, _, stages = model
     alone = run_all(session, loss, 1)
-    assert stages.together == 0
+    stages.meet()
     assert run_all(session, loss, 2) == alone
-    assert stages.together >= STEPS // 2
+    assert not any(barrier.broken for barrier in stages.meetings)
 
 
 def test_concurrent_training_steps(model):
