@@ -139,8 +139,7 @@ class KernelFolder:
         """
         with self._lock, self.compiling():
             is_restored = self._restore(key)
-            if not is_restored:
-                self._new_programs()  # those of other code, and of builds that were interrupted, are not this one
+            self._new_programs()  # restored ones, and those of other code and of interrupted builds, are not this one
             yield
             if not is_restored:
                 new_folders = self._new_programs()
@@ -220,7 +219,6 @@ class KernelFolder:
             return False
         self._programs[key] = str(Path(*Path(names[0]).parts[:2]))
         self._sealed[key] = frozenset(names)
-        self._new_programs()
         return True
 
     def _new_programs(self) -> list[str]:
