@@ -60,12 +60,16 @@ class _Worker:
         self._process.wait(timeout=60)
 
 
-def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, best: bool) -> tuple[float, float, float]:
+def peer_name(against: bool) -> str:
+    return "there" if against else "TF"
+
+
+def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, against: bool) -> tuple[float, float, float]:
     """Times of both, in seconds, and their ratio."""
     for w in (ours, peer):
         w.ask(f"make {program.name}")
         w.ask(f"round {max(2, program.steps // 4)}")
-    return take_turns(ours, peer, rounds, program.steps, best)
+    return take_turns(ours, peer, rounds, program.steps, best=against)
 
 
 def take_turns(ours: _Worker, peer: _Worker, rounds: int, steps: int, best: bool) -> tuple[float, float, float]:
@@ -81,16 +85,16 @@ def take_turns(ours: _Worker, peer: _Worker, rounds: int, steps: int, best: bool
     return statistics.median(ours_all), statistics.median(peer_all), statistics.median(b / a for a, b in pairs)
 
 
-def op_table(ours: _Worker, peer: _Worker, only: str, peer_name: str, best: bool) -> list[str]:
+def op_table(ours: _Worker, peer: _Worker, only: str, against: bool) -> list[str]:
     """Prints the operations' table; the names that need a reason and have none, and the mean if it is too low."""
-    print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {f'{peer_name} us':>9} {'ratio':>7}  note")
+    print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {f'{peer_name(against)} us':>9} {'ratio':>7}  note")
     ratios, slow = [], []
     for op, size in ((o, s) for o in OPS for s in ("small", "large") if only in o.name):
         for w in (ours, peer):
             w.ask(f"make op:{op.name}:{size}")
         took = max(w.ask("round 5")["median"] for w in (ours, peer))
         steps = max(5, min(300, int(0.03 / took)))
-        a, b, ratio = take_turns(ours, peer, OP_ROUNDS, steps, best)
+        a, b, ratio = take_turns(ours, peer, OP_ROUNDS, steps, best=against)
         ratios.append(ratio)
         why = WHY.get(f"{op.name} {size}", "")
         if ratio < 0.5 and not why:
@@ -114,34 +118,35 @@ def main() -> None:
     parser.add_argument("--no-ops", action="store_true", help="leave the table of operations out")
     parser.add_argument("--against", metavar="FOLDER", help="another checkout of tfnb, compared instead of TensorFlow")
     args = parser.parse_args()
-    peer_name = "there" if args.against else "TF"
+    against = args.against is not None
     fast, wide = peak.flops(), peak.bandwidth()
     print(f"this machine: {fast / 1e9:.0f} Gflop/s (NumPy matmul), {wide / 1e9:.1f} GB/s (copy)\n")
-    print(f"{'program':20} {'tfnb ms':>9} {f'{peer_name} ms':>9} {'ratio':>7} {'target':>7} {'floor ms':>9}  note")
+    columns = "".join(f" {name:>{width}}" for name, width in (("ratio", 7), ("target", 7), ("floor ms", 9)))
+    print(f"{'program':20} {'tfnb ms':>9} {f'{peer_name(against)} ms':>9}{columns}  note")
     ours = _Worker("tfnb")
-    peer = _Worker("tfnb", args.against) if args.against else _Worker("tensorflow")
-    if args.against:
+    peer = _Worker("tfnb", args.against) if against else _Worker("tensorflow")
+    if against:
         ours.pin()
         peer.pin()
     missed = []
     for p in PROGRAMS:
         if args.only not in p.name:
             continue
-        a, b, ratio = compare(p, ours, peer, args.rounds, bool(args.against))
+        a, b, ratio = compare(p, ours, peer, args.rounds, against)
         floor = 1e3 * (p.flops / fast + p.nbytes / wide)
         text = f"{floor:9.2f}" if floor else "        -"
         print(f"{p.name:20} {1e3 * a:9.3f} {1e3 * b:9.3f} {ratio:6.2f}x {p.target:6.1f}x {text}  {p.note}", flush=True)
         if ratio < p.target:
             missed.append(p.name)
     if not args.no_ops:
-        slow = op_table(ours, peer, args.only, peer_name, bool(args.against))
+        slow = op_table(ours, peer, args.only, against)
         missed += slow
     ours.close()
     peer.close()
     if not args.no_compile:
         print("\nwaiting for the first result:")
         missed += compiling.report(args.against)
-    if not args.against:
+    if not against:
         print(f"\ntargets missed: {', '.join(missed) or 'none'}")
 
 
