@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.sizes import Size
 
 __all__ = [
     "DType",
@@ -304,8 +305,8 @@ class Dimension:
 def _dim(value: SupportsIndex | None) -> int | None:
     if isinstance(value, Dimension):
         return value.value
-    if value is None:
-        return None
+    if value is None or isinstance(value, Size):
+        return value  # type: ignore[return-value]
     try:
         n = value.__index__()
     except (AttributeError, TypeError):

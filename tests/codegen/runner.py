@@ -91,7 +91,7 @@ def compile_graph(graph, feeds, fetches, variables=None, facts=None, targets=(),
     states = {
         op.id: None if a is None else TensorInfo(as_dtype(a.dtype), a.shape) for op, a in (variables or {}).items()
     }
-    return compile_cluster(cluster, infos, values, states, facts or DeviceFacts(), settings(**changes))
+    return compile_cluster(cluster, infos, values, states, facts or DeviceFacts(), settings(**changes)).program(())
 
 
 def run_graph(device, graph, feeds, fetches, variables=None, targets=(), facts=None, **changes):

@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import DeadlineExceededError
-from tfnb.runtime.kernels import ClusterKernel
+from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.session import session as session_module
 
 pytestmark = pytest.mark.one_process("an event of this process holds functions and compilers")

@@ -5,34 +5,33 @@ Invariant: the steps are in an order in which one queue may run them one after t
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from tfnb.codegen.fusion.group import Group, is_large
 from tfnb.codegen.fusion.pieces import regions_of
 from tfnb.codegen.fusion.specialize import Specialized
 from tfnb.codegen.fusion.values import CallDef, CopyDef, Lowered, Value
-from tfnb.codegen.memory import Block, plan_arena
-from tfnb.codegen.opencl_c.emission import NAME, Generated
+from tfnb.codegen.memory import NO_BLOCK, Block
+from tfnb.codegen.modules import KernelKey, KernelTable, Modules
+from tfnb.codegen.opencl_c.emission import Generated
 from tfnb.codegen.opencl_c.kerneltext import Scratch
-from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
-from tfnb.codegen.schedules.chain import as_part, chain_name, chain_text, part_name
+from tfnb.codegen.program import Copy, DeviceFacts, Launch, Program, Slot, VariableUse
+from tfnb.codegen.program_class import Call, Chain, Choice, ClassStep
 from tfnb.codegen.schedules.columns import emit_columns
 from tfnb.codegen.schedules.pointwise import biggest, emit_pointwise, nest_of, stores_of
 from tfnb.codegen.schedules.product import emit_product, emit_small_product, is_small_product
 from tfnb.codegen.schedules.rows import emit_rows
 from tfnb.codegen.schedules.transpose import emit_transpose
 from tfnb.codegen.whynot import WhyNot
-from tfnb.errors import FailedPreconditionError, InternalError, OpError, UnimplementedError
-from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, Out, Temp, TensorInfo
+from tfnb.errors import FailedPreconditionError, InternalError, UnimplementedError
+from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.sizes import AnySize, largest, plain, same, typical
 
 __all__ = ["Assembler"]
 
 CHAIN_PARTS, CHAIN_ARGS = 8, 100  # the most parts and the most arguments of one chain
-ALONE = "alone"  # the name of a kernel that is alone in its module
-CHAINS = -1  # stands for the number of the module of chains until that is known
 
 Place = Value | Scratch | int  # an int is the id of a random node
 
@@ -57,36 +56,42 @@ class _Part:
 class _Step:
     """A step whose pointers have no addresses yet."""
 
-    module: int
-    entry: str
-    args: tuple[object, ...]
-    groups: tuple[int, int, int]
-    local: tuple[int, int, int]
     nodes: tuple[int, ...]
     label: str
     reads: tuple[Value, ...]
     writes: tuple[Value, ...]
+    kernel: KernelKey | None = None  # of a launch of a generated kernel
+    args: tuple[object, ...] = ()
+    groups: tuple[int, int, int] = (1, 1, 1)
+    local: tuple[int, int, int] = (1, 1, 1)
     aligned: frozenset[Value] = frozenset()
     copy: tuple[Value, int] | None = None
-    group: int = 0
+    piece_of: int | None = None  # the number of a pointwise group, which may be cut into pieces
     parameters: tuple[str, ...] = ()  # of a generated kernel that can be a part of a chain
+    parts: tuple[_Step, ...] = ()  # of a chain
+    call: CallDef | None = None  # library kernels do the work
+    when: AnySize = 1  # if this is 0, the steps `otherwise` run instead
+    otherwise: tuple[_Step, ...] = ()
 
 
 class Assembler:
     """Collects the steps of one program."""
 
     def __init__(
-        self, cluster: Cluster, specialized: Specialized, lowered: Lowered, facts: DeviceFacts, fuse: bool = True
+        self,
+        cluster: Cluster,
+        specialized: Specialized,
+        lowered: Lowered,
+        facts: DeviceFacts,
+        kernels: KernelTable,
+        fuse: bool = True,
     ) -> None:
         self.fuse, self.apart = fuse and facts.kind == "cpu", not fuse
         self.cluster, self.specialized, self.lowered, self.facts = cluster, specialized, lowered, facts
         self.steps: list[_Step] = []
         self.temps: dict[_Temp, list[int]] = {}
         self.temp_bytes: dict[_Temp, int] = {}
-        self.texts: dict[str, str] = {}
-        self.needs: dict[tuple[str, str, int], None] = {}
-        self.chains: dict[tuple[str, ...], str] = {}
-        self.libraries: dict[Module, int] = {}
+        self.modules = Modules(facts, kernels, self.apart)
         self.readers: dict[Value, set[int]] = {}
         self.outputs: dict[Value, int] = {}
         for k, view in enumerate(lowered.outputs):
@@ -106,16 +111,17 @@ class Assembler:
     def _emit(self, group: Group, beside_small: bool) -> None:
         first = group.members[0].definition
         if group.kind == "call" and isinstance(first, CallDef):
-            if beside_small and is_small_product(first):
-                self._generated(group, emit_small_product(first))
-            else:
-                self._call(group.number, first)
+            call = _Step(first.nodes, first.label, first.reads, first.values, call=first)
+            if beside_small and first.product is not None and is_small_product(first):
+                small = self._generated(group, emit_small_product(first))
+                self.steps.append(_either(first.product.small, [small], [call]))
+            elif all(not same(v.info.size, 0) for v in first.values):
+                self.steps.append(call)
         elif isinstance(first, CopyDef):
             self._copy(first)
         else:
             needed = self._needed(group)
-            for kernel in self._kernels(group, needed):
-                self._generated(group, kernel)
+            self.steps += [self._generated(group, kernel) for kernel in self._kernels(group, needed)]
 
     def _needed(self, group: Group) -> frozenset[object]:
         """Returns the values of a group that other groups read, or that are outputs of the program."""
@@ -142,8 +148,7 @@ class Assembler:
             return emit_rows(group, self.facts, needed)
         return emit_columns(group, self.facts, needed)
 
-    def _generated(self, group: Group, kernel: Generated) -> None:
-        module, entry = self._entry(group, kernel)
+    def _generated(self, group: Group, kernel: Generated) -> _Step:
         args: list[object] = []
         for target in kernel.pointers:
             if isinstance(target, Scratch):
@@ -156,84 +161,36 @@ class Assembler:
         values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
         written = {t.memory for t, w in values if w}
         results = [v for m in group.members for v in m.values if v.memory in written]
-        self.steps.append(
-            _Step(
-                module,
-                entry,
-                tuple(args),
-                (kernel.geometry.groups, 1, 1),
-                (kernel.geometry.local, 1, 1),
-                _node_ids(group),
-                group.label,
-                tuple(t for t, _ in values if t not in results),
-                tuple(results),
-                kernel.aligned,
-                group=group.number,
-                parameters=() if kernel.has_local else kernel.parameters,
-            )
+        return _Step(
+            _node_ids(group),
+            group.label,
+            tuple(t for t, _ in values if t not in results),
+            tuple(results),
+            self.modules.kernel(kernel, group.label),
+            tuple(args),
+            (kernel.geometry.groups, 1, 1),
+            (kernel.geometry.local, 1, 1),
+            kernel.aligned,
+            piece_of=group.number if group.kind == "pointwise" else None,
+            parameters=() if kernel.has_local else kernel.parameters,
         )
-
-    def _entry(self, group: Group, kernel: Generated) -> tuple[int, str]:
-        """Returns the module and the name of a generated kernel.
-
-        Without fusion each kernel has a module to itself. Programs that contain the same kernel then have the same
-        module, which is built once."""
-        if self.apart:
-            module = Module(source=self._source([kernel.text.replace(NAME, ALONE)], kernel.needs))
-            return self.libraries.setdefault(module, len(self.libraries) + 1), ALONE
-        entry = self.texts.get(kernel.text)
-        if entry is None:
-            entry = f"k{len(self.texts)}_{_slug(group)}"
-            self.texts[kernel.text] = entry
-            self.needs.update(dict.fromkeys(kernel.needs))
-        return 0, entry
 
     def _temp(self, temp: _Temp, nbytes: int) -> _Temp:
         self.temps.setdefault(temp, []).append(len(self.steps))
-        self.temp_bytes[temp] = max(nbytes, self.temp_bytes.get(temp, 0))
+        self.temp_bytes[temp] = largest(nbytes, self.temp_bytes.get(temp, 0))
         return temp
-
-    def _call(self, number: int, d: CallDef) -> None:
-        node = self.nodes[d.nodes[0]]
-        try:
-            calls = d.recipe(d.site)
-        except OpError as e:
-            raise e.with_op(node) from None
-        for call in calls:
-            args = tuple(self._argument(number, d, a) for a in call.args)
-            library = self._library(call)
-            self.steps.append(
-                _Step(library, call.entry, args, call.groups, call.local, d.nodes, d.label, d.reads, d.values)
-            )
-
-    def _argument(self, number: int, d: CallDef, a: object) -> object:
-        if isinstance(a, In):
-            return d.ins[a.index].value
-        if isinstance(a, Out):
-            return d.outs[a.index]
-        if isinstance(a, BiasIn):
-            if d.bias is None:
-                raise InternalError(f"{d.label}: a bias is asked for where there is none")
-            return d.bias.value
-        if isinstance(a, Temp):
-            return self._temp(_Temp(number, a.key), a.nbytes)
-        return a
-
-    def _library(self, call: KernelCall) -> int:
-        module = Module(call.source, call.file, call.defines)
-        return self.libraries.setdefault(module, len(self.libraries) + 1)
 
     def _copy(self, d: CopyDef) -> None:
         if d.source.value.info.size:
             value = d.source.value
-            self.steps.append(
-                _Step(0, "", (), (1, 1, 1), (1, 1, 1), d.nodes, d.label, (value,), (), copy=(value, d.output))
-            )
+            self.steps.append(_Step(d.nodes, d.label, (value,), (), copy=(value, d.output)))
 
     # the program
 
-    def program(self, inputs: tuple[TensorInfo, ...], reasons: tuple[WhyNot, ...]) -> Program:
-        """Returns the program: all steps, each with the memory that its pointers point to.
+    def program(
+        self, inputs: tuple[TensorInfo, ...], reasons: tuple[WhyNot, ...]
+    ) -> tuple[Program, list[ClassStep], list[Block]]:
+        """Returns the program without its steps, its steps, and the blocks of its arena, see `ProgramClass`.
 
         Raises `FailedPreconditionError` for a variable without a value, and `UnimplementedError` for a variable that
         changes its shape in a step that also reads it.
@@ -243,31 +200,25 @@ class Assembler:
             self._emit(g, self.fuse and (small[k] or small[k + 2]))
         if self.fuse:
             self._chain()
-        offsets, total = plan_arena(self._blocks())
-        steps = tuple(self._placed(s, offsets) for s in self.steps)
-        modules = [Module(source=self._source(text.replace(NAME, name) for text, name in self.texts.items()))]
-        modules += self.libraries
-        if self.chains:  # a module of their own: sizes decide about chains, and must not change the text of the others
-            steps = tuple(
-                replace(s, module=len(modules)) if isinstance(s, Launch) and s.module == CHAINS else s for s in steps
-            )
-            modules.append(Module(source=self._source(self._chain_texts())))
-        if not self.texts:  # there is no generated kernel, so the library modules take the first numbers
-            modules = modules[1:]
-            steps = tuple(replace(s, module=s.module - 1) if isinstance(s, Launch) else s for s in steps)
-        outputs = tuple(v.info for v in self.lowered.outputs)
-        return Program(
+        blocks = self._blocks()
+        places = self.modules.places()
+        modules = {m: k for k, m in enumerate(dict.fromkeys(m for m, _ in places.values()))}
+        kernels = {key: (modules[m], entry) for key, (m, entry) in places.items()}
+        placement = _Placement(self, {b.key: k for k, b in enumerate(blocks)}, kernels)
+        steps = [placement.step(s) for s in self.steps]
+        program = Program(
             self.cluster.name,
             tuple(modules),
-            steps,
+            (),
             inputs,
-            outputs,
+            tuple(v.info for v in self.lowered.outputs),
             self._variables(),
             tuple(self.lowered.consts),
             self.cluster.random,
-            total,
+            0,
             reasons,
         )
+        return program, steps, blocks
 
     def _chain(self) -> None:
         """Makes one launch of generated kernels that follow each other and have one work-item each.
@@ -280,7 +231,7 @@ class Assembler:
         for step in self.steps:
             previous = runs[-1] if runs else []
             is_short = sum(len(s.args) for s in previous) + len(step.args) <= CHAIN_ARGS and len(previous) < CHAIN_PARTS
-            is_repeated = any(_is_again(s, step) or s.group == step.group for s in previous)
+            is_repeated = any(_is_again(s, step) or _same_piece(s, step) for s in previous)
             if not (previous and is_short and _is_link(previous[-1]) and _is_link(step)) or is_repeated:
                 runs.append([])
             runs[-1].append(step)
@@ -289,25 +240,21 @@ class Assembler:
         self.temps = {t: [run_of_step[k] for k in steps] for t, steps in self.temps.items()}
 
     def _chained(self, run: list[_Step]) -> _Step:
-        key = tuple(s.entry for s in run)
-        if key not in self.chains:
-            self.chains[key] = chain_text(chain_name(key), [(s.entry, s.parameters) for s in run])
+        kernels = [s.kernel for s in run if s.kernel is not None]
         return replace(
             run[0],
-            module=CHAINS,
-            entry=chain_name(key),
+            kernel=self.modules.chain(kernels, [s.parameters for s in run]),
             args=tuple(a for s in run for a in s.args),
+            groups=(1, 1, 1),
             nodes=tuple(dict.fromkeys(n for s in run for n in s.nodes)),
             reads=tuple(dict.fromkeys(v for s in run for v in s.reads)),
             writes=tuple(dict.fromkeys(v for s in run for v in s.writes)),
             aligned=frozenset(),
             parameters=(),
+            parts=tuple(run),
+            when=1,
+            otherwise=(),
         )
-
-    def _chain_texts(self) -> list[str]:
-        parts = {entry for key in self.chains for entry in key}
-        texts = [as_part(text).replace(NAME, part_name(name)) for text, name in self.texts.items() if name in parts]
-        return [*texts, *self.chains.values()]
 
     def _blocks(self) -> list[Block]:
         first: dict[Value, int] = {}
@@ -327,7 +274,7 @@ class Assembler:
                     for r in sorted(self.steps[k].aligned, key=lambda r: r.number)
                     if r in first
                     and r not in self.outputs
-                    and r.info.nbytes == v.info.nbytes
+                    and same(r.info.nbytes, v.info.nbytes)
                     and r.info.dtype.size == size
                     and r.kind == "computed"
                 )
@@ -335,36 +282,6 @@ class Assembler:
         for t, steps in self.temps.items():
             blocks.append(Block(t, self.temp_bytes[t], min(steps), max(steps)))
         return blocks
-
-    def _placed(self, step: _Step, offsets: Mapping[Hashable, int]) -> Step:
-        if step.copy is not None:
-            value, output = step.copy
-            info = self.lowered.outputs[output].info
-            target = Slot("output", output, 0, info.nbytes)
-            return Copy(self._slot(value, offsets), target, info.nbytes, step.nodes)
-        args = tuple(
-            a if isinstance(a, (I32, F32, F64)) else self._slot(a, offsets)  # type: ignore[arg-type]
-            for a in step.args
-        )
-        return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
-
-    def _slot(self, place: Place | _Temp | _Part, offsets: Mapping[Hashable, int]) -> Slot:
-        if isinstance(place, _Part):
-            return replace(self._slot(place.value, offsets), nbytes=place.nbytes)
-        if isinstance(place, int):
-            return Slot("rng", self.cluster.random.index(place), 0, 16)
-        if isinstance(place, _Temp):
-            return Slot("arena", 0, offsets[place], self.temp_bytes[place])
-        if isinstance(place, Scratch):
-            raise InternalError("a scratch without a group")
-        nbytes = place.info.nbytes
-        if place.kind != "computed":
-            return Slot(place.kind, place.index, 0, nbytes)
-        if place in self.outputs:
-            return Slot("output", self.outputs[place], 0, nbytes)
-        if place not in offsets:
-            return Slot("arena", 0, 0, nbytes)  # no step writes the value, because it has no elements
-        return Slot("arena", 0, offsets[place], nbytes)
 
     def _variables(self) -> tuple[VariableUse, ...]:
         reads, writes = set(), set()
@@ -386,19 +303,79 @@ class Assembler:
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)
 
-    def _source(self, kernels: Iterable[str], needs: Iterable[tuple[str, str, int]] | None = None) -> str:
-        parts = ['#include "lib/types.clh"']
-        if self.facts.kind == "gpu":
-            parts.insert(0, "#define TFNB_GPU 1")
-        parts.append('#include "lib/index.clh"')
-        for file, ctype, lanes in sorted(self.needs if needs is None else needs):
-            width = str(lanes) if lanes > 1 else ""
-            parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
-        return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"
+
+def _either(when: AnySize, one: list[_Step], several: list[_Step]) -> _Step:
+    """Returns a step of a single kernel, instead of which other steps run if the size `when` is 0."""
+    (step,) = one
+    reads = tuple(dict.fromkeys(v for s in (step, *several) for v in s.reads))
+    others = () if plain(when) else tuple(several)
+    return replace(step, reads=reads, when=when, otherwise=others, aligned=frozenset() if others else step.aligned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """Gives steps the numbers of their modules and of their blocks of the arena."""
+
+    assembler: Assembler
+    blocks: Mapping[Hashable, int]
+    kernels: Mapping[KernelKey, tuple[int, str]]
+
+    def step(self, step: _Step) -> ClassStep:
+        if step.copy is not None:
+            value, output = step.copy
+            info = self.assembler.lowered.outputs[output].info
+            return Copy(self._slot(value), Slot("output", output, 0, info.nbytes), info.nbytes, step.nodes)
+        if any(not plain(s.groups[0]) or not plain(s.when) for s in step.parts):
+            return Chain(self._launch(step), tuple(map(self.step, step.parts)))
+        if not plain(step.when):
+            return Choice(step.when, self._launch(step), tuple(map(self.step, step.otherwise)))
+        return self._launch(step) if step.call is None else self._call(step.call)
+
+    def _launch(self, step: _Step) -> Launch:
+        if step.kernel is None:
+            raise InternalError(f"{step.label}: a launch without a kernel")
+        args = tuple(
+            a if isinstance(a, (I32, F32, F64)) else self._slot(a)  # type: ignore[arg-type]
+            for a in step.args
+        )
+        module, entry = self.kernels[step.kernel]
+        return Launch(module, entry, args, step.groups, step.local, step.nodes, step.label)
+
+    def _call(self, d: CallDef) -> Call:
+        return Call(
+            self.assembler.nodes[d.nodes[0]],
+            d.nodes,
+            d.label,
+            d.recipe,
+            d.site,
+            tuple(self._slot(v.value) for v in d.ins),
+            tuple(map(self._slot, d.outs)),
+            None if d.bias is None else self._slot(d.bias.value),
+        )
+
+    def _slot(self, place: Place | _Temp | _Part) -> Slot:
+        a = self.assembler
+        if isinstance(place, _Part):
+            return replace(self._slot(place.value), nbytes=place.nbytes)
+        if isinstance(place, int):
+            return Slot("rng", a.cluster.random.index(place), 0, 16)
+        if isinstance(place, _Temp):
+            return Slot("arena", self.blocks[place], 0, a.temp_bytes[place])
+        if isinstance(place, Scratch):
+            raise InternalError("a scratch without a group")
+        nbytes = place.info.nbytes
+        if place.kind != "computed":
+            return Slot(place.kind, place.index, 0, nbytes)
+        if place in a.outputs:
+            return Slot("output", a.outputs[place], 0, nbytes)
+        # No step writes a value that has no elements.
+        return Slot("arena", self.blocks.get(place, NO_BLOCK), 0, nbytes)
 
 
 def _is_link(step: _Step) -> bool:
-    return bool(step.parameters) and step.groups == step.local == (1, 1, 1)
+    """Returns whether the step can be a part of a chain: a generated kernel of one work-item for typical sizes."""
+    is_single = tuple(map(typical, step.groups)) == step.local == (1, 1, 1)
+    return bool(step.parameters) and is_single and typical(step.when) == 1
 
 
 def _is_again(before: _Step, step: _Step) -> bool:
@@ -406,20 +383,19 @@ def _is_again(before: _Step, step: _Step) -> bool:
 
     The updates of several variables by an optimizer are such steps.
     """
-    return before.entry == step.entry and _equal_sizes(before) == _equal_sizes(step)
+    return before.kernel == step.kernel and _equal_sizes(before) == _equal_sizes(step)
+
+
+def _same_piece(before: _Step, step: _Step) -> bool:
+    return before.piece_of is not None and before.piece_of == step.piece_of
 
 
 def _equal_sizes(step: _Step) -> list[int]:
     """Returns for each size argument of a step the position of the first size argument that is equal to it."""
-    sizes = [a for a in step.args if isinstance(a, I32)]
-    return [sizes.index(a) for a in sizes]
+    first: dict[AnySize, int] = {}
+    sizes = [a.value for a in step.args if isinstance(a, I32)]
+    return [first.setdefault(n, len(first)) for n in sizes]
 
 
 def _node_ids(group: Group) -> tuple[int, ...]:
     return tuple(dict.fromkeys(n for m in group.members for n in m.definition.nodes))
-
-
-def _slug(group: Group) -> str:
-    """Returns a name for profiles, from the last part of the name of the kernel's first node."""
-    name = re.sub(r"\W+", "_", group.label.rsplit("/", 1)[-1]).strip("_").lower()
-    return re.sub(r"_?\d+$", "", name) or "kernel"

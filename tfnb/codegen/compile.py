@@ -19,13 +19,16 @@ from tfnb.codegen.fusion.inline import cost, inline
 from tfnb.codegen.fusion.lower import lower
 from tfnb.codegen.fusion.specialize import Specialized, specialize
 from tfnb.codegen.fusion.values import Lowered, loads_of, size_of
-from tfnb.codegen.program import DeviceFacts, Program
+from tfnb.codegen.modules import KernelTable
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.program_class import ProgramClass
 from tfnb.codegen.reads import reads_of
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge
 from tfnb.settings import Settings
+from tfnb.sizes import SizeTrace
 
 __all__ = ["compile_cluster"]
 
@@ -37,8 +40,12 @@ def compile_cluster(
     variables: Mapping[int, TensorInfo | None],
     facts: DeviceFacts,
     settings: Settings,
-) -> Program:
-    """Compiles `cluster` for inputs of these dtypes and shapes.
+    kernels: KernelTable | None = None,
+    trace: SizeTrace | None = None,
+) -> ProgramClass:
+    """Compiles `cluster` for inputs of these dtypes and shapes, which may have symbols of `trace`.
+
+    Kernels that are in `kernels` already are used from there.
 
     `shape_values` gives the value of each edge in `cluster.shape_values`, and `variables` the dtype and shape of each
     variable, or None for a variable that is not initialised. Raises `ShapeError`, `InvalidArgumentError`,
@@ -48,12 +55,13 @@ def compile_cluster(
         specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
         checks = checks_of(cluster, specialized)
         lowered, groups, reasons = _scheduled(cluster, specialized, facts, settings)
-        assembler = Assembler(cluster, specialized, lowered, facts, settings.optimize)
+        assembler = Assembler(cluster, specialized, lowered, facts, kernels or KernelTable(), settings.optimize)
         for g in groups:
             assembler.add(g)
-        program = assembler.program(tuple(inputs), tuple(reasons))
+        program, steps, blocks = assembler.program(tuple(inputs), tuple(reasons))
         variable_uses = tuple(replace(u, reads=True) if u.node in specialized.unset else u for u in program.variables)
-        return replace(program, variables=variable_uses, reads=reads_of(cluster, specialized), checks=checks)
+        program = replace(program, variables=variable_uses, reads=reads_of(cluster, specialized), checks=checks)
+        return ProgramClass(program, steps, blocks, trace or SizeTrace())
     finally:
         # These results belong to expressions over values of this compilation, which no other compilation uses.
         for function in (loads_of, size_of, cost):

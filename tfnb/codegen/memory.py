@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Block", "plan_arena"]
+__all__ = ["NO_BLOCK", "Block", "plan_arena"]
 
+NO_BLOCK = -1  # the number of a slot that nothing uses
 ALIGN = 128
 PADDING = 256
 

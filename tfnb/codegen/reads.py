@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tfnb.codegen.fusion.size_values import has_sizes
 from tfnb.codegen.fusion.specialize import Specialized
 from tfnb.codegen.program import Read
 from tfnb.ir.step_graph.cluster import Cluster
@@ -44,5 +45,7 @@ def _read(e: Edge, cluster: Cluster, specialized: Specialized, nodes: Mapping[in
         return None  # these are rows of a view of another shape, not of the variable
     numbers = node.inputs[1]
     if numbers in specialized.values:
+        if has_sizes(specialized.values[numbers]):
+            return None
         return Read(table.variable, specialized.values[numbers])
     return Read(table.variable, cluster.inputs.index(numbers)) if numbers in cluster.inputs else None

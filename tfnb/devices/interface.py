@@ -13,13 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfnb.codegen.program import DeviceFacts, Program
+from tfnb.codegen.program_class import ProgramClass
 from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats, Ticket
 from tfnb.ir.kernelcall import TensorInfo
 
 Lock = AbstractContextManager[Any]
 """A reentrant lock."""
 
-__all__ = ["Device", "DeviceFacts", "LoadedProgram", "Lock", "Program", "Recorder"]
+__all__ = ["Device", "DeviceFacts", "LoadedProgram", "Lock", "Program", "ProgramClass", "Recorder"]
 
 
 class Recorder(Protocol):

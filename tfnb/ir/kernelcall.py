@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from tfnb.errors import UnimplementedError
 from tfnb.ir.record import Attrs
+from tfnb.sizes import AnySize, plain
 from tfnb.types import DType
 
 __all__ = [
@@ -83,12 +84,13 @@ class I32:
     """A 32-bit integer argument.
 
     Raises `UnimplementedError` if `value` needs more bits: a kernel that counts in 32 bits cannot compute such sizes.
+    A formula is checked when it gets a value.
     """
 
     value: int
 
     def __post_init__(self) -> None:
-        if not -(2**31) <= self.value < 2**31:
+        if plain(self.value) and not -(2**31) <= self.value < 2**31:
             raise UnimplementedError(f"no OpenCL kernel serves a size of {self.value:,}: it counts in 32 bits")
 
 
@@ -148,7 +150,7 @@ class Product:
 
     `a` and `b` are the positions of A and B among the op's inputs, which are dense and row major; `transpose_a` and
     `transpose_b` say whether op transposes them. C is the op's only output. `tiled` says that another operation may
-    continue with the tiles of C, `small` that one work-item computes C as fast as several.
+    continue with the tiles of C, `small` (1 or 0) that one work-item computes C as fast as several.
     """
 
     a: int
@@ -159,7 +161,7 @@ class Product:
     transpose_a: bool
     transpose_b: bool
     tiled: bool
-    small: bool
+    small: AnySize
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,81 +1,52 @@
-"""The kernels that run the nodes of a plan: compiled clusters, host kernels, kernels that finish later.
+"""The kernels that run the nodes of a plan: host kernels, and kernels that finish later.
 
-OSDI'16, sections 3.3 and 5: kernels are chosen when a step is built. The program of a cluster is compiled for the
-shapes of its inputs and cached by these shapes. Invariant: a kernel changes state only after all checks that could
-refuse the run.
+OSDI'16, sections 3.3 and 5: kernels are chosen when a step is built. The kernels of compiled clusters are in
+`cluster_kernel.py`. Invariant: a kernel changes state only after all checks that could refuse the run.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import repeat
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from tfnb.caches import Cache
 from tfnb.devices.buffers import Cell, DeviceTensor
-from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program
+from tfnb.devices.interface import Device
 from tfnb.errors import (
     Blamed,
     FailedPreconditionError,
     InternalError,
     InvalidArgumentError,
-    KernelBuildError,
     OpError,
     OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
 )
-from tfnb.ir.bounds import Check, outside
-from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
 from tfnb.ir.scalar.host import host_kernel, scalar_exprs
-from tfnb.ir.step_graph.cluster import Cluster
-from tfnb.ir.step_graph.graph import Edge, Node
+from tfnb.ir.step_graph.graph import Node
 from tfnb.runtime.cancel import Cancellation
-from tfnb.runtime.deadline import within
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
+from tfnb.runtime.stats import StepStats
 from tfnb.runtime.value_tools import ValueTools
 from tfnb.runtime.values import Value, await_inputs, info_of, nbytes_of, to_host
-from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = [
     "AsyncKernel",
-    "ClusterKernel",
-    "Compiler",
     "HostKernel",
     "StepContext",
     "blame",
     "reraise",
+    "uninitialised",
 ]
 
 Done = Callable[["Sequence[Value] | None", "BaseException | None"], None]
-_MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
-
-
-class Compiler(Protocol):
-    """The interface of the code generator. `tfnb/session/compile.py` passes `codegen.compile.compile_cluster`.
-
-    `shape_values` are the values of the edges in `cluster.shape_values`. `variables` maps each variable to its dtype
-    and shape, or to None if it is not initialised.
-    """
-
-    def __call__(
-        self,
-        cluster: Cluster,
-        inputs: Sequence[TensorInfo],
-        shape_values: Mapping[Edge, np.ndarray],
-        variables: Mapping[int, TensorInfo | None],
-        facts: DeviceFacts,
-    ) -> Program: ...
 
 
 class StepContext:
@@ -150,147 +121,8 @@ def reraise(error: BaseException, node: Blamed | None) -> NoReturn:
     raise blamed from error
 
 
-# ---- clusters ------------------------------------------------------------------------------------
-
-
-_Key = tuple[tuple[object, ...], tuple["tuple[int, ...] | None", ...]]
-"""Shapes of a cluster's inputs, with values that fix shapes, and of its variables (None: uninitialised)."""
-
-
-class _Specialised(NamedTuple):
-    """A loaded program of a cluster, with its variables, random nodes and checks.
-
-    `missing` is the first variable that the program reads and that has no value, or None.
-    """
-
-    loaded: LoadedProgram
-    cells: tuple[Cell, ...]
-    random: tuple[Node, ...]
-    missing: Node | None
-    checks: tuple[Check, ...]
-
-
-class ClusterKernel:
-    """Runs a cluster on a device.
-
-    Programs are cached by shapes. Threads that need the same new program wait for a single compilation.
-    """
-
-    def __init__(self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager) -> None:
-        self.cluster = cluster
-        self.device = device
-        self.node = next((n for n in reversed(cluster.nodes)), None)
-        self._compile = compile_program
-        self._random = resources.random
-        self._nodes = cluster.by_id()
-        self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
-        places = {e: i for i, e in enumerate(cluster.inputs)}
-        self._shape_values = [(e, places[e]) for e in cluster.shape_values]
-        self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
-        self._lock = threading.Lock()
-
-    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
-        """Enqueues the cluster and returns its outputs in the order of `cluster.outputs`.
-
-        Raises `FailedPreconditionError` for an uninitialised variable before any kernel runs.
-        """
-        shapes: Any = tuple([v.shape for v in inputs])
-        if self._shape_values:
-            shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
-        while True:
-            if self._cells:
-                with self.device.lock:  # so that no other step changes the shape of a variable meanwhile
-                    key = shapes, tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
-                    program = self._programs.get(key)
-                    if program is not None:
-                        return self._launch(program, inputs, recorder)
-            else:
-                key = shapes, ()
-                program = self._programs.get(key)
-                if program is not None:
-                    return self._launch(program, inputs, recorder)
-            start = recorder.now_us() if recorder is not None else 0.0
-            within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
-            if recorder is not None:
-                recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
-
-    def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
-        if program.missing is not None:
-            raise _uninitialised(program.missing)
-        if program.checks:
-            self._check(program.checks, inputs)
-        rng = self._random.table(program.random) if program.random else None
-        try:
-            if recorder is None:
-                return program.loaded.run(inputs, program.cells, rng)
-            start = recorder.now_us()
-            outputs = program.loaded.run(inputs, program.cells, rng, recorder)
-            recorder.span(LAUNCH, self.cluster.name, start)
-            return outputs
-        except ResourceExhaustedError as e:
-            raise e.with_op(self._largest(program.loaded.program)) from None
-        except OpError as e:
-            raise e.with_op(self.node) from None
-
-    def _check(self, checks: Sequence[Check], inputs: Sequence[Value]) -> None:
-        """Raises `InvalidArgumentError` if a number in the memory of the host is out of bounds."""
-        for c in checks:
-            values = inputs[c.position]
-            if isinstance(values, (np.ndarray, np.generic)):
-                wrong = outside(values, c.bound)
-                if wrong is not None:
-                    node = self._nodes[c.node]
-                    raise InvalidArgumentError(c.bound.message(node.type, wrong), node)
-
-    # ---- specialisation --------------------------------------------------------------------
-
-    def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
-        with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
-            program = self._programs.get(key)
-            if program is None:
-                program = self._build(key[1], inputs)
-                self._programs.put(key, program)
-        return program
-
-    def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
-        ids = self.cluster.variables
-        variables = {
-            i: None if shape is None else TensorInfo(self._nodes[i].specs[0].dtype, shape)
-            for i, shape in zip(ids, state, strict=True)
-        }
-        values = {e: to_host(inputs[i]) for e, i in self._shape_values}
-        infos = [info_of(v) for v in inputs]
-        try:
-            program = self._compile(self.cluster, infos, values, variables, self.device.facts)
-        except FailedPreconditionError as e:
-            uninitialised = [self._nodes[i] for i in ids if variables[i] is None]
-            raise (_uninitialised(uninitialised[0]) if uninitialised else e) from None
-        try:
-            loaded = self.device.load(program)
-        except KernelBuildError as e:
-            failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
-            raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
-        missing = next((u.node for u in program.variables if u.reads and variables[u.node] is None), None)
-        cells = dict(zip(ids, self._cells, strict=True))
-        return _Specialised(
-            loaded,
-            tuple(cells[u.node] for u in program.variables),
-            tuple(self._nodes[i] for i in program.random),
-            None if missing is None else self._nodes[missing],
-            program.checks,
-        )
-
-    def programs(self) -> list[Program]:
-        """The programs that have been compiled so far, for inspection."""
-        return [s.loaded.program for s in list(self._programs.values())]
-
-    def _largest(self, program: Program) -> Any:
-        """The node that an error about exhausted memory names: the one with the largest output."""
-        sizes = [(info.nbytes, -i) for i, info in enumerate(program.outputs)]
-        return self._nodes[self.cluster.outputs[-max(sizes)[1]].id] if sizes else self.node
-
-
-def _uninitialised(node: Node) -> FailedPreconditionError:
+def uninitialised(node: Node) -> FailedPreconditionError:
+    """Returns the error for a variable that is read before it has a value."""
     return FailedPreconditionError(
         f"Attempting to use uninitialized value {node.name}; run its initializer first: "
         "session.run(tf.global_variables_initializer()), tf.local_variables_initializer() for a local variable",
@@ -417,7 +249,7 @@ class HostKernel:
                 return np.array(cell.tensor.numpy())
         if i in self._optional:
             return None
-        raise _uninitialised(self._owners[i])
+        raise uninitialised(self._owners[i])
 
     def _store(self, values: Sequence[np.ndarray]) -> None:
         tensors = []

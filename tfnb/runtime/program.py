@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 from tfnb.devices.interface import Device
 from tfnb.errors import InternalError
-from tfnb.runtime.kernels import AsyncKernel, ClusterKernel, reraise
+from tfnb.runtime.cluster_kernel import ClusterKernel
+from tfnb.runtime.kernels import AsyncKernel, reraise
 from tfnb.runtime.loops.form import ImmediateKernel, InnerLoop
 from tfnb.runtime.loops.lowering import lower_loops
 from tfnb.runtime.part import PlanPart

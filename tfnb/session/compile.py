@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tfnb.codegen.compile import compile_cluster
+from tfnb.codegen.modules import KernelTable
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
@@ -50,7 +51,7 @@ class Context:
     """What the compilation of a session's steps needs: devices (the default first), state and options.
 
     With `truncate`, float32 tensors are sent between devices as their upper 16 bits. With `delay`, a tensor is received
-    when it is needed and not as soon as it is available.
+    when it is needed and not as soon as it is available. `kernels` are the generated kernels of all steps.
     """
 
     devices: dict[str, Device]
@@ -60,6 +61,7 @@ class Context:
     optimize: bool = True
     truncate: bool = False
     delay: bool = False
+    kernels: KernelTable = field(default_factory=KernelTable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +244,7 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
-    compiler = functools.partial(compile_cluster, settings=context.settings)
+    compiler = functools.partial(compile_cluster, settings=context.settings, kernels=context.kernels)
     plan, payloads = Planner(clustered, context.devices, context.resources, compiler).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
 

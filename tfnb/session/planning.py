@@ -17,8 +17,9 @@ from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
+from tfnb.runtime.cluster_kernel import ClusterKernel, Compiler
 from tfnb.runtime.constant_kernel import ConstantKernel
-from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel
+from tfnb.runtime.kernels import HostKernel
 from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager

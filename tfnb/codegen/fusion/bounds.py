@@ -20,6 +20,7 @@ from tfnb.ir.scalar import Expr, arg, const, substitute
 from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
+from tfnb.sizes import Size
 
 __all__ = ["checks_of"]
 
@@ -137,7 +138,7 @@ def _before(formula: Expr, bound: Bound) -> Bound | None:
         )
         return _before(inner, bound) if is_widening else None
     size = bound.high
-    if formula.op == "where" and bound.low == 0 and type(size) is int:
+    if formula.op == "where" and bound.low == 0 and isinstance(size, (int, Size)):
         inner = formula.args[2]
         if formula is s.where(s.lt(inner, 0), s.add(inner, size), inner):
             return _before(inner, replace(bound, low=-size))

@@ -33,6 +33,7 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr, arg, substitute
+from tfnb.sizes import same, same_dims, typical
 
 __all__ = ["Cyclic", "Group", "Member", "group", "is_large", "row_splits"]
 
@@ -185,7 +186,8 @@ def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -
     if facts.kind == "gpu":
         return min(256, -(-inner // 4096)) if rows < 256 and inner >= 16384 else 1
     enough_parts = 4 * facts.units
-    return min(enough_parts, inner // 16384) if rows < enough_parts and rows * inner >= 65536 and inner >= 32768 else 1
+    # The order of the comparisons matters for formulas: each one that is not decided divides the shapes in two classes.
+    return min(enough_parts, inner // 16384) if inner >= 32768 and rows < enough_parts and rows * inner >= 65536 else 1
 
 
 class _Grouping:
@@ -318,7 +320,7 @@ def _unfit(product: Member, m: Member) -> str | None:
     if {v.index for v in m.values} & {v.index for v in product.reads if v.kind == "variable"}:
         return "the product reads a variable that is updated"
     largest = max(v.info.size for v in (*m.values, *m.reads))
-    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, largest).loops) != 1:
+    if not same(m.values[0].info.size, result.info.size) or len(make_nest(m.domain, (), m.bodies, largest).loops) != 1:
         return "it needs rows and columns"
     return "there are too many elements" if largest >= LONG_FROM else None
 
@@ -327,8 +329,10 @@ def is_large(g: Group) -> bool:
     """Returns whether the group accesses so many bytes that several cores share its work.
 
     A change between such a kernel and one of a single core takes time, so the groups are ordered to have few changes.
+    The order must be one for all shapes of a class, so the typical sizes decide.
     """
-    return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
+    accessed = {*g.reads, *(v for m in g.members for v in m.values)}
+    return sum(typical(v.info.nbytes) for v in accessed) > LARGE
 
 
 def _kind(m: Member) -> str:
@@ -358,12 +362,12 @@ def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
         return _Joined((), True, 0, None, g.kind)
     axes, kind = g.axes, g.kind
     if m.reduces:
-        if m.domain != g.domain or (axes is not None and axes != m.axes):
+        if not same_dims(m.domain, g.domain) or (axes is not None and axes != m.axes):
             return "they reduce different domains"
         axes, kind = m.axes, _kind(m)
-    full = m.domain == g.domain
+    full = same_dims(m.domain, g.domain)
     kept_shape = tuple(n for d, n in enumerate(g.domain) if d not in (axes or ()))
-    if not full and (axes is None or m.domain != kept_shape):
+    if not full and (axes is None or not same_dims(m.domain, kept_shape)):
         return f"their domains are {g.domain} and {m.domain}"
     if len(g.members) >= MAX_MEMBERS:
         return "the kernel has enough outputs"

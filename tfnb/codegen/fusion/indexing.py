@@ -139,7 +139,7 @@ class Indexing:
         if e.dtype not in INTS:
             return Affine({e: 1})
         if e.op == "const":
-            return Affine(const=int(e.value))
+            return Affine(const=e.value)
         if e.op == "index":
             return Affine() if self.extents.get(e.value) == 1 else Affine({e: 1})
         if e.op in ("add", "sub"):
@@ -246,7 +246,7 @@ class Indexing:
 
     def _find_bounds(self, e: Expr) -> Bounds:
         if e.op == "const":
-            return (int(e.value), int(e.value)) if e.dtype in INTS else None
+            return (e.value, e.value) if e.dtype in INTS else None
         if e.op == "index":
             n = self.extents.get(e.value)
             bounds_of_extent = None if n is None else (0, max(n - 1, 0))
@@ -277,7 +277,7 @@ class Indexing:
         if limit.op == "const" and inner.op == ("min" if e.op == "max" else "max"):
             other = inner.args[1]
             if other.op == "const":
-                lo, hi = sorted((int(other.value), int(limit.value)))
+                lo, hi = sorted((other.value, limit.value))
                 return lo, hi
         return None
 

@@ -29,6 +29,7 @@ from tfnb.codegen.fusion.values import (
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, substitute, walk
+from tfnb.sizes import same, typical
 
 __all__ = ["cost", "inline", "squeeze"]
 
@@ -169,8 +170,8 @@ class _Inliner:
         size = 1
         for n in consumer.domain:  # type: ignore[union-attr]
             size *= n
-        if size > value.info.size and not _hoistable(loads_of_value[0], consumer):
-            return f"it would be computed {size // max(value.info.size, 1)} times"
+        if typical(size) > typical(value.info.size) and not _hoistable(loads_of_value[0], consumer):
+            return f"it would be computed {typical(size) // max(typical(value.info.size), 1)} times"
         return None
 
     def _too_late(self, d: PointwiseDef, consumer: Definition, ix: Indexing) -> str | None:
@@ -190,7 +191,7 @@ class _Inliner:
                 is_canonical = all(
                     _canonical(u, consumer) for c, us in self.uses[d.values[0]] if c is consumer for u in us
                 )
-                if not (same_element and is_canonical and d.values[0].info.size == v.info.size):
+                if not (same_element and is_canonical and same(d.values[0].info.size, v.info.size)):
                     return "it reads other elements of the variable that its consumer writes"
         return None
 

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from tfnb.codegen.fusion.indexing import Index, index_vars
+from tfnb.codegen.fusion.size_values import has_sizes, size_element
 from tfnb.codegen.fusion.specialize import Specialized
 from tfnb.codegen.fusion.values import (
     CallDef,
@@ -188,14 +189,28 @@ class _Lowering:
         value = self.const_values.get(e)
         if value is None:
             array = self.specialized.values[e]
+            if has_sizes(array):
+                return self._sizes(e, array)
             value = self.value(self.specialized.infos[e], "const", len(self.consts))
             self.consts.append(np.asarray(array, order="C"))
             self.const_values[e] = value
         return View(value, value.info.shape)
 
+    def _sizes(self, e: Edge, array: np.ndarray) -> View:
+        """Returns the memory of a value that has sizes, which a kernel writes."""
+        info = self.specialized.infos[e]
+        value = self.const_values[e] = self.value(info)
+        body = size_element(array, index_vars(array.ndim), info.dtype)
+        position = self.position.get(e.id, 0)
+        self.definitions.append(PointwiseDef(position, (e.id,), "sizes", (value,), (body,), True))
+        return View(value, value.info.shape)
+
     def _element(self, position: int, node: Node, i: int) -> Element:
         """Returns a function that makes the expression of an element of input i from its index tuple."""
         array = self.specialized.values.get(node.inputs[i])
+        if array is not None and node.inputs[i] not in self.views and has_sizes(array):
+            dtype = self.specialized.inputs[node.id][i].dtype
+            return lambda idx: size_element(array, [_as_index(x) for x in idx], dtype)
         if array is not None and node.inputs[i] not in self.views:
             uniform = uniform_value(array)
             if uniform is not None:
@@ -383,7 +398,7 @@ class _Lowering:
 
 
 def _as_index(x: Index) -> Expr:
-    return x if isinstance(x, Expr) else s.const(int(x), int32)
+    return x if isinstance(x, Expr) else s.const(x, int32)
 
 
 def _stored(e: Expr, dtype: DType) -> Expr:

@@ -15,6 +15,7 @@ from tfnb.codegen.fusion.nest import Loop
 from tfnb.codegen.fusion.segments import MAX_SEGMENTS, cuts_along
 from tfnb.codegen.fusion.values import Value, loads_of
 from tfnb.ir.scalar import Expr, substitute
+from tfnb.sizes import typical
 
 __all__ = ["Region", "regions_of"]
 
@@ -39,7 +40,7 @@ def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], li
     for n in domain:
         size *= n
     loads = sum(len(loads_of(e)) for _, e in stores)
-    if loads < (2 if size > BIG else 3):
+    if loads < (2 if typical(size) > BIG else 3):
         return uncut
     dim, cuts = _best(domain, [e for _, e in stores])
     if not cuts or len(cuts) >= MAX_PIECES or (dim == len(domain) - 1 and len(cuts) < MAX_SEGMENTS):
@@ -49,7 +50,7 @@ def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], li
         region = _piece(domain, stores, limit, dim, begin, end)
         work += sum(len(loads_of(e)) for _, e in region.stores) * (size // domain[dim]) * (end - begin)
         regions.append(region)
-    return regions if work <= 0.6 * loads * size else uncut
+    return regions if typical(work) <= 0.6 * loads * typical(size) else uncut
 
 
 def _best(domain: tuple[int, ...], exprs: list[Expr]) -> tuple[int, list[int]]:

@@ -13,6 +13,7 @@ from tfnb.codegen.fusion.indexing import Indexing
 from tfnb.codegen.fusion.nest import Loop, Nest
 from tfnb.codegen.fusion.values import Value
 from tfnb.ir.scalar import Expr, walk
+from tfnb.sizes import plain
 
 __all__ = ["MAX_SEGMENTS", "Segment", "cuts_along", "split_segments"]
 
@@ -77,7 +78,9 @@ def _multiples(e: Expr, inner: Loop, ix: Indexing) -> set[int]:
     """Returns the values at which the quotient of the variable by a constant changes, if there are few."""
     if not ix.pure(e) or e.args[1].op != "const":
         return set()
-    form, divisor = ix.affine(e.args[0]), int(e.args[1].value)
+    form, divisor = ix.affine(e.args[0]), e.args[1].value
+    if not (plain(divisor) and plain(inner.extent)):
+        return set()
     step = form.terms.get(inner.var(ix.dtype), 0)
     is_multiple = all(c % divisor == 0 for t, c in form.terms.items() if t is not inner.var(ix.dtype))
     if step != 1 or not is_multiple or inner.extent > (MAX_SEGMENTS - 1) * divisor:

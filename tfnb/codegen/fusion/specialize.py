@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tfnb.codegen.fusion.size_values import as_numbers, has_sizes, size_array, symbolic_values
 from tfnb.codegen.program import DeviceFacts
 from tfnb.errors import (
     FailedPreconditionError,
@@ -26,6 +27,7 @@ from tfnb.ir.opdef import HostCall, Infer, Kind
 from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
+from tfnb.sizes import plain
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, unknown_shape
 
 __all__ = ["Specialized", "infer_context", "specialize"]
@@ -41,7 +43,8 @@ class Specialized:
     and `variable_of` the id of the Variable node to which a reference leads. By node id: `inputs` and `outputs` have
     the dtypes and shapes of a node's edges, `initial` and `variables` those of a variable before and after the run,
     and `specs` the declared ones. `empty` are the ids of variables without a value, and `unset` those of them that are
-    read nevertheless. Without folding, `shaping` are the ids of the nodes whose values fix shapes, else it is None.
+    read nevertheless. `shaping` are the ids of the nodes whose values fix shapes; `folds` says whether other values are
+    computed too. Dimensions may be formulas (`tfnb/sizes.py`); an array of values that has formulas is one of objects.
     """
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
@@ -54,7 +57,8 @@ class Specialized:
     specs: dict[int, TensorSpec] = field(default_factory=dict)
     empty: set[int] = field(default_factory=set)
     unset: set[int] = field(default_factory=set)
-    shaping: frozenset[int] | None = None
+    shaping: frozenset[int] = frozenset()
+    folds: bool = True
 
 
 def specialize(
@@ -73,7 +77,8 @@ def specialize(
     Raises `ShapeError` with the node whose shapes do not fit, `UnimplementedError` for an op or dtype that no kernel
     serves, and `FailedPreconditionError` for a variable that is read before it has a shape.
     """
-    specialized = Specialized(shaping=None if fold else _shaping(cluster))
+    shaping = _shaping(cluster)
+    specialized = Specialized(shaping=shaping, folds=fold)
     specialized.infos.update(zip(cluster.inputs, inputs, strict=True))
     specialized.values.update({e: np.asarray(v) for e, v in shape_values.items()})
     for e, info in specialized.infos.items():
@@ -204,7 +209,7 @@ def _context(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...]
             return unknown_shape
         vector_length(length, f"input {i}")
         if v is not None:
-            return Shape(tuple(None if d < 0 else int(d) for d in v.reshape(-1)))
+            return Shape(tuple(None if d < 0 else d for d in v.reshape(-1)))
         return Shape((None,) * length)
 
     return Infer(
@@ -258,7 +263,11 @@ def _evaluate(specialized: Specialized, node: Node, outputs: tuple[TensorInfo, .
     opdef, edges = node.opdef, [Edge(node.id, i) for i in range(len(outputs))]
     if opdef.kind is not Kind.COMPUTE or not outputs or any(e in specialized.variable_of for e in edges):
         return opdef.kind is not Kind.COMPUTE or not outputs and not opdef.writes
-    if not foldable(opdef) or any(o.size > _MAX_FOLD for o in outputs):
+    if not foldable(opdef):
+        return False
+    if node.id not in specialized.shaping and any(not plain(d) for o in outputs for d in o.shape):
+        return False  # the number of elements is not known, so a kernel computes them
+    if any(o.size > _MAX_FOLD for o in outputs):
         return False
     if all(o.size == 0 for o in outputs):
         arrays = [np.zeros(o.shape, o.dtype.np) for o in outputs]
@@ -279,7 +288,7 @@ def _folds(specialized: Specialized, node: Node, outputs: tuple[TensorInfo, ...]
 
     Without folding it may if shapes need its value, or if all its values are integers or bools, which are exact.
     """
-    if specialized.shaping is None or node.id in specialized.shaping or node.opdef.shape_only:
+    if specialized.folds or node.id in specialized.shaping or node.opdef.shape_only:
         return True
     return not any(i.dtype.is_floating for i in (*specialized.inputs[node.id], *outputs))
 
@@ -290,7 +299,7 @@ def _host_values(specialized: Specialized, node: Node, outputs: tuple[TensorInfo
         specs = tuple(_input_spec(specialized, e) for e in node.inputs)
         shape = opdef.partial(_context(specialized, node, specs, partial=True))
         if shape is not None and shape.is_fully_defined() and outputs[0].dtype.is_integer:
-            return [np.asarray(shape.known(), outputs[0].dtype.np).reshape(outputs[0].shape)]
+            return [size_array(shape.known(), outputs[0])]
     kernel = host_kernel(opdef)
     if opdef.shape_only:
         infos = (_input_info(specialized, e) for e in node.inputs)
@@ -301,6 +310,13 @@ def _host_values(specialized: Specialized, node: Node, outputs: tuple[TensorInfo
             return []
     if kernel is None:
         return []
+    if any(has_sizes(v) for v in arrays):
+        values = symbolic_values(node, arrays, outputs)
+        if values is not None:
+            return values
+        if node.id not in specialized.shaping:
+            return []  # a kernel computes the value from the sizes, which it gets as arguments
+        arrays = [as_numbers(v, i.dtype) for v, i in zip(arrays, specialized.inputs[node.id], strict=True)]
     specs = tuple(TensorSpec(o.dtype, Shape(o.shape)) for o in outputs)
     result = kernel(HostCall(node.attrs, node.types, specs, node), *arrays)
     results = result if isinstance(result, (tuple, list)) else (result,)

@@ -15,6 +15,7 @@ from tfnb.codegen.opencl_c.primitives import PrimitiveWriter
 from tfnb.codegen.opencl_c.tree import Block, Call, Declare
 from tfnb.errors import InternalError
 from tfnb.ir.scalar import PRIMITIVES, Expr, Primitive, walk
+from tfnb.sizes import plain
 from tfnb.types import DType, float32, float64, int32
 
 __all__ = ["Printer"]
@@ -89,7 +90,7 @@ class Printer:
     def term(self, e: Expr, user: int | None = None) -> str:
         """Returns C text of `e`, usable at level `user` (its own by default)."""
         if e.op == "const":
-            return constant(e.value, e.dtype)
+            return constant(e.value, e.dtype) if plain(e.value) else self._size(e)
         if e.op == "local":
             return self.locals[e.value]
         if e.op == "param":
@@ -121,6 +122,11 @@ class Printer:
         return f"({kind})({text})"
 
     # one operation
+
+    def _size(self, e: Expr) -> str:
+        """Returns C text of a size, which is an argument of the kernel."""
+        text = self.kernel.size(e.value, "n_size")
+        return text if e.dtype is int32 else f"(({register_type(e.dtype)}){text})"
 
     def _text(self, e: Expr, level: int) -> str:
         vector = self.vector(e)

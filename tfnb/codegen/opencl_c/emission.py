@@ -13,6 +13,7 @@ from tfnb.codegen.opencl_c.kerneltext import KernelText, Scratch
 from tfnb.codegen.opencl_c.render import render
 from tfnb.codegen.opencl_c.tree import Block
 from tfnb.codegen.program import DeviceFacts
+from tfnb.sizes import AnySize, largest, smallest
 
 __all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
 
@@ -24,11 +25,11 @@ SMALL = 48 * 1024  # the cheap operations that one core does before a second cor
 class Geometry:
     """The size of a launch: `groups` work-groups of `local` work-items."""
 
-    groups: int
+    groups: AnySize
     local: int
 
     @property
-    def items(self) -> int:
+    def items(self) -> AnySize:
         """The number of work-items."""
         return self.groups * self.local
 
@@ -40,7 +41,7 @@ class Generated:
     text: str
     pointers: tuple[Value | Scratch | int, ...]
     written: tuple[bool, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[AnySize, ...]
     numbers: tuple[float, ...]
     needs: tuple[tuple[str, str, int], ...]
     geometry: Geometry
@@ -52,14 +53,12 @@ class Generated:
     )  # the largest number of bytes read of each value that is not read as a whole
 
 
-def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
+def geometry(facts: DeviceFacts, tasks: AnySize, work: AnySize) -> Geometry:
     """Returns the geometry for `tasks` equal parts of `work` cheap operations in all."""
     if facts.kind == "gpu":
         local = 64
-        return Geometry(max(1, min(1024, -(-tasks // local))), local)
-    if work < SMALL:
-        return Geometry(1, 1)
-    return Geometry(max(1, min(tasks, 4 * facts.units, 1 + work // SMALL)), 1)
+        return Geometry(largest(1, smallest(1024, -(-tasks // local))), local)
+    return Geometry(largest(1, smallest(tasks, 4 * facts.units, 1 + work // SMALL)), 1)
 
 
 def assemble(

@@ -15,6 +15,7 @@ from tfnb.codegen.fusion.nest import Loop
 from tfnb.codegen.fusion.values import Value
 from tfnb.codegen.opencl_c.ctypes import memory_type
 from tfnb.codegen.opencl_c.tree import Store
+from tfnb.sizes import plain
 from tfnb.types import DType, int64
 
 __all__ = ["KernelText", "Param", "Scratch", "wrapped"]
@@ -91,13 +92,13 @@ class KernelText:
         self.needs[(file, ctype, lanes)] = None
 
     def size(self, n: int, role: str, key: object = None) -> str:
-        """Returns C text of a size or a stride: an argument, or for -1, 0 and 1 the number itself.
+        """Returns C text of a size or a stride: an argument, or for the numbers -1, 0 and 1 the number itself.
 
         `role` says what the number is, and becomes the argument's name. Two equal sizes share an argument only if they
         have the same `key` (by default the role), so that the text stays the same for shapes in which they differ. A
         role with several numbers has several arguments.
         """
-        if -2 < n < 2 or self.wide:
+        if plain(n) and -2 < n < 2 or self.wide:
             text = f"{n}L" if self.wide else str(n)
             return text if n >= 0 else f"({text})"
         name = self.sizes.get((key or role, n))

@@ -99,7 +99,7 @@ class PrimitiveWriter:
         second = e.args[-1]
         if second.op != "const":
             return None
-        divisor = int(second.value)
+        divisor = second.value
         if e.op in _SHIFTS:
             return f"({{0}} {_SHIFTS[e.op]} {divisor})" if 0 <= divisor < 8 * e.dtype.size else None
         if e.op not in _DIVISIONS or divisor in (0, -1):

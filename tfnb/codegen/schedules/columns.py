@@ -19,6 +19,7 @@ from tfnb.codegen.opencl_c.tree import Assign, Block, Declare, For, Range, Store
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.schedules.body import Body, extent, kernel_for, row_variables
 from tfnb.codegen.schedules.rows import Plan, Reduction, needed_plan
+from tfnb.sizes import derived, largest, plain, same, smallest, typical
 
 __all__ = ["emit_columns"]
 
@@ -51,27 +52,41 @@ class _Shape:
 
 def _shape(plan: Plan, items: int) -> _Shape:
     batch, rows, columns = extent(plan.kept_loops[:-1]), extent(plan.reduced_loops), plan.kept_loops[-1].extent
-    blocks = min(2 * items, columns // 2048) if columns >= 8192 and batch < 2 * items else 1
-    blocks = max(1, blocks)
-    block = -(-(-(-columns // blocks)) // plan.lanes) * plan.lanes if blocks > 1 else columns
+    blocks = 1
+    if not plain(columns) or columns >= 8192:
+        blocks = derived(_blocks, items, columns, batch, lower=1)
+    block = -(-(-(-columns // blocks)) // plan.lanes) * plan.lanes if not same(blocks, 1) else columns
     blocks = -(-columns // block)
-    tasks = batch * blocks
-    splits = min(items, rows // 16) if items > 1 and tasks < items else 1
-    splits = max(1, splits)
-    per = max(1, -(-rows // splits))
-    splits = max(1, -(-rows // per))
+    per = derived(_rows_of_part, items, rows, batch * blocks, lower=1)
+    splits = 1 if same(per, rows) else derived(_quotient, rows, per, lower=1)
     return _Shape(batch, blocks, splits, rows, columns, block, per, -(-columns // plan.lanes) * plan.lanes)
 
 
+def _blocks(items: int, columns: int, batch: int) -> int:
+    """Returns the number of blocks of columns."""
+    return max(1, min(2 * items, columns // 2048)) if columns >= 8192 and batch < 2 * items else 1
+
+
+def _rows_of_part(items: int, rows: int, tasks: int) -> int:
+    """Returns the number of rows that are added up by one task."""
+    splits = max(1, min(items, rows // 16)) if tasks < items else 1
+    return max(1, -(-rows // splits))
+
+
+def _quotient(rows: int, per: int) -> int:
+    """Returns the number of parts of `per` rows."""
+    return max(1, -(-rows // per))
+
+
 def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
-    """Returns the kernel of a column group, or two when its rows are split."""
+    """Returns the kernel of a column group, or two if its rows may be split."""
     plan = needed_plan(group, needed)
     element_cost = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
     size = extent(plan.nest.loops)
     items = 256 if facts.kind == "gpu" else geometry(facts, size, size * max(1, element_cost // 4)).groups
     shape = _shape(plan, items)
-    local = Geometry(max(1, min(shape.tasks, items)), 1)
-    if shape.splits == 1:
+    local = Geometry(largest(1, smallest(shape.tasks, items)), 1)
+    if same(shape.splits, 1):
         return [_single(plan, shape, local)]
     return [_parts(plan, shape, local), _join(plan, shape)]
 
@@ -148,13 +163,13 @@ class _Main(Body):
             raise AssertionError("a column kernel keeps its innermost dimension")
 
     def narrow(self) -> bool:
-        return self.shape.block <= NARROW * self.lanes
+        return typical(self.shape.block) <= NARROW * self.lanes
 
     def blocked(self) -> bool:
         has_float_sums = any(
             r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in self.plan.reductions
         )
-        return has_float_sums and self.shape.per > BLOCK
+        return has_float_sums and (not plain(self.shape.per) or self.shape.per > BLOCK)
 
     def operands(self, r: Reduction) -> tuple[str, ...]:
         x = self.kernel.fresh("value")
@@ -246,7 +261,7 @@ class _Main(Body):
 def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
     """Returns declarations of the rows of a task, and the C name of the number that determines its columns."""
     kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
-    if shape.splits == 1:
+    if same(shape.splits, 1):
         return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
     splits, per = kernel.size(shape.splits, "n_splits"), kernel.size(shape.per, "n_part")
     return [
@@ -260,7 +275,7 @@ def _task_columns(kernel: KernelText, plan: Plan, shape: _Shape, task: str) -> B
     """Declarations of the columns and the batch element of a task."""
     kind, columns = kernel.index_type, kernel.extent(plan.kept_loops[-1])
     begin, end, row = "0", columns, task
-    if shape.blocks > 1:
+    if not same(shape.blocks, 1):
         blocks, per = kernel.size(shape.blocks, "n_blocks"), kernel.size(shape.block, "n_block")
         begin, end, row = f"{task} % {blocks} * {per}", f"min({columns}, begin + {per})", f"{task} / {blocks}"
     bounds = [Declare(kind, "begin", begin), Declare(kind, "end", end), Declare(kind, "row", row)]

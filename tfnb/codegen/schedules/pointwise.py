@@ -31,6 +31,7 @@ from tfnb.codegen.schedules.body import (
     split_loops,
 )
 from tfnb.ir.scalar import walk
+from tfnb.sizes import largest, plain, same, smallest, typical
 
 __all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
 
@@ -85,7 +86,11 @@ def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
     loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
     nbytes = {v: n * size * v.info.dtype.size for v, n in loads.items()}
     written_values = {v for v, _ in stores}
-    return {v: n for v, n in nbytes.items() if n < v.info.nbytes and v not in written_values}
+    return {
+        v: smallest(n, v.info.nbytes)
+        for v, n in nbytes.items()
+        if typical(n) < typical(v.info.nbytes) and v not in written_values
+    }
 
 
 def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
@@ -105,15 +110,18 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     """
     kernel, kind = body.kernel, body.kernel.index_type
     rows = extent(outer)
-    blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
+    blocks = largest(1, smallest(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes))))
+    if not plain(blocks) and typical(blocks) == 1:
+        blocks = 1  # the kernel must be one for all shapes of a class
     block = -(-inner.extent // blocks)
-    block = -(-block // body.lanes) * body.lanes if blocks > 1 else block
+    has_blocks = not same(blocks, 1)
+    block = -(-block // body.lanes) * body.lanes if has_blocks else block
     n = kernel.extent(inner)
     tasks = kernel.size(rows * blocks, "n_tasks")
     body.row.extend(row_variables(kernel, outer, "row") if outer else [])
     loops = [statement for k, segment in enumerate(segments) for statement in _segment(body, inner, segment, k)]
     row, begin, end = "task", "0", n
-    if blocks > 1:
+    if has_blocks:
         n_blocks, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
         row, begin, end = f"task / {n_blocks}", f"task % {n_blocks} * {per}", f"min({n}, begin + {per})"
     statements = [

@@ -18,6 +18,7 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, kernel_for
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Product
+from tfnb.sizes import AnySize, largest, smallest, typical
 
 __all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
@@ -50,13 +51,13 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     return assemble(kernel, [*body.top, *loops], Geometry(_groups(call.product, facts.units), 1), has_local=True)
 
 
-def _groups(p: Product, units: int) -> int:
+def _groups(p: Product, units: int) -> AnySize:
     """Returns the number of work-groups: one for each core if the product is short, else more.
 
     With more work-groups the cores end at nearly the same time.
     """
-    parts = units if p.m * p.n * p.k < LONG else 4 * units
-    return min(-(-p.m // PANEL), parts)
+    parts = smallest(4 * units, largest(units, units * (1 + p.m * p.n * p.k // LONG)))
+    return smallest(-(-p.m // PANEL), parts)
 
 
 def _store(body: Body, stores: list[Stored]) -> None:
@@ -109,8 +110,10 @@ def _loops(
 
 
 def is_small_product(call: CallDef) -> bool:
-    """Returns whether one work-item may compute the product as a part of a generated program."""
-    return call.product is not None and call.product.small and call.site.epilogue.activation in ("none", "relu")
+    """Returns whether one work-item may compute the product, of typical sizes, as a part of a generated program."""
+    if call.product is None or call.site.epilogue.activation not in ("none", "relu"):
+        return False
+    return typical(call.product.small) == 1
 
 
 def emit_small_product(call: CallDef) -> Generated:

@@ -23,6 +23,7 @@ from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_
 from tfnb.codegen.schedules.combine import Combine
 from tfnb.codegen.schedules.pointwise import biggest
 from tfnb.ir.scalar import Expr, walk
+from tfnb.sizes import plain
 from tfnb.types import int32
 
 __all__ = ["Plan", "Reduction", "emit_rows", "needed_plan"]
@@ -142,7 +143,8 @@ class _Rows(Body):
             self._reload(e, pointer)
         accs = {r: self._accumulators(r) for r in reductions}
         has_float_sums = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in reductions)
-        blocked = has_float_sums and extent(self.plan.reduced_loops) > BLOCK
+        length = extent(self.plan.reduced_loops)
+        blocked = has_float_sums and (not plain(length) or length > BLOCK)
         parts = {r: tuple(f"{a}_block" for a in acc) if blocked else acc for r, acc in accs.items()}
         for r in reductions:
             self._update(r, parts[r])
@@ -220,7 +222,7 @@ class _Rows(Body):
             if blocked
             else []
         )
-        long_rows = blocked and (not self.outer or self.last.extent > BLOCK)
+        long_rows = blocked and (not self.outer or not plain(self.last.extent) or self.last.extent > BLOCK)
         if long_rows:
             block = kernel.size(BLOCK, "n_block")
             stop = Declare(kind, "stop", f"min({end}, block + {block})")

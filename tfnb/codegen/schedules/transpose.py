@@ -24,6 +24,7 @@ from tfnb.codegen.schedules.body import (
     split_loops,
 )
 from tfnb.ir.scalar import Expr, walk
+from tfnb.sizes import typical
 
 __all__ = ["emit_transpose"]
 
@@ -33,7 +34,7 @@ SMALL = 1024  # elements: for smaller domains a gather is as fast
 def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated | None:
     """Returns the tiled kernel of a region of which some operand is read across its rows; None for other regions."""
     across = _across(nest, [e for _, e in stores])
-    if across is None or extent(nest.loops) < SMALL:
+    if across is None or typical(extent(nest.loops)) < SMALL:
         return None
     row, loads = across
     kinds = dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}
@@ -42,7 +43,7 @@ def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
 
 def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
     """Returns the outer loop along which some loads are contiguous, and these loads; None if there is no such loop."""
-    if len(nest.loops) < 2 or nest.loops[-1].extent < 4:
+    if len(nest.loops) < 2 or typical(nest.loops[-1].extent) < 4:
         return None
     ix, inner = nest.indexing, nest.loops[-1].name
     rows: set[str] = set()
@@ -64,7 +65,7 @@ def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
     if len(rows) != 1:
         return None
     row = next(n for n in nest.loops if n.name in rows)
-    return (row, loads) if row.extent >= 4 else None
+    return (row, loads) if typical(row.extent) >= 4 else None
 
 
 class _Tiled:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tfnb.errors import InternalError
+from tfnb.sizes import AnySize, Size
 from tfnb.types import DType, float32, int32, int64, uint32
 
 __all__ = [
@@ -131,7 +132,7 @@ class Library:
     file: str
 
 
-Operand = Expr | complex | np.generic
+Operand = Expr | complex | np.generic | Size
 """What an expression is made of: an expression, or a number that becomes a constant of the other operand's dtype."""
 
 CForm = str | Library
@@ -216,8 +217,9 @@ _UNIQUE: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
 
 def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: object | None = None) -> Expr:
     """Returns the unique expression with these parts."""
-    # equal keys must mean equal constants: repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaNs equal
-    key = (op, args, dtype, repr(value) if op == "const" else value)
+    # Equal keys must mean equal constants: repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaNs equal. A
+    # size is equal to the same formula only.
+    key = (op, args, dtype, repr(value) if op == "const" and not isinstance(value, Size) else value)
     expr = _UNIQUE.get(key)
     if expr is None:
         expr = Expr()
@@ -227,13 +229,24 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
     return expr
 
 
-def const(value: complex | np.generic | bytes, dtype: DType) -> Expr:
+def const(value: complex | np.generic | bytes | Size, dtype: DType) -> Expr:
     """Returns the constant `value`, converted to `dtype`; the value of a string is bytes."""
+    if isinstance(value, Size):
+        return _size(value, dtype)
     return make("const", (), dtype, dtype.np.type(value).item() if not dtype.is_string else value)
 
 
-def wrapped(value: int, dtype: DType) -> Expr:
+def _size(value: Size, dtype: DType) -> Expr:
+    """Returns the constant of a size: a number of type `dtype`, which kernels get as an argument."""
+    if dtype not in (int32, int64):
+        return cast(_size(value, int32 if value <= int32.max else int64), dtype)
+    return make("const", (), dtype, value) if dtype.min <= value <= dtype.max else const(int(value), dtype)
+
+
+def wrapped(value: AnySize, dtype: DType) -> Expr:
     """Returns the constant of the signed integer type `dtype` that `value` becomes when it wraps."""
+    if isinstance(value, Size) and dtype.min <= value <= dtype.max:
+        return const(value, dtype)
     return const((value - dtype.min) % (1 << 8 * dtype.size) + dtype.min, dtype)
 
 

@@ -24,6 +24,7 @@ class Cluster:
     whose values must be known when the cluster is specialised, such as a fed axis or shape. `variables` are the ids of
     the Variable nodes in `nodes`, `random` the ids of nodes with a random state of the runtime. `outputs` are the edges
     that are read outside; a reference among them stands for the variable's value at the end of the cluster.
+    `known_shapes` are the shapes of the inputs as far as the graph fixes them.
     """
 
     id: int
@@ -35,6 +36,7 @@ class Cluster:
     random: tuple[int, ...]
     outputs: tuple[Edge, ...]
     device: str = ""
+    known_shapes: tuple[tuple[int | None, ...], ...] = ()
 
     def by_id(self) -> Mapping[int, Node]:
         """Returns the nodes by their ids."""

@@ -22,7 +22,7 @@ from tfnb.notebook.graph.clusters import clusters_table
 from tfnb.notebook.graph.widget import LiveGraph
 from tfnb.passes.cluster import Clustered
 from tfnb.passes.prune import Request
-from tfnb.runtime.kernels import ClusterKernel
+from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.session.compile import compile_step
 from tfnb.session.feed import feed_key
 from tfnb.session.fetch import plan_fetches

@@ -8,12 +8,14 @@ shape and the device, never on timing.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
 from tfnb.ir.record import record
+from tfnb.sizes import derived, same
 
 __all__ = ["matmul_calls", "matmul_product"]
 
@@ -107,14 +109,20 @@ def matmul_product(site: KernelSite) -> Product | None:
     if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
         return None
     p = _problem(site)
-    if p.swapped or min(p.m, p.n, p.k) < 1:
+    if p.swapped or p.m < 1 or p.n < 1 or p.k < 1:
         return None
     ta, tb = bool(p.flags & 1), bool(p.flags & 2)
     tiled = ta and not tb and p.k <= DEPTH and p.n >= PRODUCT_COLUMNS and p.m * p.n >= PRODUCT_SIZE
-    work = p.m * p.n * p.k
-    small = p.m >= TILE_ROWS and work <= SMALL_WORK and not (tb and p.n * p.k > SMALL_TRANSPOSE)
-    small = small and _cut(p, site.units) == (1, 1, 1)
-    return Product(0, 1, p.m, p.n, p.k, ta, tb, tiled, small) if tiled or small else None
+    small = derived(_is_small, site.units, *(getattr(p, f.name) for f in fields(p)), lower=0)
+    return Product(0, 1, p.m, p.n, p.k, ta, tb, tiled, small) if tiled or not same(small, 0) else None
+
+
+def _is_small(units: int, *problem: Any) -> int:
+    """Returns 1 if one work-item may compute the product, else 0."""
+    p = _Problem(*problem)
+    is_little = p.m >= TILE_ROWS and p.m * p.n * p.k <= SMALL_WORK
+    is_transposed = bool(p.flags & 2) and p.n * p.k > SMALL_TRANSPOSE
+    return int(is_little and not is_transposed and _cut(p, units) == (1, 1, 1))
 
 
 def _problem(site: KernelSite) -> _Problem:

@@ -7,6 +7,7 @@ elements gives the neutral element, and a mean over no elements is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from tfnb.ops.math.reduce_sum import (
     static_axes,
 )
 from tfnb.ops.math.scan import CUMPROD
+from tfnb.sizes import largest
 from tfnb.types import FLOATS, INDEX, NUMBERS, REALS, DType, Shape, int32, int64, unknown_shape
 
 __all__ = ["ALL_OF", "ANY_OF", "ARG_MAX", "ARG_MIN", "L2_LOSS", "MAX", "MEAN", "MIN", "OPS", "PROD"]
@@ -199,12 +201,12 @@ def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 def _mean_spec(site: LowerSite) -> ReduceSpec:
     spec = spec_of("sum", site)
     dims = site.inputs[0].shape
-    count = int(np.prod([dims[a] for a in spec.axes], dtype=np.int64))
+    count = prod(dims[a] for a in spec.axes)
 
     def finish(e: Expr) -> Expr:
         if e.dtype.is_floating:
             return s.div(e, s.const(count, e.dtype))
-        return s.cast(s.div(s.cast(e, int64), s.const(max(count, 1), int64)), e.dtype)
+        return s.cast(s.div(s.cast(e, int64), s.const(largest(count, 1), int64)), e.dtype)
 
     return spec_of("sum", site, finish=finish)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.runtime.kernels import ClusterKernel
+from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.runtime.part import PlanPart
 from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.transfer import SendKernel

@@ -1,0 +1,262 @@
+"""The kernel of a compiled cluster: the programs for the shapes that a run brings (OSDI'16, section 3.3).
+
+A program is compiled once for a class of shapes, in which sizes are formulas, and bound to the device once for each
+tuple of shapes. Invariant: the program for some shapes does not depend on which shapes came before, and a kernel
+changes state only after all checks that could refuse the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tfnb.caches import Cache
+from tfnb.devices.buffers import Cell
+from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program, ProgramClass
+from tfnb.errors import (
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    KernelBuildError,
+    OpError,
+    ResourceExhaustedError,
+)
+from tfnb.ir.bounds import Check, outside
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.ir.shape_class import ShapeClass, class_of, with_symbols
+from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.ir.step_graph.graph import Edge, Node
+from tfnb.runtime.deadline import within
+from tfnb.runtime.kernels import uninitialised
+from tfnb.runtime.resources import ResourceManager
+from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
+from tfnb.runtime.values import Value, info_of, to_host
+from tfnb.sizes import SizeTrace
+from tfnb.system.interrupts import HeldInterrupts
+
+__all__ = ["ClusterKernel", "Compiler"]
+
+_MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
+_MAX_CLASSES = 64  # classes of shapes of one cluster
+_MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
+
+
+class Compiler(Protocol):
+    """The interface of the code generator. `tfnb/session/compile.py` passes `codegen.compile.compile_cluster`.
+
+    `shape_values` are the values of the edges in `cluster.shape_values`. `variables` maps each variable to its dtype
+    and shape, or to None if it is not initialised. Dimensions and shape values may be symbols of `trace`.
+    """
+
+    def __call__(
+        self,
+        cluster: Cluster,
+        inputs: Sequence[TensorInfo],
+        shape_values: Mapping[Edge, np.ndarray],
+        variables: Mapping[int, TensorInfo | None],
+        facts: DeviceFacts,
+        *,
+        trace: SizeTrace,
+    ) -> ProgramClass: ...
+
+
+_Key = tuple[tuple[object, ...], tuple["tuple[int, ...] | None", ...]]
+"""Shapes of a cluster's inputs, with values that fix shapes, and of its variables (None: uninitialised)."""
+
+
+_ClassKey = tuple[ShapeClass, tuple[object, ...]]
+"""The class of the shapes of inputs, of sizes among the values that fix shapes, and of variables; and other values."""
+
+
+class _Specialised(NamedTuple):
+    """A loaded program of a cluster, with its variables, random nodes and checks.
+
+    `missing` is the first variable that the program reads and that has no value, or None.
+    """
+
+    loaded: LoadedProgram
+    cells: tuple[Cell, ...]
+    random: tuple[Node, ...]
+    missing: Node | None
+    checks: tuple[Check, ...]
+
+
+class ClusterKernel:
+    """Runs a cluster on a device.
+
+    Programs are cached by shapes. Threads that need the same new program wait for a single compilation.
+    """
+
+    def __init__(self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager) -> None:
+        self.cluster = cluster
+        self.device = device
+        self.node = next((n for n in reversed(cluster.nodes)), None)
+        self._compile = compile_program
+        self._random = resources.random
+        self._nodes = cluster.by_id()
+        self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
+        places = {e: i for i, e in enumerate(cluster.inputs)}
+        self._shape_values = [(e, places[e]) for e in cluster.shape_values]
+        self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
+        self._known_states = [self._nodes[i].specs[0].shape.dims or () for i in cluster.variables]
+        self._classes: Cache[_ClassKey, list[ProgramClass]] = Cache("classes of shapes", _MAX_CLASSES)
+        self._lock = threading.Lock()
+
+    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
+        """Enqueues the cluster and returns its outputs in the order of `cluster.outputs`.
+
+        Raises `FailedPreconditionError` for an uninitialised variable before any kernel runs.
+        """
+        shapes: Any = tuple([v.shape for v in inputs])
+        if self._shape_values:
+            shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
+        while True:
+            if self._cells:
+                with self.device.lock:  # so that no other step changes the shape of a variable meanwhile
+                    key = shapes, tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
+                    program = self._programs.get(key)
+                    if program is not None:
+                        return self._launch(program, inputs, recorder)
+            else:
+                key = shapes, ()
+                program = self._programs.get(key)
+                if program is not None:
+                    return self._launch(program, inputs, recorder)
+            start = recorder.now_us() if recorder is not None else 0.0
+            within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
+            if recorder is not None:
+                recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
+
+    def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
+        if program.missing is not None:
+            raise uninitialised(program.missing)
+        if program.checks:
+            self._check(program.checks, inputs)
+        rng = self._random.table(program.random) if program.random else None
+        try:
+            if recorder is None:
+                return program.loaded.run(inputs, program.cells, rng)
+            start = recorder.now_us()
+            outputs = program.loaded.run(inputs, program.cells, rng, recorder)
+            recorder.span(LAUNCH, self.cluster.name, start)
+            return outputs
+        except ResourceExhaustedError as e:
+            raise e.with_op(self._largest(program.loaded.program)) from None
+        except OpError as e:
+            raise e.with_op(self.node) from None
+
+    def _check(self, checks: Sequence[Check], inputs: Sequence[Value]) -> None:
+        """Raises `InvalidArgumentError` if a number in the memory of the host is out of bounds."""
+        for c in checks:
+            values = inputs[c.position]
+            if isinstance(values, (np.ndarray, np.generic)):
+                wrong = outside(values, c.bound)
+                if wrong is not None:
+                    node = self._nodes[c.node]
+                    raise InvalidArgumentError(c.bound.message(node.type, wrong), node)
+
+    # ---- specialisation --------------------------------------------------------------------
+
+    def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
+        with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
+            program = self._programs.get(key)
+            if program is None:
+                program = self._build(key[1], inputs)
+                self._programs.put(key, program)
+        return program
+
+    def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
+        ids = self.cluster.variables
+        program = self._program(state, inputs)
+        try:
+            loaded = self.device.load(program)
+        except KernelBuildError as e:
+            failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
+            raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
+        shapes = dict(zip(ids, state, strict=True))
+        missing = next((u.node for u in program.variables if u.reads and shapes[u.node] is None), None)
+        cells = dict(zip(ids, self._cells, strict=True))
+        return _Specialised(
+            loaded,
+            tuple(cells[u.node] for u in program.variables),
+            tuple(self._nodes[i] for i in program.random),
+            None if missing is None else self._nodes[missing],
+            program.checks,
+        )
+
+    def _program(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> Program:
+        """Returns the program for inputs, and for variables of the shapes `state`."""
+        infos = [info_of(v) for v in inputs]
+        values = [to_host(inputs[i]) for _, i in self._shape_values]
+        numbers = [v.ravel().tolist() if _are_sizes(v) else () for v in values]
+        known = [*(self.cluster.known_shapes or [()] * len(infos)), *[()] * len(values), *self._known_states]
+        shapes, symbols = class_of(known, [*(i.shape for i in infos), *numbers, *state])
+        key = shapes, tuple(v.shape if _are_sizes(v) else (v.shape, v.tobytes()) for v in values)
+        classes = self._classes.get(key)
+        for program_class in classes or ():
+            program = program_class.program(symbols)
+            if program is not None:
+                return program
+        trace = SizeTrace()
+        names = [trace.symbol(n) for n in symbols]
+        dims: list[Any] = [None if part is None else with_symbols(part, names) for part in shapes]
+        n, m = len(infos), len(infos) + len(values)
+        new_class = self._compile_class(
+            [TensorInfo(i.dtype, d) for i, d in zip(infos, dims, strict=False)],
+            [_with_sizes(v, d) if _are_sizes(v) else v for v, d in zip(values, dims[n:], strict=False)],
+            dims[m:],
+            trace,
+        )
+        if classes is None:
+            classes = self._classes.put(key, [])
+        classes.append(new_class)
+        program = new_class.program(symbols)
+        if program is None:
+            raise InternalError(f"{self.cluster.name}: a compiled class does not serve its own example", self.node)
+        return program
+
+    def _compile_class(
+        self,
+        infos: Sequence[TensorInfo],
+        values: Sequence[np.ndarray],
+        states: Sequence[Any],
+        trace: SizeTrace,
+    ) -> ProgramClass:
+        ids = self.cluster.variables
+        variables = {
+            i: None if shape is None else TensorInfo(self._nodes[i].specs[0].dtype, shape)
+            for i, shape in zip(ids, states, strict=True)
+        }
+        shape_values = {e: v for (e, _), v in zip(self._shape_values, values, strict=True)}
+        try:
+            return self._compile(self.cluster, infos, shape_values, variables, self.device.facts, trace=trace)
+        except FailedPreconditionError as e:
+            without_value = [self._nodes[i] for i in ids if variables[i] is None]
+            raise (uninitialised(without_value[0]) if without_value else e) from None
+
+    def programs(self) -> list[Program]:
+        """The programs that have been compiled so far, for inspection."""
+        return [s.loaded.program for s in list(self._programs.values())]
+
+    def _largest(self, program: Program) -> Any:
+        """The node that an error about exhausted memory names: the one with the largest output."""
+        sizes = [(info.nbytes, -i) for i, info in enumerate(program.outputs)]
+        return self._nodes[self.cluster.outputs[-max(sizes)[1]].id] if sizes else self.node
+
+
+def _are_sizes(value: np.ndarray) -> bool:
+    """Returns whether the elements of a value that fixes shapes may be sizes."""
+    return value.dtype.kind == "i" and value.size <= _MAX_SIZES
+
+
+def _with_sizes(value: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
+    """Returns the value with these elements."""
+    if all(isinstance(n, int) for n in numbers):
+        return value
+    array = np.empty(len(numbers), object)
+    array[:] = numbers
+    return array.reshape(value.shape)
