@@ -10,61 +10,21 @@ times of all rounds are compared then, because equal kernels differ less than th
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
-import sys
-from typing import Any
 
 from benchmarks import compiling, peak
 from benchmarks.ops import OPS, WHY
 from benchmarks.programs import PROGRAMS, Program
+from benchmarks.systems import System, take_turns
 
 OP_ROUNDS = 5
-
-
-class _Worker:
-    """A system in its process. Python imports the benchmarks, and tfnb, from the folder in which it starts."""
-
-    def __init__(self, system: str, folder: str = ".") -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", system],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-
-    def ask(self, line: str) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"a benchmark worker ended while doing {line!r}")
-        return json.loads(answer)  # type: ignore[no-any-return]
-
-    def pin(self) -> None:
-        """Keeps the thread that runs the steps, but not those of the kernels, on one core.
-
-        The cores of a machine can differ by half, which small steps show.
-        """
-        self.ask(f"make {PROGRAMS[0].name}")  # starts the threads of the kernels
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(self._process.pid, {min(os.sched_getaffinity(0))})
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=60)
 
 
 def peer_name(against: bool) -> str:
     return "there" if against else "TF"
 
 
-def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, against: bool) -> tuple[float, float, float]:
+def compare(program: Program, ours: System, peer: System, rounds: int, against: bool) -> tuple[float, float, float]:
     """Times of both, in seconds, and their ratio."""
     for w in (ours, peer):
         w.ask(f"make {program.name}")
@@ -72,20 +32,7 @@ def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, against
     return take_turns(ours, peer, rounds, program.steps, best=against)
 
 
-def take_turns(ours: _Worker, peer: _Worker, rounds: int, steps: int, best: bool) -> tuple[float, float, float]:
-    """The medians of both and the median ratio of the rounds, or with `best` the best times and their ratio."""
-    pairs = []
-    for i in range(rounds):
-        order = (ours, peer) if i % 2 == 0 else (peer, ours)
-        times = {w: w.ask(f"round {steps}")["best" if best else "median"] for w in order}
-        pairs.append((times[ours], times[peer]))
-    ours_all, peer_all = zip(*pairs, strict=True)
-    if best:
-        return min(ours_all), min(peer_all), min(peer_all) / min(ours_all)
-    return statistics.median(ours_all), statistics.median(peer_all), statistics.median(b / a for a, b in pairs)
-
-
-def op_table(ours: _Worker, peer: _Worker, only: str, against: bool) -> list[str]:
+def op_table(ours: System, peer: System, only: str, against: bool) -> list[str]:
     """Prints the operations' table; the names that need a reason and have none, and the mean if it is too low."""
     print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {f'{peer_name(against)} us':>9} {'ratio':>7}  note")
     ratios, slow = [], []
@@ -123,8 +70,8 @@ def main() -> None:
     print(f"this machine: {fast / 1e9:.0f} Gflop/s (NumPy matmul), {wide / 1e9:.1f} GB/s (copy)\n")
     columns = "".join(f" {name:>{width}}" for name, width in (("ratio", 7), ("target", 7), ("floor ms", 9)))
     print(f"{'program':20} {'tfnb ms':>9} {f'{peer_name(against)} ms':>9}{columns}  note")
-    ours = _Worker("tfnb")
-    peer = _Worker("tfnb", args.against) if against else _Worker("tensorflow")
+    ours = System("tfnb")
+    peer = System("tfnb", args.against) if against else System("tensorflow")
     if against:
         ours.pin()
         peer.pin()

@@ -1,7 +1,8 @@
 """One system in a process of its own: builds a program on request and times rounds of steps.
 
-Reads lines `make NAME` (`make op:NAME:SIZE` for an op of the table) and `round N` from standard input; answers with
-one line of JSON each.
+Reads lines from standard input and answers with one line of JSON each: `make NAME` (`make op:NAME:SIZE` for an op of
+the table, `make shapes:NAME` for a program of changing shapes), `round N` for N equal steps, and `steps A B` for the
+steps of a program of changing shapes with the shapes A to B - 1.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.ops import make_op
 from benchmarks.programs import PROGRAMS
+from benchmarks.shape_programs import SHAPE_PROGRAMS
 
 
 def _system(name: str) -> Any:
@@ -31,6 +35,12 @@ def _system(name: str) -> Any:
     return tf
 
 
+def _timed(step: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    step()
+    return time.perf_counter() - begin
+
+
 def main() -> None:
     tf = _system(sys.argv[1])
     out = os.fdopen(os.dup(1), "w", buffering=1)
@@ -44,16 +54,17 @@ def main() -> None:
             kind, _, rest = argument.partition(":")
             if kind == "op":
                 step = make_op(tf, *rest.split(":"))
+            elif kind == "shapes":
+                step = next(p for p in SHAPE_PROGRAMS if p.name == rest).make(tf)
             else:
                 step = next(p for p in PROGRAMS if p.name == argument).make(tf)
-            step()
-            answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
-        else:
-            times = []
-            for _ in range(int(argument)):
-                begin = time.perf_counter()
+            if kind != "shapes":
                 step()
-                times.append(time.perf_counter() - begin)
+            answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
+        elif verb == "steps":
+            answer = {"times": [_timed(partial(step, n)) for n in range(*map(int, argument.split()))]}
+        else:
+            times = [_timed(step) for _ in range(int(argument))]
             answer = {"median": statistics.median(times), "best": min(times)}
         print(json.dumps(answer), file=out)
 
