@@ -13,6 +13,8 @@ import statistics
 import sys
 from dataclasses import dataclass
 
+import numpy as np
+
 from benchmarks.library_kernels import cold_cache
 from benchmarks.shape_programs import SHAPE_PROGRAMS, STEPS, ShapeProgram
 from benchmarks.systems import System, in_turns
@@ -21,6 +23,7 @@ __all__ = ["report"]
 
 _FIRST = 2  # the first step that counts: the 3rd
 _TURN = 4  # steps in a turn
+_COLUMNS = (("tfnb new", 9), ("seen", 8), ("TF new", 9), ("seen", 8), ("new", 7), ("builds", 6))
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Times:
 
     new: list[float]
     seen: list[float]
+    builds: int  # generated programs that tfnb built in all these steps
 
     @property
     def mean_new(self) -> float:
@@ -50,7 +54,8 @@ def measure(program: ShapeProgram, peer: bool) -> list[Times]:
             for system in systems:
                 system.close()
             if not cache.collect():  # else library kernels were compiled meanwhile
-                return [Times(*times) for times in zip(*rounds, strict=True)]
+                builds = cache.generated_programs()
+                return [Times(*times, builds) for times in zip(*rounds, strict=True)]
             print(f"{program.name}: library kernels were compiled; measured again", file=sys.stderr)
 
 
@@ -59,7 +64,11 @@ def _steps(systems: list[System]) -> list[list[float]]:
     times: list[list[float]] = [[] for _ in systems]
     starts = [0, *range(_FIRST, STEPS, _TURN), STEPS]
     for turn, (start, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
-        for row, answer in zip(times, in_turns(systems, turn, f"steps {start} {end}"), strict=True):
+        answers = in_turns(systems, turn, f"steps {start} {end}")
+        sums = [answer["sum"] for answer in answers]
+        if not np.allclose(sums, sums[0], rtol=1e-2, atol=1e-4):
+            raise SystemExit(f"after step {end} the systems' results have the sums {sums}")
+        for row, answer in zip(times, answers, strict=True):
             row += answer["times"]
     return times
 
@@ -77,7 +86,8 @@ def misses(ours: Times, peer: Times | None) -> list[str]:
 
 def report(only: str = "", peer: bool = True, verbose: bool = False) -> list[str]:
     """Prints a line for each program and returns the names of those that miss a limit."""
-    print(f"{'changing':20} {'tfnb new':>9} {'seen':>8} {'TF new':>9} {'seen':>8} {'new':>7}  limits (ms a step)")
+    columns = "".join(f" {name:>{width}}" for name, width in _COLUMNS)
+    print(f"{'changing':20}{columns}  limits (ms a step)")
     missed = []
     for program in SHAPE_PROGRAMS:
         if only not in program.name:
@@ -87,14 +97,11 @@ def report(only: str = "", peer: bool = True, verbose: bool = False) -> list[str
         wrong = misses(ours, other)
         theirs = f"{1e3 * other.mean_new:9.2f} {1e3 * other.mean_seen:8.2f}" if other else f"{'-':>9} {'-':>8}"
         ratio = f"{ours.mean_new / other.mean_new:6.1f}x" if other else f"{'-':>7}"
-        verdict = "; ".join(wrong) or "held"
-        print(
-            f"{program.name:20} {1e3 * ours.mean_new:9.2f} {1e3 * ours.mean_seen:8.2f} {theirs} {ratio}  {verdict}",
-            flush=True,
-        )
+        times = f"{1e3 * ours.mean_new:9.2f} {1e3 * ours.mean_seen:8.2f} {theirs} {ratio}"
+        print(f"{program.name:20} {times} {ours.builds:6}  {'; '.join(wrong) or 'held'}", flush=True)
         if verbose:
-            for name, times in (("tfnb new", ours.new), ("tfnb seen", ours.seen), *_rows(other)):
-                print(f"    {name:9} " + " ".join(f"{1e3 * t:.2f}" for t in times))
+            for name, seconds in (("tfnb new", ours.new), ("tfnb seen", ours.seen), *_rows(other)):
+                print(f"    {name:9} " + " ".join(f"{1e3 * t:.2f}" for t in seconds))
         missed += [program.name] if wrong else []
     return missed
 

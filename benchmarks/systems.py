@@ -9,6 +9,8 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from benchmarks.programs import PROGRAMS
@@ -20,23 +22,31 @@ class System:
     """A system in its process. Python imports the benchmarks, and tfnb, from the folder in which it starts."""
 
     def __init__(self, name: str, folder: str = ".", environment: dict[str, str] | None = None) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", name],
-            cwd=folder,
-            env={**os.environ, **(environment or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
+        self._remarks = tempfile.TemporaryDirectory()
+        # TensorFlow's remarks are shown only if it fails; tfnb says what it waits for.
+        with (Path(self._remarks.name) / "stderr").open("w") as remarks:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.worker", name],
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if name == "tfnb" else remarks,
+                text=True,
+                bufsize=1,
+            )
 
     def ask(self, line: str) -> dict[str, Any]:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(line + "\n")
         answer = self._process.stdout.readline()
         if not answer:
-            raise SystemExit(f"a benchmark worker ended while doing {line!r}")
+            raise SystemExit(f"a benchmark worker ended while doing {line!r}{self._last_remarks()}")
         return json.loads(answer)  # type: ignore[no-any-return]
+
+    def _last_remarks(self) -> str:
+        lines = (Path(self._remarks.name) / "stderr").read_text(errors="replace").splitlines()
+        return "\n".join(["", *lines[-20:]])
 
     def pin(self) -> None:
         """Keeps the thread that runs the steps, but not those of the kernels, on one core.
@@ -53,6 +63,7 @@ class System:
         self._process.stdin.close()
         self._process.wait(timeout=60)
         self._process.stdout.close()
+        self._remarks.cleanup()
 
 
 def in_turns(systems: list[System], round_number: int, line: str) -> list[dict[str, Any]]:

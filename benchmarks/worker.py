@@ -2,7 +2,7 @@
 
 Reads lines from standard input and answers with one line of JSON each: `make NAME` (`make op:NAME:SIZE` for an op of
 the table, `make shapes:NAME` for a program of changing shapes), `round N` for N equal steps, and `steps A B` for the
-steps of a program of changing shapes with the shapes A to B - 1.
+steps of a program of changing shapes with the shapes A to B - 1, whose last result's sum is answered too.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from benchmarks.ops import make_op
 from benchmarks.programs import PROGRAMS
@@ -35,10 +37,17 @@ def _system(name: str) -> Any:
     return tf
 
 
-def _timed(step: Callable[[], Any]) -> float:
+def _timed(step: Callable[[], Any]) -> tuple[float, Any]:
+    """The seconds and the result of a step."""
     begin = time.perf_counter()
-    step()
-    return time.perf_counter() - begin
+    result = step()
+    return time.perf_counter() - begin, result
+
+
+def _sum(result: Any) -> float:
+    """The sum of all fetched numbers, by which systems can be compared."""
+    fetched = result if isinstance(result, list) else [result]
+    return float(sum(np.sum(value, dtype=np.float64) for value in fetched if value is not None))
 
 
 def main() -> None:
@@ -62,9 +71,10 @@ def main() -> None:
                 step()
             answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
         elif verb == "steps":
-            answer = {"times": [_timed(partial(step, n)) for n in range(*map(int, argument.split()))]}
+            timed = [_timed(partial(step, n)) for n in range(*map(int, argument.split()))]
+            answer = {"times": [seconds for seconds, _ in timed], "sum": _sum(timed[-1][1])}
         else:
-            times = [_timed(step) for _ in range(int(argument))]
+            times = [_timed(step)[0] for _ in range(int(argument))]
             answer = {"median": statistics.median(times), "best": min(times)}
         print(json.dumps(answer), file=out)
 
