@@ -23,7 +23,7 @@ from benchmarks.programs import PROGRAMS
 from benchmarks.shape_programs import SHAPE_PROGRAMS
 
 
-def _system(name: str) -> Any:
+def load_system(name: str) -> Any:
     if name == "tfnb":
         import tfnb
 
@@ -51,7 +51,7 @@ def _sum(result: Any) -> float:
 
 
 def main() -> None:
-    tf = _system(sys.argv[1])
+    tf = load_system(sys.argv[1])
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what the system prints goes to standard error
     step: Any = None
