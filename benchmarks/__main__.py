@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from benchmarks import compiling, peak
+from benchmarks import compiling, first_steps, many_shapes, peak, shapes
 from benchmarks.ops import OPS, WHY
 from benchmarks.programs import PROGRAMS, Program
 from benchmarks.systems import System, take_turns
@@ -57,12 +57,34 @@ def op_table(ours: System, peer: System, only: str, against: bool) -> list[str]:
     return slow
 
 
+def new_shapes(args: argparse.Namespace) -> list[str]:
+    """Measures what new shapes and new programs cost, as far as the arguments want it; returns what misses a limit."""
+    missed = []
+    if not args.no_shapes:
+        print("\nsteps on new shapes:")
+        missed += shapes.report(args.only)
+    if not args.no_first_steps:
+        print("\nfirst steps:")
+        missed += first_steps.report(args.only)
+    if not args.no_growth:
+        print("\ncompile time against nodes:")
+        missed += first_steps.report_growth(args.only)
+    if not args.no_many_shapes and not args.only:
+        print("\nmany shapes:")
+        missed += many_shapes.report()
+    return missed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="part of a program's name")
     parser.add_argument("--no-compile", action="store_true", help="leave the compile times out")
     parser.add_argument("--no-ops", action="store_true", help="leave the table of operations out")
+    parser.add_argument("--no-shapes", action="store_true", help="leave the steps on new shapes out")
+    parser.add_argument("--no-first-steps", action="store_true", help="leave the first steps of whole programs out")
+    parser.add_argument("--no-growth", action="store_true", help="leave compile time against nodes out")
+    parser.add_argument("--no-many-shapes", action="store_true", help="leave the 10,000 different shapes out")
     parser.add_argument("--against", metavar="FOLDER", help="another checkout of tfnb, compared instead of TensorFlow")
     args = parser.parse_args()
     against = args.against is not None
@@ -94,6 +116,7 @@ def main() -> None:
         print("\nwaiting for the first result:")
         missed += compiling.report(args.against)
     if not against:
+        missed += new_shapes(args)
         print(f"\ntargets missed: {', '.join(missed) or 'none'}")
 
 
