@@ -10,61 +10,21 @@ times of all rounds are compared then, because equal kernels differ less than th
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
-import sys
-from typing import Any
 
-from benchmarks import compiling, peak
+from benchmarks import compiling, first_steps, many_shapes, peak, shapes
 from benchmarks.ops import OPS, WHY
 from benchmarks.programs import PROGRAMS, Program
+from benchmarks.systems import System, take_turns
 
 OP_ROUNDS = 5
-
-
-class _Worker:
-    """A system in its process. Python imports the benchmarks, and tfnb, from the folder in which it starts."""
-
-    def __init__(self, system: str, folder: str = ".") -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", system],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-
-    def ask(self, line: str) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"a benchmark worker ended while doing {line!r}")
-        return json.loads(answer)  # type: ignore[no-any-return]
-
-    def pin(self) -> None:
-        """Keeps the thread that runs the steps, but not those of the kernels, on one core.
-
-        The cores of a machine can differ by half, which small steps show.
-        """
-        self.ask(f"make {PROGRAMS[0].name}")  # starts the threads of the kernels
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(self._process.pid, {min(os.sched_getaffinity(0))})
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=60)
 
 
 def peer_name(against: bool) -> str:
     return "there" if against else "TF"
 
 
-def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, against: bool) -> tuple[float, float, float]:
+def compare(program: Program, ours: System, peer: System, rounds: int, against: bool) -> tuple[float, float, float]:
     """Times of both, in seconds, and their ratio."""
     for w in (ours, peer):
         w.ask(f"make {program.name}")
@@ -72,20 +32,7 @@ def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int, against
     return take_turns(ours, peer, rounds, program.steps, best=against)
 
 
-def take_turns(ours: _Worker, peer: _Worker, rounds: int, steps: int, best: bool) -> tuple[float, float, float]:
-    """The medians of both and the median ratio of the rounds, or with `best` the best times and their ratio."""
-    pairs = []
-    for i in range(rounds):
-        order = (ours, peer) if i % 2 == 0 else (peer, ours)
-        times = {w: w.ask(f"round {steps}")["best" if best else "median"] for w in order}
-        pairs.append((times[ours], times[peer]))
-    ours_all, peer_all = zip(*pairs, strict=True)
-    if best:
-        return min(ours_all), min(peer_all), min(peer_all) / min(ours_all)
-    return statistics.median(ours_all), statistics.median(peer_all), statistics.median(b / a for a, b in pairs)
-
-
-def op_table(ours: _Worker, peer: _Worker, only: str, against: bool) -> list[str]:
+def op_table(ours: System, peer: System, only: str, against: bool) -> list[str]:
     """Prints the operations' table; the names that need a reason and have none, and the mean if it is too low."""
     print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {f'{peer_name(against)} us':>9} {'ratio':>7}  note")
     ratios, slow = [], []
@@ -110,12 +57,34 @@ def op_table(ours: _Worker, peer: _Worker, only: str, against: bool) -> list[str
     return slow
 
 
+def new_shapes(args: argparse.Namespace) -> list[str]:
+    """Measures what new shapes and new programs cost, as far as the arguments want it; returns what misses a limit."""
+    missed = []
+    if not args.no_shapes:
+        print("\nsteps on new shapes:")
+        missed += shapes.report(args.only)
+    if not args.no_first_steps:
+        print("\nfirst steps:")
+        missed += first_steps.report(args.only)
+    if not args.no_growth:
+        print("\ncompile time against nodes:")
+        missed += first_steps.report_growth(args.only)
+    if not args.no_many_shapes and not args.only:
+        print("\nmany shapes:")
+        missed += many_shapes.report()
+    return missed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="part of a program's name")
     parser.add_argument("--no-compile", action="store_true", help="leave the compile times out")
     parser.add_argument("--no-ops", action="store_true", help="leave the table of operations out")
+    parser.add_argument("--no-shapes", action="store_true", help="leave the steps on new shapes out")
+    parser.add_argument("--no-first-steps", action="store_true", help="leave the first steps of whole programs out")
+    parser.add_argument("--no-growth", action="store_true", help="leave compile time against nodes out")
+    parser.add_argument("--no-many-shapes", action="store_true", help="leave the 10,000 different shapes out")
     parser.add_argument("--against", metavar="FOLDER", help="another checkout of tfnb, compared instead of TensorFlow")
     args = parser.parse_args()
     against = args.against is not None
@@ -123,8 +92,8 @@ def main() -> None:
     print(f"this machine: {fast / 1e9:.0f} Gflop/s (NumPy matmul), {wide / 1e9:.1f} GB/s (copy)\n")
     columns = "".join(f" {name:>{width}}" for name, width in (("ratio", 7), ("target", 7), ("floor ms", 9)))
     print(f"{'program':20} {'tfnb ms':>9} {f'{peer_name(against)} ms':>9}{columns}  note")
-    ours = _Worker("tfnb")
-    peer = _Worker("tfnb", args.against) if against else _Worker("tensorflow")
+    ours = System("tfnb")
+    peer = System("tfnb", args.against) if against else System("tensorflow")
     if against:
         ours.pin()
         peer.pin()
@@ -147,6 +116,7 @@ def main() -> None:
         print("\nwaiting for the first result:")
         missed += compiling.report(args.against)
     if not against:
+        missed += new_shapes(args)
         print(f"\ntargets missed: {', '.join(missed) or 'none'}")
 
 

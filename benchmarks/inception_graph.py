@@ -1,6 +1,6 @@
 """A graph as large as Inception-v3 in the white paper (36,000 nodes): towers with shared variables, and gradients.
 
-Only its structure matters, so nothing of it is ever run. Invariant: the same arguments give the same names.
+Only its structure matters, and views of it run nothing. Invariant: the same arguments give the same names.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _tower(images: Any, labels: Any, blocks: int) -> Any:
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x), name="value")
 
 
-def inception_graph(towers: int = 6, blocks: int = len(BLOCKS)) -> Any:
+def inception_graph(towers: int = 6, blocks: int = len(BLOCKS), batch: int = 32) -> Any:
     """A `tf.Graph` with so many towers of so many blocks, gradients averaged over the towers, and an optimizer."""
     graph = tf.Graph()
     with graph.as_default():
@@ -95,8 +95,8 @@ def inception_graph(towers: int = 6, blocks: int = len(BLOCKS)) -> Any:
                 tf.variable_scope(tf.get_variable_scope(), reuse=t > 0),
                 tf.name_scope(f"tower_{t}"),
             ):
-                images = tf.placeholder(tf.float32, [32, 299, 299, 3], name="images")
-                labels = tf.placeholder(tf.int32, [32], name="labels")
+                images = tf.placeholder(tf.float32, [batch, 299, 299, 3], name="images")
+                labels = tf.placeholder(tf.int32, [batch], name="labels")
                 found.append(optimizer.compute_gradients(_tower(images, labels, blocks)))
         with tf.name_scope("average"):
             pairs = [

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PROGRAMS", "Program"]
+__all__ = ["PROGRAMS", "Loss", "Program", "lenet_loss", "mlp_loss"]
 
 Step = Callable[[], Any]
+Loss = tuple[Any, dict[Any, np.ndarray]]  # and what is fed
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ def _train(tf: Any, loss: Any, optimizer: Any, feeds: dict[Any, np.ndarray]) -> 
     return lambda: sess.run([loss, step], feeds)
 
 
-def mlp(tf: Any) -> Step:
-    """Figure 1 of OSDI'16: 784-100-10, batch 100, Adagrad; feeds a batch, fetches the loss."""
+def mlp_loss(tf: Any) -> Loss:
+    """Figure 1 of OSDI'16: 784-100-10, batch 100."""
     rng = np.random.RandomState(0)
     x = tf.placeholder(tf.float32, [100, 784])
     y = tf.placeholder(tf.float32, [100, 10])
@@ -57,10 +58,16 @@ def mlp(tf: Any) -> Step:
     loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=logits))
     data = rng.rand(100, 784).astype(np.float32)
     labels = np.eye(10, dtype=np.float32)[rng.randint(0, 10, 100)]
-    return _train(tf, loss, tf.train.AdagradOptimizer(0.01), {x: data, y: labels})
+    return loss, {x: data, y: labels}
 
 
-def _lenet(tf: Any, batch: int) -> tuple[Any, dict[Any, np.ndarray]]:
+def mlp(tf: Any) -> Step:
+    """A training step by Adagrad; feeds a batch, fetches the loss."""
+    loss, feeds = mlp_loss(tf)
+    return _train(tf, loss, tf.train.AdagradOptimizer(0.01), feeds)
+
+
+def lenet_loss(tf: Any, batch: int = 64) -> Loss:
     rng = np.random.RandomState(0)
     x = tf.placeholder(tf.float32, [batch, 28, 28, 1])
     y = tf.placeholder(tf.float32, [batch, 10])
@@ -83,14 +90,14 @@ def _lenet(tf: Any, batch: int) -> tuple[Any, dict[Any, np.ndarray]]:
 
 
 def lenet_forward(tf: Any) -> Step:
-    loss, feeds = _lenet(tf, 64)
+    loss, feeds = lenet_loss(tf)
     sess = tf.Session()
     sess.run(tf.global_variables_initializer())
     return lambda: sess.run(loss, feeds)
 
 
 def lenet_train(tf: Any) -> Step:
-    loss, feeds = _lenet(tf, 64)
+    loss, feeds = lenet_loss(tf)
     return _train(tf, loss, tf.train.AdamOptimizer(1e-4), feeds)
 
 
