@@ -64,6 +64,9 @@ _LAZY = {
     "notebook": "tfnb.notebook",
     "view": "tfnb.notebook.viewer",
     "datasets": "tfnb.datasets",
+    "install": "tfnb.old_programs.hook",
+    "uninstall": "tfnb.old_programs.hook",
+    "real_tensorflow": "tfnb.old_programs.hook",
 }
 
 
