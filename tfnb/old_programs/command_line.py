@@ -1,4 +1,4 @@
-"""The command `tfnb`, which is also `python -m tfnb`: runs programs of TensorFlow 0.x and 1.x unchanged.
+"""The command `tfnb`, which is also `python -m tfnb`: runs programs of TensorFlow 0.x and 1.x, and reads them.
 
 Invariant: everything after the program's name belongs to the program.
 """
@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from tfnb.old_programs.check import check_files
 from tfnb.old_programs.eras import ERAS
 from tfnb.old_programs.runner import MissingFileError, ProgramSyntaxError, run_module, run_program
 
@@ -16,8 +17,10 @@ __all__ = ["main"]
 
 _HELP = """usage: tfnb [run] [--era ERA] PROGRAM [ARGUMENT ...]
        tfnb [run] [--era ERA] -m MODULE [ARGUMENT ...]
+       tfnb check [--era ERA] PROGRAM [PROGRAM ...]
 
 Runs a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb.
+`check` reads programs without running them and says which names are missing and what will differ.
 
   --era ERA   the version whose meanings the program expects: 0.6, 0.12 or 1.15;
               without it the types of a call's arguments decide
@@ -31,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     A `tfnb run` returns when the program does; what the program raises passes through.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    head, rest = _split(given[1:] if given[:1] == ["run"] else given)
+    command = given.pop(0) if given and given[0] in ("run", "check") else "run"
+    head, rest = _split(given)
     parser = argparse.ArgumentParser(prog="tfnb", add_help=False, allow_abbrev=False)
     parser.add_argument("--era", choices=ERAS)
     parser.add_argument("-m", dest="module")
@@ -40,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.help or not (rest or options.module):
         sys.stdout.write(_HELP)
         return 0 if options.help else 2
+    if command == "check":
+        return check_files(rest, options.era)
     try:
         if options.module is not None:
             run_module(options.module, rest, options.era)
