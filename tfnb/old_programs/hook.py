@@ -19,7 +19,7 @@ from typing import Any
 
 from tfnb.client import VIEWS
 from tfnb.errors import FailedPreconditionError
-from tfnb.old_programs.eras import version_of
+from tfnb.old_programs.eras import replacements, version_of
 from tfnb.old_programs.missing import missing_module, missing_name
 
 __all__ = ["install", "installed", "real_tensorflow", "tensorflow_of", "uninstall"]
@@ -188,7 +188,7 @@ def install(era: str | None = None) -> ModuleType:
     before keeps working where a program holds it, and `uninstall` puts it back. Installing again changes the era of
     what is imported from then on. Raises `InvalidArgumentError` for another era.
     """
-    family = _Family(version_of(era), {})
+    family = _Family(version_of(era), replacements(era))
     with _finder.lock:
         if _finder in sys.meta_path:
             _take_modules()
@@ -222,7 +222,7 @@ def installed() -> bool:
 
 def tensorflow_of(era: str | None = None) -> ModuleType:
     """Returns the module that `install(era)` would import, without installing it."""
-    return _Family(version_of(era), {}).module("", sys.modules["tfnb"])
+    return _Family(version_of(era), replacements(era)).module("", sys.modules["tfnb"])
 
 
 @contextmanager
