@@ -20,6 +20,7 @@ MESSAGES = ROOT / "tfnb" / "notebook" / "protocol"
 USED_BY_NAME = {
     "LiveView._ipython_display_": "IPython",
     "TfnbMagics.tfnb_profile": "IPython, as %%tfnb_profile",
+    "TfnbMagics.tensorflow": "IPython, as %%tensorflow",
     "_TaskPlugin.setup": "Dask, as a plugin of a worker",
     "_TaskPlugin.teardown": "Dask, as a plugin of a worker",
     "Server.server_def": "programs: tf.train.Server has it in TensorFlow",

@@ -85,7 +85,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: _Any) -> None:
-    """Adds the magics %tfnb and %%tfnb_profile to the `shell`, for `%load_ext tfnb`."""
+    """Adds the magics %tfnb, %%tfnb_profile and %%tensorflow to the `shell`, for `%load_ext tfnb`."""
     _import_module("tfnb.notebook.magics").register(shell)
 
 

@@ -22,7 +22,7 @@ from tfnb.errors import FailedPreconditionError
 from tfnb.old_programs.eras import replacements, version_of
 from tfnb.old_programs.missing import missing_module, missing_name
 
-__all__ = ["install", "installed", "real_tensorflow", "tensorflow_of", "uninstall"]
+__all__ = ["install", "installation", "installed", "real_tensorflow", "tensorflow_of", "uninstall"]
 
 _ROOT = "tensorflow"
 # tensorboard.compat uses its own small TensorFlow when it can import this module.
@@ -213,6 +213,20 @@ def uninstall() -> None:
         sys.modules.pop(_NO_TENSORFLOW, None)
         sys.modules.update(_finder.set_aside)
         _finder.set_aside = {}
+
+
+@contextmanager
+def installation(era: str | None = None) -> Iterator[ModuleType]:
+    """Installs tfnb within the block: `with installation() as tf:`; afterwards everything is as it was before."""
+    with _finder.lock:
+        before, active = _finder.era, installed()
+    try:
+        yield install(era)
+    finally:
+        if active:
+            install(before)
+        else:
+            uninstall()
 
 
 def installed() -> bool:
