@@ -1,10 +1,12 @@
 """Writes docs/differences.md: what tfnb does otherwise than TensorFlow, from the tables of the oracle suite.
 
-`--check` says whether the page is current.
+The same tables and that of docs/hints.md become the data of `tfnb check`. `--check` says whether both are current.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from differences import ELSEWHERE, KINDS, NOTES, RULES  # noqa: E402
 from pages import settle  # noqa: E402
 
 PAGE = ROOT / "docs" / "differences.md"
+HINTS = ROOT / "docs" / "hints.md"
+DATA = ROOT / "tfnb" / "old_programs" / "differences.json"
 HEAD = """# Differences from TensorFlow
 
 Written by `python scripts/difference_page.py` from `tests/oracle/differences.py`; do not edit.
@@ -45,5 +49,17 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def data() -> str:
+    """The data of `tfnb check`: [reason, names in lower case without versions] for results that differ, and
+    [parameter, functions, reason] for parameters without effect.
+    """
+    kinds = {"value", "gradient"}
+    values = [(r.reason, r.ops) for r in RULES if kinds & set(r.kind.split()) and r.ops != "*"]
+    named = [(why, sorted({re.sub(r"V\d$", "", op).lower() for op in ops.split()})) for why, ops in values]
+    rows = re.findall(r"^\| `([^|]+)` \| ([^|]+) \| ([^|]+) \|$", HINTS.read_text(encoding="utf-8"), re.M)
+    hints = [(name, re.findall(r"`([^`]+)`", where) or ["*"], why) for name, where, why in rows]
+    return json.dumps({"values": named, "without effect": hints}, indent=1) + "\n"
+
+
 if __name__ == "__main__":
-    sys.exit(settle(PAGE, page(), "difference_page.py"))
+    sys.exit(settle(PAGE, page(), "difference_page.py") or settle(DATA, data(), "difference_page.py"))

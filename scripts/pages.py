@@ -13,7 +13,7 @@ def settle(page: Path, text: str, script: str) -> int:
     if "--check" in sys.argv[1:]:
         current = page.exists() and page.read_text(encoding="utf-8") == text
         if not current:
-            print(f"docs/{page.name} is not current: run python scripts/{script}")
+            print(f"{page} is not current: run python scripts/{script}")
         return 0 if current else 1
     page.write_text(text, encoding="utf-8")
     print(f"{page}: {len(text.splitlines())} lines")

@@ -20,11 +20,13 @@ MESSAGES = ROOT / "tfnb" / "notebook" / "protocol"
 USED_BY_NAME = {
     "LiveView._ipython_display_": "IPython",
     "TfnbMagics.tfnb_profile": "IPython, as %%tfnb_profile",
+    "TfnbMagics.tensorflow": "IPython, as %%tensorflow",
     "_TaskPlugin.setup": "Dask, as a plugin of a worker",
     "_TaskPlugin.teardown": "Dask, as a plugin of a worker",
     "Server.server_def": "programs: tf.train.Server has it in TensorFlow",
     "TestCase.assertAllCloseAccordingToType": "tests of programs: tf.test.TestCase has it in TensorFlow",
     "TestCase.assertStartsWith": "tests of programs: tf.test.TestCase has it in TensorFlow",
+    "_Finder.create_module": "Python's import",
     "_Raw.readable": "io.BufferedReader",
     "_Raw.readinto": "io.BufferedReader",
 }

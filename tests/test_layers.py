@@ -29,6 +29,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "summary": {"ir"},
     "train": {"ir", "ops", "client", "session", "summary"},
     "datasets": set(),
+    "old_programs": {"client", "ir", "ops"},
+    "__main__": {"old_programs"},
 }
 MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 

@@ -64,6 +64,9 @@ _LAZY = {
     "notebook": "tfnb.notebook",
     "view": "tfnb.notebook.viewer",
     "datasets": "tfnb.datasets",
+    "install": "tfnb.old_programs.hook",
+    "uninstall": "tfnb.old_programs.hook",
+    "real_tensorflow": "tfnb.old_programs.hook",
 }
 
 
@@ -82,7 +85,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: _Any) -> None:
-    """Adds the magics %tfnb and %%tfnb_profile to the `shell`, for `%load_ext tfnb`."""
+    """Adds the magics %tfnb, %%tfnb_profile and %%tensorflow to the `shell`, for `%load_ext tfnb`."""
     _import_module("tfnb.notebook.magics").register(shell)
 
 

@@ -32,6 +32,11 @@ def test_the_differences_from_tensorflow_are_current():
     )
 
 
+def test_the_data_of_the_check_is_current():
+    script = reference("difference_page")
+    assert script.data() == script.DATA.read_text(encoding="utf-8"), "run python scripts/difference_page.py"
+
+
 def test_what_an_entry_says():
     made = reference()
     tanh = made.entry(CATALOG["Tanh"])

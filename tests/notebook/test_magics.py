@@ -26,6 +26,10 @@ assert "is no session" in cell("%%tfnb_profile y\n2")
 told = cell("%%tfnb_profile sess\nsess.run(y)\n1 / 0")
 assert "ZeroDivisionError" in told and "tf.timeline: 1 step" in told
 assert "needs a folder" in cell("%tfnb")
+cell("%%tensorflow 0.12\nimport tensorflow as old\nfrom tensorflow.contrib import slim")
+assert shell.user_ns["old"].__version__ == "0.12.1" and shell.user_ns["slim"].conv2d
+assert "tensorflow" not in sys.modules and shell.user_ns["old"].nn.relu
+assert "era is '3'; needed one of" in cell("%%tensorflow 3\n1")
 """
 
 

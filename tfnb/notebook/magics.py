@@ -1,4 +1,4 @@
-"""`%load_ext tfnb`: magics for notebooks, `%tfnb` and `%%tfnb_profile`.
+"""`%load_ext tfnb`: magics for notebooks, `%tfnb`, `%%tfnb_profile` and `%%tensorflow`.
 
 Invariant: a magic only calls public functions, so a program can do the same.
 """
@@ -14,7 +14,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.display import display
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.traces.view import timeline
+from tfnb.old_programs.hook import installation
 from tfnb.session.default import get_default_session
 from tfnb.session.recording import Recording
 from tfnb.session.session import Session
@@ -29,7 +31,7 @@ def register(shell: InteractiveShell) -> None:
 
 @magics_class
 class TfnbMagics(Magics):
-    """The magics `%tfnb` and `%%tfnb_profile`."""
+    """The magics `%tfnb`, `%%tfnb_profile` and `%%tensorflow`."""
 
     @line_magic
     def tfnb(self, line: str) -> Any:
@@ -58,6 +60,18 @@ class TfnbMagics(Magics):
             display(timeline(recording))
         else:
             sys.stderr.write("%%tfnb_profile: no session ran a step in this cell\n")
+
+    @cell_magic
+    def tensorflow(self, line: str, cell: str) -> None:
+        """Runs the cell with tfnb for its `import tensorflow`: `%%tensorflow [ERA]`, an era as of `tfnb.install`.
+
+        The names that the cell imports stay usable; in later cells `import tensorflow` means what it meant before.
+        """
+        try:
+            with installation(line.strip() or None):
+                self.shell.run_cell(cell)
+        except InvalidArgumentError as error:
+            raise UsageError(f"%%tensorflow: {error}") from None
 
     def _sessions(self, name: str) -> list[Session]:
         variables = self.shell.user_ns

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.client.namespace import Lazy
+from tfnb.ir.protos import proto
 
 __all__ = ["API", "VIEWS"]
 
@@ -26,47 +27,110 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "compat.v1": _ROOT,
     **_views(
         "python.framework",
-        "constant_op dtypes function importer ops random_seed sparse_tensor tensor_shape tensor_util",
+        "c_api_util common_shapes constant_op device dtypes function importer load_library meta_graph ops random_seed "
+        "registry sparse_tensor subscribe tensor_shape tensor_spec tensor_util versions",
         _ROOT,
     ),
-    "python.framework.errors": ("errors",),
-    "python.framework.errors_impl": ("errors",),
-    "python.framework.graph_util": ("graph_util",),
+    **_views("python.framework", "errors errors_impl", ("errors",)),
+    **_views("python.framework", "graph_util graph_util_impl", ("graph_util",)),
+    "python.framework.graph_io": ("train",),
     "python.framework.test_util": ("test",),
     **_views(
         "python.ops",
-        "array_ops check_ops clip_ops control_flow_ops data_flow_ops functional_ops gen_array_ops "
-        "gen_math_ops histogram_ops io_ops linalg_ops logging_ops math_ops parsing_ops partitioned_variables "
-        "random_ops script_ops sparse_ops state_ops string_ops template tensor_array_ops variable_scope "
-        "variables",
-        _ROOT,
+        "array_ops check_ops clip_ops confusion_matrix control_flow_ops custom_gradient data_flow_ops functional_ops "
+        "gen_array_ops gen_control_flow_ops gen_data_flow_ops gen_io_ops gen_linalg_ops gen_logging_ops gen_math_ops "
+        "gen_parsing_ops gen_random_ops gen_sparse_ops gen_state_ops gen_string_ops gradient_checker histogram_ops "
+        "init_ops_v2 inplace_ops io_ops linalg_ops logging_ops lookup_ops manip_ops map_fn math_ops numerics "
+        "parsing_ops partitioned_variables random_ops resource_variable_ops resources script_ops sdca_ops "
+        "session_ops sort_ops sparse_ops special_math_ops state_ops string_ops template tensor_array_ops "
+        "variable_scope variables",
+        ("", "linalg", "math", "random", "strings", "sparse", "debugging", "io", "test"),
     ),
-    **_views("python.ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_impl nn_ops gen_nn_ops rnn", _NN),
+    "python.ops.control_flow_ops": ("", "control_flow_ops"),
+    **_views(
+        "python.ops",
+        "batch_norm_ops candidate_sampling_ops ctc_ops embedding_ops gen_candidate_sampling_ops gen_nn_ops nn "
+        "nn_grad nn_impl nn_ops rnn",
+        _NN,
+    ),
     **_views("python.ops", "rnn_cell rnn_cell_impl", ("nn.rnn_cell", "contrib.rnn")),
-    "python.ops.gradients": _ROOT,
-    "python.ops.gradients_impl": _ROOT,
-    "python.ops.image_ops": ("image",),
-    "python.ops.init_ops": _ROOT,
-    "python.ops.seq2seq": ("nn.seq2seq", "contrib.legacy_seq2seq"),
+    **_views("python.ops", "gradients gradients_impl gradients_util", _ROOT),
+    **_views("python.ops", "image_ops image_ops_impl gen_image_ops", ("image",)),
+    **_views("python.ops", "bitwise_ops gen_bitwise_ops", ("bitwise",)),
+    **_views("python.ops", "sets sets_impl", ("sets",)),
+    **_views("python.ops", "spectral_ops gen_spectral_ops", ("spectral", "signal", "")),
+    "python.ops.init_ops": ("", "initializers"),
+    **_views("python.ops.linalg", "linalg linalg_impl", ("linalg", "")),
+    **_views("python.ops.losses", "losses losses_impl util", ("losses",)),
+    **_views("python.ops", "metrics metrics_impl", ("metrics",)),
+    **_views("python.ops", "seq2seq", ("nn.seq2seq", "contrib.legacy_seq2seq")),
+    **_views("python.ops", "summary_ops", ("summary", "")),
+    "python.ops.quantized_ops": ("quantization", ""),
     "models.rnn.rnn": _NN,
     "models.rnn.rnn_cell": ("nn.rnn_cell", "contrib.rnn"),
     "models.rnn.seq2seq": ("nn.seq2seq", "contrib.legacy_seq2seq"),
     "python.platform.app": ("app",),
+    **_views("python.platform", "googletest test", ("test",)),
     "python.platform.flags": ("flags",),
     "python.platform.gfile": ("gfile",),
-    "python.platform.tf_logging": ("logging",),
+    **_views("python.platform", "logging tf_logging", ("logging",)),
+    "python.platform.resource_loader": ("resource_loader",),
     "python.lib.io.file_io": ("gfile",),
+    **_views("python.lib.io", "python_io tf_record", ("python_io",)),
     **_views(
         "python.training",
-        "adagrad adam coordinator gradient_descent input learning_rate_decay momentum "
-        "moving_averages optimizer queue_runner queue_runner_impl rmsprop saver training training_util",
+        "adadelta adagrad adagrad_da adam basic_session_run_hooks checkpoint_management checkpoint_ops "
+        "checkpoint_state_pb2 checkpoint_utils coordinator device_setter distribution_strategy_context evaluation "
+        "ftrl gradient_descent input learning_rate_decay momentum monitored_session moving_averages optimizer "
+        "proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop saveable_object saver "
+        "server_lib session_manager session_run_hook slot_creator supervisor sync_replicas_optimizer "
+        "tensorboard_logging training training_ops training_util warm_starting_util",
         ("train", ""),
     ),
+    **_views("python.training", "summary_io", ("train", "summary", "")),
+    **_views("python.summary", "event_accumulator summary summary_iterator", ("summary", "train", "")),
+    **_views("python.summary.writer", "writer writer_cache", ("summary", "train")),
     "python.client.graph_util": ("graph_util",),
     "python.client.session": _ROOT,
+    "python.data.ops.dataset_ops": ("data",),
+    "python.data.ops.iterator_ops": ("data",),
+    "python.data.ops.readers": ("data",),
+    **_views("python.layers", "base convolutional core normalization pooling", ("layers",)),
+    **_views("python.estimator", "estimator model_fn run_config", ("estimator",)),
+    "python.feature_column.feature_column": ("feature_column",),
+    **_views("python.saved_model", "builder builder_impl loader loader_impl", ("saved_model",)),
+    "python.saved_model.constants": ("saved_model.constants",),
+    "python.saved_model.signature_constants": ("saved_model.signature_constants",),
+    "python.saved_model.signature_def_utils": ("saved_model.signature_def_utils",),
+    "python.saved_model.tag_constants": ("saved_model.tag_constants",),
+    "python.saved_model.utils": ("saved_model.utils",),
     "python.util.compat": ("compat",),
+    **_views("python.util", "nest", ("nest", "contrib.framework.nest")),
+    "python.data.util.nest": ("nest", "contrib.framework.nest"),
+    **_views("contrib.framework.python.ops", "arg_scope", ("contrib.framework",)),
+    **_views("contrib.framework.python.ops", "variables", ("contrib.framework", "")),
+    **_views("contrib.layers.python.layers", "layers regularizers optimizers summaries utils", ("contrib.layers",)),
+    **_views("contrib.rnn.python.ops", "core_rnn core_rnn_cell core_rnn_cell_impl rnn rnn_cell", ("contrib.rnn", "nn")),
+    "contrib.legacy_seq2seq.python.ops.seq2seq": ("contrib.legacy_seq2seq",),
+    "core.protobuf.config_pb2": _ROOT,
+    **_views("core.protobuf", "cluster_pb2 queue_runner_pb2 tensorflow_server_pb2", ("train",)),
+    **_views("core.example", "example_pb2 feature_pb2", ("train",)),
 }
+
+# TensorFlow's modules of messages whose classes are those of `tfnb/ir/protos.py`
+_MESSAGES = {
+    "framework": "attr_value function graph node_def op_def step_stats summary tensor tensor_shape types variable "
+    "versions",
+    "protobuf": "meta_graph rewriter_config saver",
+    "util": "event",
+}
+
+
+def _messages(name: str) -> Lazy:
+    return Lazy(lambda: proto(name))
+
 
 API: dict[str, Any] = {
     "contrib.tensorboard.plugins.projector": Lazy(lambda: importlib.import_module("tensorboard.plugins.projector")),
+    **{f"core.{package}.{name}_pb2": _messages(name) for package, names in _MESSAGES.items() for name in names.split()},
 }

@@ -400,6 +400,8 @@ class MultiRNNCell(RNNCell):
     `InvalidArgumentError` unless `cells` is a list of cells.
     """
 
+    part_name = "cell_{}"  # the variable scope of the k-th cell
+
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True, name: str | None = None, **kw: Any) -> None:
         if not isinstance(cells, (list, tuple)) or not cells:
             raise InvalidArgumentError(f"MultiRNNCell needs a list of at least one cell, got {cells!r}")
@@ -453,7 +455,7 @@ class MultiRNNCell(RNNCell):
             states = split(state, [c.state_size for c in self._cells], 1)
         new_states = []
         for k, cell in enumerate(self._cells):
-            with variable_scope(f"cell_{k}"):
+            with variable_scope(self.part_name.format(k)):
                 inputs, new = cell(inputs, states[k])
             new_states.append(new)
         return inputs, tuple(new_states) if self._state_is_tuple else concat(new_states, 1)

@@ -1,0 +1,197 @@
+"""`tfnb check PROGRAM`: reads a program without running it and says what is missing and what will differ.
+
+Names and the forms of calls are compared with tfnb's own; differences.json, written from the tables of
+docs/differences.md and docs/hints.md, says which operations have other values and which parameters have no effect.
+Invariant: nothing of the program is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import json
+import sys
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tfnb.caches import remembered
+from tfnb.old_programs.hook import tensorflow_of
+from tfnb.old_programs.missing import advice
+from tfnb.old_programs.names import Use, uses
+from tfnb.old_programs.runner import ProgramSyntaxError, syntax_error
+
+__all__ = ["Report", "check", "check_files"]
+
+_ABSENT = object()
+# Functions whose order of arguments changed, where only the era tells a program of 0.x from one of 1.x.
+_ERA_DECIDES = {
+    "nn.weighted_cross_entropy_with_logits": "0.x gave the logits first, 1.x the targets",
+}
+
+
+@dataclass
+class Report:
+    """What a program uses, by line.
+
+    missing: names and modules that tfnb lacks. calls: arguments that tfnb's function does not take. guarded: missing
+    names that the program tries and can do without. without_effect: parameters that are taken and change nothing.
+    differs: operations whose results may differ, and calls whose meaning depends on the era.
+    """
+
+    missing: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    guarded: list[str] = field(default_factory=list)
+    without_effect: list[str] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
+    names: int = 0
+
+    def __str__(self) -> str:
+        parts = [
+            ("missing", self.missing),
+            ("arguments that tfnb does not take", self.calls),
+            ("missing, but the program can do without", self.guarded),
+            ("without effect here", self.without_effect),
+            ("differs or may differ", self.differs),
+        ]
+        lines = [line for title, found in parts if found for line in (f"{title}:", *(f"  {text}" for text in found))]
+        return "\n".join([f"{self.names} names of TensorFlow, {len(self.missing)} missing", *lines])
+
+
+def check(source: str, era: str | None = None, name: str = "<program>") -> Report:
+    """Reads the text of a program for TensorFlow 0.x or 1.x and returns a `Report`.
+
+    era: see `tfnb.install`. name: stands in messages. Raises `ProgramSyntaxError` if the text is no Python 3.
+    """
+    try:
+        tree = ast.parse(source, name)
+    except SyntaxError as error:
+        raise syntax_error(name, error) from None
+    root = tensorflow_of(era)
+    report, lines = Report(), _Lines()
+    found = uses(tree, lambda path: isinstance(_find(root, path)[0], ModuleType))
+    report.names = len({use.path for use in found})
+    for use in found:
+        _look_up(root, use, era, lines, "complex" in source)
+    for kind, texts in lines.texts.items():
+        setattr(report, kind, [f"{', '.join(map(str, at))}: {text}" for text, at in texts.items()])
+    return report
+
+
+class _Lines:
+    """Findings by kind and text, each with the lines where it stands; a text that occurs again adds its line."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, dict[str, list[int]]] = {}
+
+    def add(self, kind: str, text: str, line: int) -> None:
+        at = self.texts.setdefault(kind, {}).setdefault(text, [])
+        if line not in at:
+            at.append(line)
+
+
+def _find(root: ModuleType, path: str) -> tuple[Any, str]:
+    """The object of a dotted name and "", or `_ABSENT` and the shortest part of the name that does not exist.
+
+    Attributes of what is no module or class, such as `tf.app.flags.FLAGS.batch`, belong to the program.
+    """
+    value: Any = root
+    parts = path.split(".") if path else []
+    for count, part in enumerate(parts):
+        if not isinstance(value, ModuleType | type):
+            return value, ""
+        if not hasattr(value, part):
+            return _ABSENT, ".".join(parts[: count + 1])
+        value = getattr(value, part)
+    return value, ""
+
+
+def _look_up(root: ModuleType, use: Use, era: str | None, lines: _Lines, with_complex: bool) -> None:
+    value, gone = _find(root, use.path)
+    if value is _ABSENT:
+        place, _, name = gone.rpartition(".")
+        near = difflib.get_close_matches(name, dir(_find(root, place)[0]), 3, 0.8)
+        similar = "similar: " + ", ".join(f"tf.{place}.{n}".replace("..", ".") for n in near) if near else ""
+        hint = advice(gone) or similar
+        lines.add("guarded" if use.guarded else "missing", f"tf.{gone}" + (f" ({hint})" if hint else ""), use.line)
+        return
+    if use.call is None or isinstance(value, ModuleType):
+        return
+    for text in _unbound(value, use.call):
+        lines.add("calls", f"tf.{use.path}: {text}", use.line)
+    given = {keyword.arg for keyword in use.call.keywords}
+    for text in _ineffective(value, given):
+        lines.add("without_effect", f"tf.{use.path}: {text}", use.line)
+    for text in _differences(use.path, with_complex):
+        lines.add("differs", f"tf.{use.path}: {text}", use.line)
+    if era is None and use.path in _ERA_DECIDES and len(use.call.args) > 1:
+        lines.add("differs", f"tf.{use.path}: {_ERA_DECIDES[use.path]}; say --era", use.line)
+
+
+def _unbound(called: object, call: ast.Call) -> list[str]:
+    """What of a call's form the callable does not accept, in words."""
+    if not callable(called):
+        return []
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):  # a type of C without a signature
+        return []
+    out = []
+    if not any(isinstance(argument, ast.Starred) for argument in call.args):
+        try:
+            signature.bind_partial(*[None] * len(call.args))
+        except TypeError:
+            out.append(f"{len(call.args)} positional arguments")
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            try:
+                signature.bind_partial(**{keyword.arg: None})
+            except TypeError:
+                out.append(f"{keyword.arg}=")
+    return out
+
+
+@remembered("differences", 1)
+def _tables() -> dict[str, Any]:
+    tables: dict[str, Any] = json.loads(Path(__file__).with_name("differences.json").read_text(encoding="utf-8"))
+    return tables
+
+
+def _ineffective(called: object, given: set[str | None]) -> list[str]:
+    """The given keywords that have no effect, each with the reason."""
+    name = getattr(called, "__qualname__", getattr(called, "__name__", ""))
+    rows = _tables()["without effect"]
+    return [f"{key}= ({why})" for key, where, why in rows if key in given and ("*" in where or name in where)]
+
+
+def _differences(path: str, with_complex: bool) -> list[str]:
+    """Why the results of the operation behind a public name may differ: `nn.top_k` stands for TopK and TopKV2.
+
+    What concerns complex numbers only is left out unless `with_complex`, as most programs have none.
+    """
+    wanted = path.rpartition(".")[2].replace("_", "").lower()
+    return [
+        reason for reason, ops in _tables()["values"] if wanted in ops and (with_complex or "complex" not in reason)
+    ]
+
+
+def check_files(paths: Sequence[str], era: str | None = None) -> int:
+    """Prints the report of each file, and of each `*.py` of a folder; returns 1 if anything is missing, else 0."""
+    files = [f for p in map(Path, paths) for f in (sorted(p.rglob("*.py")) if p.is_dir() else [p])]
+    status = 0
+    for path in files:
+        try:
+            with tokenize.open(path) as file:
+                report = check(file.read(), era, str(path))
+        except (ProgramSyntaxError, OSError) as error:
+            sys.stdout.write(f"{path}: {error}\n")
+            status = 1
+            continue
+        if report.names:
+            sys.stdout.write(f"{path}: {report}\n")
+        status |= bool(report.missing or report.calls)
+    return status

@@ -1,0 +1,236 @@
+"""What had another meaning in an era of TensorFlow: orders of arguments, states of cells, names of variables.
+
+An era is the last version of its kind, "0.6", "0.12" or "1.15". tfnb's own functions mean what 1.15 means, and take the
+older forms where the types of a call's arguments tell them apart. Invariant: the names of the variables of cells and of
+the loops over them are those of the era's TensorFlow, so that checkpoints of the time load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from tfnb.client.argument_types import Activation, InitializerLike
+from tfnb.client.rnn import cells as rnn_cells
+from tfnb.client.rnn import dynamic_rnn, static_rnn
+from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array import concat as joining
+from tfnb.ops.nn import losses
+
+__all__ = ["ERAS", "replacements", "version_of"]
+
+# era -> the `tf.__version__` that programs read
+ERAS = {"0.6": "0.6.0", "0.12": "0.12.1", "1.15": "1.15.5"}
+
+
+def version_of(era: str | None) -> str:
+    """Returns the version that programs read. Raises `InvalidArgumentError` for an era that there is not."""
+    if era is None:
+        return ERAS["1.15"]
+    if era not in ERAS:
+        raise InvalidArgumentError(f"era is {era!r}; needed one of {', '.join(ERAS)}")
+    return ERAS[era]
+
+
+def replacements(era: str | None) -> Mapping[int, object]:
+    """Returns what stands for public objects of tfnb in an era, by their identities."""
+    pairs: list[tuple[object, object]] = []
+    if era in ("0.6", "0.12"):
+        pairs = [*_FUNCTIONS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+    return {id(now): then for now, then in pairs}
+
+
+def concat(concat_dim: TensorLike, values: Any, name: str = "concat") -> Any:
+    """Joins tensors along the axis `concat_dim`; a single tensor is returned as it is. See `tfnb.concat`."""
+    return joining.concat(values if isinstance(values, (list, tuple)) else [values], concat_dim, name)
+
+
+def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Any]:
+    """Splits a tensor into `num_split` equal parts along the axis `split_dim`. See `tfnb.split`."""
+    return joining.split(value, num_split, split_dim, name=name)
+
+
+def weighted_cross_entropy_with_logits(
+    logits: TensorLike, targets: TensorLike, pos_weight: TensorLike, name: str | None = None
+) -> Any:
+    """Computes what 1.x computes with `targets` before `logits`. See `tfnb.nn.weighted_cross_entropy_with_logits`."""
+    return losses.weighted_cross_entropy_with_logits(targets, logits, pos_weight, name)
+
+
+def log_poisson_loss(
+    log_input: TensorLike, targets: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
+    """Computes what 1.x computes with `targets` before `log_input`. See `tfnb.nn.log_poisson_loss`."""
+    return losses.log_poisson_loss(targets, log_input, compute_full_loss, name)
+
+
+def _scoped(function: Callable[..., Any], default: str, position: int) -> Callable[..., Any]:
+    """A loop over a cell whose scope is `default` unless the program gives one, as keyword or at `position`."""
+
+    def loop(*args: Any, **kwargs: Any) -> Any:
+        given = kwargs.pop("scope", None)
+        if len(args) > position:
+            given = args[position]
+        scope: ScopeLike = given or default
+        with variable_scope(get_variable_scope(), custom_getter=_upper_directions(scope)):
+            return function(*args[:position], scope=scope, **kwargs)
+
+    loop.__name__, loop.__doc__ = function.__name__, function.__doc__
+    return loop
+
+
+def _upper_directions(scope: ScopeLike) -> Callable[..., Any]:
+    """The getter under which the directions of a bidirectional network are SCOPE/FW and SCOPE/BW."""
+    outer = get_variable_scope().name
+    base = scope if isinstance(scope, str) else scope.name
+    base = f"{outer}/{base}" if outer and isinstance(scope, str) else base
+
+    def getter(get: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+        for direction in ("fw", "bw"):
+            if name.startswith(f"{base}/{direction}/"):
+                name = f"{base}/{direction.upper()}{name[len(base) + 3 :]}"
+        return get(name, *args, **kwargs)
+
+    return getter
+
+
+class _EarlyCell(rnn_cells.RNNCell):
+    """The names of 0.x: the scope of a cell is the name of its class, and `early` renames its variables."""
+
+    tuple_by_default = True  # up to 0.10 the state is one tensor unless the program says otherwise
+    early: ClassVar[Mapping[str, str]] = {"kernel": "Linear/Matrix", "bias": "Linear/Bias"}
+
+    def __init_subclass__(cls, **kw: object) -> None:
+        super().__init_subclass__(**kw)
+        cls.default_name = cls.__name__
+
+    def add_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return super().add_variable(self.early.get(name, name), *args, **kwargs)
+
+    def _open(self) -> Any:
+        """Opens the scope of the cell, in which another cell of the class has the same variables: 0.x does not make
+        the name of a scope unique.
+        """
+        if self._scope is not None:
+            return super()._open()
+        return variable_scope(self._given_name or self.default_name, reuse=self._reuse)
+
+    def _state(self, state_is_tuple: bool | None) -> bool:
+        return self.tuple_by_default if state_is_tuple is None else state_is_tuple
+
+
+class BasicRNNCell(_EarlyCell, rnn_cells.BasicRNNCell):
+    """`tfnb.nn.rnn_cell.BasicRNNCell` with the arguments and names of 0.x."""
+
+    def __init__(self, num_units: int, input_size: int | None = None, activation: Activation | None = None) -> None:
+        rnn_cells.BasicRNNCell.__init__(self, num_units, activation, input_size=input_size)
+
+
+class GRUCell(_EarlyCell, rnn_cells.GRUCell):
+    """`tfnb.nn.rnn_cell.GRUCell` with the arguments and names of 0.x."""
+
+    early: ClassVar[Mapping[str, str]] = {
+        f"{part.lower()}/{name}": f"{part}/Linear/{then}"
+        for part in ("Gates", "Candidate")
+        for name, then in (("kernel", "Matrix"), ("bias", "Bias"))
+    }
+
+    def __init__(self, num_units: int, input_size: int | None = None, activation: Activation | None = None) -> None:
+        rnn_cells.GRUCell.__init__(self, num_units, activation, input_size=input_size)
+
+
+class BasicLSTMCell(_EarlyCell, rnn_cells.BasicLSTMCell):
+    """`tfnb.nn.rnn_cell.BasicLSTMCell` with the arguments and names of 0.x."""
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        input_size: int | None = None,
+        state_is_tuple: bool | None = None,
+        activation: Activation | None = None,
+    ) -> None:
+        rnn_cells.BasicLSTMCell.__init__(
+            self, num_units, forget_bias, self._state(state_is_tuple), activation, input_size=input_size
+        )
+
+
+class LSTMCell(_EarlyCell, rnn_cells.LSTMCell):
+    """`tfnb.nn.rnn_cell.LSTMCell` with the arguments and names of 0.x."""
+
+    early: ClassVar[Mapping[str, str]] = {
+        "kernel": "W_0",
+        "bias": "B",
+        "projection/kernel": "W_P_0",
+        **{f"w_{gate}_diag": f"W_{gate.upper()}_diag" for gate in "fio"},
+    }
+
+    def __init__(
+        self,
+        num_units: int,
+        input_size: int | None = None,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: InitializerLike | None = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int = 1,
+        num_proj_shards: int = 1,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool | None = None,
+        activation: Activation | None = None,
+    ) -> None:
+        if (num_unit_shards, num_proj_shards) != (1, 1):
+            raise InvalidArgumentError(
+                f"LSTMCell: with an era of 0.x the weights are in one part, got num_unit_shards={num_unit_shards} and "
+                f"num_proj_shards={num_proj_shards}"
+            )
+        rnn_cells.LSTMCell.__init__(
+            self,
+            num_units,
+            use_peepholes,
+            cell_clip,
+            initializer,
+            num_proj,
+            proj_clip,
+            forget_bias=forget_bias,
+            state_is_tuple=self._state(state_is_tuple),
+            activation=activation,
+            input_size=input_size,
+        )
+
+
+class MultiRNNCell(_EarlyCell, rnn_cells.MultiRNNCell):
+    """`tfnb.nn.rnn_cell.MultiRNNCell` with the names of 0.x."""
+
+    part_name = "Cell{}"
+
+    def __init__(self, cells: Sequence[rnn_cells.CellLike], state_is_tuple: bool | None = None) -> None:
+        rnn_cells.MultiRNNCell.__init__(self, cells, self._state(state_is_tuple))
+
+
+_FUNCTIONS: list[tuple[object, object]] = [
+    (joining.concat, concat),
+    (joining.split, split),
+    (losses.weighted_cross_entropy_with_logits, weighted_cross_entropy_with_logits),
+    (losses.log_poisson_loss, log_poisson_loss),
+    (dynamic_rnn.dynamic_rnn, _scoped(dynamic_rnn.dynamic_rnn, "RNN", 8)),
+    (dynamic_rnn.raw_rnn, _scoped(dynamic_rnn.raw_rnn, "RNN", 4)),
+    (dynamic_rnn.bidirectional_dynamic_rnn, _scoped(dynamic_rnn.bidirectional_dynamic_rnn, "BiRNN", 10)),
+    (static_rnn.static_rnn, _scoped(static_rnn.static_rnn, "RNN", 5)),
+    (static_rnn.static_bidirectional_rnn, _scoped(static_rnn.static_bidirectional_rnn, "BiRNN", 7)),
+    (static_rnn.state_saving_rnn, _scoped(static_rnn.state_saving_rnn, "RNN", 5)),
+]
+_EARLY_CELLS: list[tuple[Any, Any]] = [
+    (rnn_cells.BasicRNNCell, BasicRNNCell),
+    (rnn_cells.GRUCell, GRUCell),
+    (rnn_cells.BasicLSTMCell, BasicLSTMCell),
+    (rnn_cells.LSTMCell, LSTMCell),
+    (rnn_cells.MultiRNNCell, MultiRNNCell),
+]
+_FIRST_CELLS = [
+    (now, type(early.__name__, (early,), {"tuple_by_default": False, "__doc__": early.__doc__}))
+    for now, early in _EARLY_CELLS
+]
