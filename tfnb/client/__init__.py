@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.compat import (
+    aliases,
     arg_scope,
     contrib_layers,
     contrib_seq2seq,
@@ -13,6 +14,7 @@ from tfnb.client.compat import (
     keras_layers,
     late_names,
     model_variables,
+    refused,
     text_and_types,
 )
 from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
@@ -52,7 +54,7 @@ from tfnb.client.variables import embedding, initializers, partitioned, partitio
 from tfnb.client.variables import scope as variable_scope
 from tfnb.client.variables import variable as variables
 
-__all__ = ["API", "VIEWS"]
+__all__ = ["ALIASES", "API", "REFUSED_NAMES", "REFUSED_PACKAGES", "VIEWS"]
 
 MODULES = (
     default_graph,
@@ -117,4 +119,7 @@ MODULES = (
     internal_modules,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
+ALIASES = aliases.ALIASES
 VIEWS = internal_modules.VIEWS
+REFUSED_PACKAGES = refused.PACKAGES
+REFUSED_NAMES = refused.NAMES
