@@ -14,6 +14,7 @@ from tfnb.client.compat import (
     keras_layers,
     late_names,
     model_variables,
+    raw_ops,
     refused,
     text_and_types,
 )
@@ -91,6 +92,7 @@ MODULES = (
     contrib_layers,
     contrib_stacks,
     model_variables,
+    raw_ops,
     losses,
     metrics,
     metrics_at_k,

@@ -65,10 +65,23 @@ NAMES: Mapping[str, str] = {
     "train.experimental.MixedPrecisionLossScaleOptimizer": _HARDWARE,
     "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
 }
+# What the names of raw operations begin with that belong to a refused part, or contain.
+_RAW_OPS: Mapping[str, str] = {
+    "TPU": _TPU,
+    "Infeed": _TPU,
+    "Outfeed": _TPU,
+    "BoostedTrees": _FOREST,
+    "Cudnn": _HARDWARE,
+    "Nccl": _HARDWARE,
+    "Collective": _HARDWARE,
+    "SummaryWriter": _EAGER,
+}
 
 
 def reason_for(place: str) -> str | None:
     """Returns the reason why the dotted name `place` below `tf` is refused, or None when it is not."""
     parts = place.split(".")
+    if parts[0] == "raw_ops":
+        return next((reason for word, reason in _RAW_OPS.items() if word in place), None)
     packages = (PACKAGES.get(".".join(parts[:n])) for n in range(1, len(parts) + 1))
     return NAMES.get(place) or next((reason for reason in packages if reason), None)
