@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Lazy", "lay_out", "refuse", "show_elsewhere", "show_names"]
+__all__ = ["Lazy", "lay_out", "lazy_names", "refuse", "show_elsewhere", "show_names"]
 
 
 class Lazy:
@@ -19,6 +20,27 @@ class Lazy:
 
     def __init__(self, load: Callable[[], Any]) -> None:
         self.load = load
+
+
+def lazy_names(table: str) -> dict[str, Lazy]:
+    """Returns the names of `table`, whose modules are imported when one of them is first used.
+
+    A line is "places : module : names", where each of the places has all of the names, or `new=old` where the name in
+    the module is another one.
+    """
+    result = {}
+    for line in filter(None, map(str.strip, table.splitlines())):
+        places, module, names = (part.strip() for part in line.split(":"))
+        for name in names.split():
+            public, _, original = name.partition("=")
+            value = Lazy(partial(_imported, module, original or public))
+            for place in places.split():
+                result[public if place == "tf" else f"{place}.{public}"] = value
+    return result
+
+
+def _imported(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:

@@ -12,7 +12,37 @@ __all__ = ["ALIASES"]
 
 # place <- place of the originals: names
 _TABLE = """
-
+contrib.framework <- tf : convert_to_tensor_or_sparse_tensor
+contrib.nn <- nn : conv1d_transpose
+contrib.quantization <- tf : dequantize
+contrib.quantization <- raw_ops : RequantizationRange Requantize
+contrib.slim <- contrib.layers : OPTIMIZER_SUMMARIES optimize_loss recompute_grad safe_embedding_lookup_sparse
+debugging <- tf : assert_all_finite=verify_tensor_all_finite is_finite is_inf is_nan
+distribute <- train : Server
+dtypes <- tf : complex
+estimator <- train : CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook
+estimator <- train : LoggingTensorHook NanLossDuringTrainingError NanTensorHook SecondOrStepTimer SessionRunArgs
+estimator <- train : SessionRunContext SessionRunHook SessionRunValues StepCounterHook StopAtStepHook
+estimator <- train : SummarySaverHook
+graph_util <- tf : import_graph_def
+image <- tf : random_crop
+initializers <- tf : global_variables=global_variables_initializer local_variables=local_variables_initializer
+initializers <- tf : variables=variables_initializer
+io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
+io <- train : match_filenames_once write_graph
+io.gfile <- gfile : GFile=Open
+keras.backend <- tf : name_scope
+random <- tf : get_seed
+random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
+random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler
+sparse <- tf : SparseConditionalAccumulator SparseTensor
+keras.initializers <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
+keras.initializers <- tf : VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer
+keras.initializers <- tf : constant=constant_initializer ones=ones_initializer zeros=zeros_initializer
+keras.initializers <- tf : glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
+keras.initializers <- tf : orthogonal=orthogonal_initializer
+keras.initializers <- initializers : Identity=identity he_normal he_uniform identity lecun_normal lecun_uniform
+contrib.slim <- contrib.framework : assign_from_checkpoint assign_from_checkpoint_fn get_global_step
 """
 
 
@@ -21,7 +51,7 @@ def _parsed(table: str) -> dict[str, str]:
     result = {}
     for line in filter(None, map(str.strip, table.splitlines())):
         places, _, names = line.partition(":")
-        place, _, source = (part.strip() for part in places.partition("<-"))
+        place, source = (part.strip() for part in places.split("<-"))
         for name in names.split():
             alias, _, original = name.partition("=")
             prefix = f"{place}." if place != "tf" else ""
