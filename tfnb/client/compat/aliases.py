@@ -13,6 +13,8 @@ __all__ = ["ALIASES"]
 # place <- place of the originals: names
 _TABLE = """
 contrib.framework <- tf : convert_to_tensor_or_sparse_tensor
+contrib.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
+contrib.slim.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
 contrib.nn <- nn : conv1d_transpose
 contrib.quantization <- tf : dequantize
 contrib.quantization <- raw_ops : RequantizationRange Requantize
