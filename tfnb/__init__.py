@@ -20,7 +20,9 @@ from tfnb.caches import clear_caches as clear_caches
 from tfnb.caches import list_caches as list_caches
 from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
+from tfnb.client.namespace import refuse as _refuse
 from tfnb.client.namespace import show_elsewhere as _show_elsewhere
+from tfnb.client.namespace import show_names as _show_names
 from tfnb.errors import OpError as OpError
 from tfnb.ir.tensor import install_operators as _install_operators
 from tfnb.session.default import evaluate as _evaluate
@@ -81,7 +83,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(n for n in {*globals(), *_LAZY} if not n.startswith("_"))
+    return sorted(n for n in {*globals(), *_LAZY, *globals().get("__lazy__", ())} if not n.startswith("_"))
 
 
 def load_ipython_extension(shell: _Any) -> None:
@@ -148,7 +150,9 @@ _lay_out(
     _sys.modules[__name__],
     _ops.API | _client.API | _train.API | _summary.API | _REST,
 )
+_show_names(_sys.modules[__name__], _client.ALIASES)
 _show_elsewhere(_sys.modules[__name__], _client.VIEWS)
+_refuse(_sys.modules[__name__], _client.REFUSED_PACKAGES, _client.REFUSED_NAMES)
 
 if "IPython" in _sys.modules:
     _import_module("tfnb.notebook.displays").register()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.compat import (
+    aliases,
     arg_scope,
     contrib_layers,
     contrib_seq2seq,
@@ -12,7 +13,10 @@ from tfnb.client.compat import (
     internal_modules,
     keras_layers,
     late_names,
+    lazy_modules,
     model_variables,
+    raw_ops,
+    refused,
     text_and_types,
 )
 from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
@@ -52,7 +56,7 @@ from tfnb.client.variables import embedding, initializers, partitioned, partitio
 from tfnb.client.variables import scope as variable_scope
 from tfnb.client.variables import variable as variables
 
-__all__ = ["API", "VIEWS"]
+__all__ = ["ALIASES", "API", "REFUSED_NAMES", "REFUSED_PACKAGES", "VIEWS"]
 
 MODULES = (
     default_graph,
@@ -89,6 +93,7 @@ MODULES = (
     contrib_layers,
     contrib_stacks,
     model_variables,
+    raw_ops,
     losses,
     metrics,
     metrics_at_k,
@@ -105,6 +110,7 @@ MODULES = (
     contrib_seq2seq,
     keras_layers,
     late_names,
+    lazy_modules,
     feature_column,
     resource_loader,
     summaries,
@@ -117,4 +123,7 @@ MODULES = (
     internal_modules,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
+ALIASES = aliases.ALIASES
 VIEWS = internal_modules.VIEWS
+REFUSED_PACKAGES = refused.PACKAGES
+REFUSED_NAMES = refused.NAMES

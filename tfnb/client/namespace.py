@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Lazy", "lay_out", "show_elsewhere"]
+__all__ = ["Lazy", "lay_out", "lazy_names", "refuse", "show_elsewhere", "show_names"]
 
 
 class Lazy:
@@ -20,13 +22,32 @@ class Lazy:
         self.load = load
 
 
+def lazy_names(table: str) -> dict[str, Lazy]:
+    """Returns the names of `table`, whose modules are imported when one of them is first used.
+
+    A line is "places : module : names", where each of the places has all of the names, or `new=old` where the name in
+    the module is another one.
+    """
+    result = {}
+    for line in filter(None, map(str.strip, table.splitlines())):
+        places, module, names = (part.strip() for part in line.split(":"))
+        for name in names.split():
+            public, _, original = name.partition("=")
+            value = Lazy(partial(_imported, module, original or public))
+            for place in places.split():
+                result[public if place == "tf" else f"{place}.{public}"] = value
+    return result
+
+
+def _imported(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
+
+
 def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
     """Sets every dotted name of `api` as an attribute below `root`, and creates the modules on the way."""
     for name, value in api.items():
-        *path, last = name.split(".")
-        module = root
-        for part in path:
-            module = _child(module, part)
+        path, _, last = name.rpartition(".")
+        module = _module_at(root, path)
         if isinstance(value, Lazy):
             _defer(module, last, value)
         else:
@@ -36,16 +57,31 @@ def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
 def _defer(place: ModuleType, name: str, value: Lazy) -> None:
     """Lets the module `place` load `name` on first use (PEP 562)."""
     lazy_values = place.__dict__.setdefault("__lazy__", {})
+    if not lazy_values:
+        _look_up(place, lambda attribute: _loaded(place, lazy_values, attribute))
+        place.__dict__.setdefault("__dir__", lambda: sorted({*place.__dict__, *lazy_values}))
     lazy_values[name] = value
 
-    def missing(attribute: str) -> Any:
-        if attribute not in lazy_values:
-            raise AttributeError(f"module {place.__name__!r} has no attribute {attribute!r}")
-        loaded = lazy_values[attribute].load()
-        setattr(place, attribute, loaded)
-        return loaded
 
-    place.__dict__["__getattr__"] = missing
+def _loaded(place: ModuleType, lazy_values: Mapping[str, Lazy], name: str) -> Any:
+    if name not in lazy_values:
+        raise AttributeError(f"module {place.__name__!r} has no attribute {name!r}")
+    value = lazy_values[name].load()
+    setattr(place, name, value)
+    return value
+
+
+def _look_up(module: ModuleType, find: Callable[[str], Any]) -> None:
+    """Lets `find` look attributes up that `module` does not have, and that are not found in earlier ways."""
+    earlier: Callable[[str], Any] | None = module.__dict__.get("__getattr__")
+    module.__dict__["__getattr__"] = partial(_find_in_two, earlier, find) if earlier else find
+
+
+def _find_in_two(first: Callable[[str], Any], second: Callable[[str], Any], attribute: str) -> Any:
+    try:
+        return first(attribute)
+    except AttributeError:
+        return second(attribute)
 
 
 def _child(parent: ModuleType, name: str) -> ModuleType:
@@ -66,19 +102,64 @@ def show_elsewhere(root: ModuleType, views: Mapping[str, Sequence[str]]) -> None
     Attributes that `lay_out` has set in such a module take precedence.
     """
     for name, locations in views.items():
-        module = root
-        for part in name.split("."):
-            module = _child(module, part)
-        module.__dict__["__getattr__"] = _finder(root, module.__name__, locations)
+        module = _module_at(root, name)
+        _look_up(module, _finder(root, module.__name__, locations))
+
+
+def show_names(root: ModuleType, aliases: Mapping[str, str]) -> None:
+    """Lets each dotted name of `aliases` mean what the dotted name that it maps to means, looked up on first use."""
+    for name, original in aliases.items():
+        path, _, last = name.rpartition(".")
+        _defer(_module_at(root, path), last, Lazy(partial(_value_at, root, original)))
+
+
+def refuse(root: ModuleType, packages: Mapping[str, str], names: Mapping[str, str]) -> None:
+    """Lets the use of any name in `packages`, and of each of `names`, raise `AttributeError` with the reason."""
+    for package, reason in packages.items():
+        module = _module_at(root, package)
+        _look_up(module, partial(_refuse_all, module.__name__, reason))
+    by_module: dict[str, dict[str, str]] = {}
+    for name, reason in names.items():
+        path, _, last = name.rpartition(".")
+        by_module.setdefault(path, {})[last] = reason
+    for path, reasons in by_module.items():
+        module = _module_at(root, path)
+        _look_up(module, partial(_refuse_some, module.__name__, reasons))
+
+
+def _refuse_all(module: str, reason: str, attribute: str) -> Any:
+    refused = f"tf{module.partition('.')[1]}{module.partition('.')[2]}.{attribute}"
+    if attribute.startswith("__"):
+        raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
+    raise AttributeError(f"{refused} is not in tfnb: {reason}")
+
+
+def _refuse_some(module: str, reasons: Mapping[str, str], attribute: str) -> Any:
+    if attribute in reasons:
+        return _refuse_all(module, reasons[attribute], attribute)
+    raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
+
+
+def _module_at(root: ModuleType, path: str) -> ModuleType:
+    """Returns the module at the dotted `path` below `root`, which is created when it is not there; "" is `root`."""
+    module = root
+    for part in filter(None, path.split(".")):
+        module = _child(module, part)
+    return module
+
+
+def _value_at(root: ModuleType, name: str) -> Any:
+    value: Any = root
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
 
 
 def _finder(root: ModuleType, module: str, places: Sequence[str]) -> Callable[[str], Any]:
     def find(attribute: str) -> Any:
         if not attribute.startswith("__"):
             for location in places:
-                value = root
-                for part in filter(None, location.split(".")):
-                    value = getattr(value, part)
+                value = _value_at(root, location) if location else root
                 if hasattr(value, attribute):
                     return getattr(value, attribute)
         raise AttributeError(f"module {module!r} has no attribute {attribute!r}")

@@ -1,0 +1,65 @@
+"""Public names that stand in several places of TensorFlow's API and mean the same in each.
+
+Each line of a table maps a place to another one that has the values: all of the names listed, or `new=old` where the
+names differ. Invariant: an original is never an alias itself, and no alias is defined elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["ALIASES"]
+
+# place <- place of the originals: names
+_TABLE = """
+contrib.framework <- tf : convert_to_tensor_or_sparse_tensor
+contrib.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
+contrib.slim.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
+contrib.nn <- nn : conv1d_transpose
+contrib.quantization <- tf : dequantize
+contrib.quantization <- raw_ops : RequantizationRange Requantize
+contrib.slim <- contrib.layers : OPTIMIZER_SUMMARIES optimize_loss recompute_grad safe_embedding_lookup_sparse
+debugging <- tf : assert_all_finite=verify_tensor_all_finite is_finite is_inf is_nan
+distribute <- train : Server
+dtypes <- tf : complex
+estimator <- train : CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook
+estimator <- train : LoggingTensorHook NanLossDuringTrainingError NanTensorHook SecondOrStepTimer SessionRunArgs
+estimator <- train : SessionRunContext SessionRunHook SessionRunValues StepCounterHook StopAtStepHook
+estimator <- train : SummarySaverHook
+graph_util <- tf : import_graph_def
+image <- tf : random_crop
+initializers <- tf : global_variables=global_variables_initializer local_variables=local_variables_initializer
+initializers <- tf : variables=variables_initializer
+io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
+io <- train : match_filenames_once write_graph
+io.gfile <- gfile : GFile=Open
+keras.backend <- tf : name_scope
+random <- tf : get_seed
+random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
+random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler
+sparse <- tf : SparseConditionalAccumulator SparseTensor
+keras.initializers <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
+keras.initializers <- tf : VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer
+keras.initializers <- tf : constant=constant_initializer ones=ones_initializer zeros=zeros_initializer
+keras.initializers <- tf : glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
+keras.initializers <- tf : orthogonal=orthogonal_initializer
+keras.initializers <- initializers : Identity=identity he_normal he_uniform identity lecun_normal lecun_uniform
+contrib.slim <- contrib.framework : assign_from_checkpoint assign_from_checkpoint_fn get_global_step
+"""
+
+
+def _parsed(table: str) -> dict[str, str]:
+    """Returns the originals by alias."""
+    result = {}
+    for line in filter(None, map(str.strip, table.splitlines())):
+        places, _, names = line.partition(":")
+        place, source = (part.strip() for part in places.split("<-"))
+        for name in names.split():
+            alias, _, original = name.partition("=")
+            prefix = f"{place}." if place != "tf" else ""
+            origin = f"{source}." if source != "tf" else ""
+            result[prefix + alias] = origin + (original or alias)
+    return result
+
+
+ALIASES: Mapping[str, str] = _parsed(_TABLE)

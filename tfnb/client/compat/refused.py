@@ -1,0 +1,87 @@
+"""The parts of TensorFlow's API that tfnb refuses, each with the reason and what to use instead.
+
+Invariant: a name below one of these places is never defined; using it raises `AttributeError` with the reason. The
+table of docs/api_status.md is written from this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["NAMES", "PACKAGES", "reason_for"]
+
+_TPU = "TPUs are machines of Google's cloud; the same program without TPUEstimator or rewrite runs on OpenCL devices"
+_CLOUD = "it reads from services of a cloud; copy the data to files and read these"
+_EAGER = "operations run in sessions here; build a graph, and run it with tf.Session"
+_TRACING = "Python's source is not translated; use tf.cond and tf.while_loop"
+_PHONES = "it converts models for phones; write a frozen graph with tf.graph_util, which TensorFlow's converter reads"
+_FOREST = "its kernels are a library of their own; use scikit-learn's forests and boosted trees on NumPy arrays"
+_XLA = "every graph is compiled here already; leave the call out"
+_HARDWARE = "it needs hardware or a library of one vendor; leave it out, graphs are compiled for every OpenCL device"
+_LABELS = "axes with names are xarray's subject; pass their values to tf.constant"
+
+PACKAGES: Mapping[str, str] = {
+    "tpu": _TPU,
+    "contrib.tpu": _TPU,
+    "estimator.tpu": _TPU,
+    "contrib.cloud": _CLOUD,
+    "contrib.bigtable": _CLOUD,
+    "contrib.kafka": _CLOUD,
+    "contrib.kinesis": _CLOUD,
+    "contrib.hadoop": _CLOUD,
+    "contrib.ignite": _CLOUD,
+    "contrib.cluster_resolver": _CLOUD,
+    "distribute.cluster_resolver": _CLOUD,
+    "contrib.rpc": "it calls services over gRPC; call them from tf.py_func",
+    "contrib.eager": _EAGER,
+    "autograph": _TRACING,
+    "contrib.autograph": _TRACING,
+    "lite": _PHONES,
+    "contrib.lite": _PHONES,
+    "contrib.remote_fused_graph": _PHONES,
+    "contrib.tensor_forest": _FOREST,
+    "contrib.boosted_trees": _FOREST,
+    "contrib.decision_trees": _FOREST,
+    "xla": _XLA,
+    "contrib.compiler": _XLA,
+    "contrib.tensorrt": _HARDWARE,
+    "contrib.mixed_precision": _HARDWARE,
+    "contrib.ffmpeg": "it starts the program ffmpeg; decode the file with that, and read it with tf.audio.decode_wav",
+    "contrib.labeled_tensor": _LABELS,
+}
+NAMES: Mapping[str, str] = {
+    "distribute.experimental.TPUStrategy": _TPU,
+    "distribute.cluster_resolver.TPUClusterResolver": _TPU,
+    "GradientTape": _EAGER,
+    "wrap_function": _EAGER,
+    "Module": _EAGER,
+    "estimator.BoostedTreesClassifier": _FOREST,
+    "estimator.BoostedTreesRegressor": _FOREST,
+    "estimator.BoostedTreesEstimator": _FOREST,
+    "contrib.estimator.boosted_trees_classifier_train_in_memory": _FOREST,
+    "contrib.estimator.boosted_trees_regressor_train_in_memory": _FOREST,
+    "train.experimental.enable_mixed_precision_graph_rewrite": _HARDWARE,
+    "train.experimental.disable_mixed_precision_graph_rewrite": _HARDWARE,
+    "train.experimental.MixedPrecisionLossScaleOptimizer": _HARDWARE,
+    "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
+}
+# What the names of raw operations begin with that belong to a refused part, or contain.
+_RAW_OPS: Mapping[str, str] = {
+    "TPU": _TPU,
+    "Infeed": _TPU,
+    "Outfeed": _TPU,
+    "BoostedTrees": _FOREST,
+    "Cudnn": _HARDWARE,
+    "Nccl": _HARDWARE,
+    "Collective": _HARDWARE,
+    "SummaryWriter": _EAGER,
+}
+
+
+def reason_for(place: str) -> str | None:
+    """Returns the reason why the dotted name `place` below `tf` is refused, or None when it is not."""
+    parts = place.split(".")
+    if parts[0] == "raw_ops":
+        return next((reason for word, reason in _RAW_OPS.items() if word in place), None)
+    packages = (PACKAGES.get(".".join(parts[:n])) for n in range(1, len(parts) + 1))
+    return NAMES.get(place) or next((reason for reason in packages if reason), None)

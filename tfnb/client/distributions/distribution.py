@@ -1,0 +1,308 @@
+"""What every distribution has: samples, probabilities, moments, and divergences between two of them.
+
+A subclass defines `_sample` and the quantities that it knows as methods with an underscore; the public methods give
+them names in the graph. Invariant: a sample has the shape `sample_shape + batch_shape + event_shape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.default_graph import control_dependencies, name_scope
+from tfnb.errors import AlreadyExistsError, InvalidArgumentError, UnimplementedError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, rank
+from tfnb.ops.array.shape_ops import shape as shape_op
+from tfnb.ops.array.shape_ops import size as size_op
+from tfnb.ops.array.where_partition import where
+from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import EQUAL, LOGICAL_NOT
+from tfnb.ops.math.reduce_functions import reduce_all
+from tfnb.ops.math.unary import EXP, IS_NAN, LOG, LOG1P, SQRT, SQUARE
+from tfnb.types import DType, Shape, as_dtype, float32, int32
+
+__all__ = [
+    "FULLY_REPARAMETERIZED",
+    "NOT_REPARAMETERIZED",
+    "Distribution",
+    "RegisterKL",
+    "ReparameterizationType",
+    "broadcast_shape",
+    "kl_divergence",
+    "tensors_of",
+    "where_defined",
+]
+
+
+class ReparameterizationType:
+    """How gradients go through samples: fully, from a sample to the parameters, or not at all."""
+
+    def __init__(self, rep_type: str) -> None:
+        self._rep_type = rep_type
+
+    def __repr__(self) -> str:
+        return f"<Reparameterization Type: {self._rep_type}>"
+
+
+FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
+NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
+
+
+def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
+    """Returns the parameters that are not None as tensors of one floating dtype: `dtype`, or that of the first tensor,
+    or float32. None stays None."""
+    graph = graph_of([p for p in parameters.values() if p is not None])
+    given = [p.dtype.base_dtype for p in parameters.values() if isinstance(p, Tensor)]
+    arrays = [p for p in parameters.values() if isinstance(p, (np.ndarray, np.generic)) and p.dtype.kind == "f"]
+    dtype = dtype or (given[0] if given else as_dtype(arrays[0].dtype) if arrays else float32)
+    with graph.as_default(), graph.name_scope(name):
+        return [
+            None
+            if p is None
+            else convert_to_tensor(p, name=n)
+            if isinstance(p, Tensor)
+            else constant(p, dtype, name=n)
+            if not hasattr(p, "graph")
+            else cast(p, dtype)
+            for n, p in parameters.items()
+        ]
+
+
+def broadcast_shape(*tensors: Tensor) -> Any:
+    """Returns the shape of the elementwise combination of `tensors`, as a tensor or an array of int32."""
+    total = tensors[0]
+    for t in tensors[1:]:
+        total = total + t
+    static = total.shape
+    return np.asarray(static.as_list(), np.int32) if static.is_fully_defined() else shape_op(total)
+
+
+def where_defined(distribution: Distribution, defined: Tensor, value: Tensor, message: str) -> Any:
+    """Returns `value` where `defined`, else NaN; without `allow_nan_stats` the step fails with `message` instead."""
+    if distribution.allow_nan_stats:
+        return where(defined, value, zeros_like(value) + np.nan)
+    with control_dependencies([assert_that(reduce_all(defined), [message])]):
+        return IDENTITY(value)
+
+
+class Distribution:
+    """A distribution with tensors as parameters. Operators of subclasses work on whole batches of distributions.
+
+    dtype: of the samples; reparameterization_type: how gradients go through them; parameters: the arguments by name.
+    """
+
+    def __init__(
+        self,
+        dtype: DType,
+        reparameterization_type: ReparameterizationType,
+        validate_args: bool,
+        allow_nan_stats: bool,
+        parameters: Mapping[str, Any] | None = None,
+        graph_parents: Sequence[Tensor] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.dtype = dtype
+        self.reparameterization_type = reparameterization_type
+        self.validate_args = validate_args
+        self.allow_nan_stats = allow_nan_stats
+        self.parameters = {k: v for k, v in (parameters or {}).items() if k != "self" and not k.startswith("__")}
+        self.name = (name or type(self).__name__).rstrip("/") + "/"
+        self._graph_parents = list(graph_parents or ())
+
+    def _call(self, method: str, name: str | None, function: Callable[..., Any], *args: Any) -> Any:
+        graph = graph_of([*self._graph_parents, *args])
+        with graph.as_default(), graph.name_scope(self.name[:-1]), graph.name_scope(name or method):
+            return function(*args)
+
+    def _known(self, quantity: str) -> Callable[..., Any]:
+        function = getattr(self, f"_{quantity}", None)
+        if function is None:
+            raise UnimplementedError(f"{type(self).__name__} has no {quantity}")
+        return function
+
+    def _value(self, value: TensorLike) -> Tensor:
+        return value if isinstance(value, Tensor) else convert_to_tensor(value, self.dtype)
+
+    @property
+    def batch_shape(self) -> Any:
+        """The shape of the batch of distributions, as far as it is known."""
+        return self._batch().shape
+
+    @property
+    def event_shape(self) -> Any:
+        """The shape of one draw, as far as it is known."""
+        return Shape(())
+
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
+        """Returns the shape of the batch, int32."""
+        return self._call("batch_shape_tensor", name, lambda: shape_op(self._batch()))
+
+    def event_shape_tensor(self, name: str = "event_shape_tensor") -> Any:
+        """Returns the shape of one draw, int32."""
+        return self._call("event_shape_tensor", name, self._event)
+
+    def is_scalar_event(self, name: str = "is_scalar_event") -> Any:
+        """Returns whether one draw is a scalar."""
+        return self._call("is_scalar_event", name, lambda: EQUAL(size_op(self._event()), 0))
+
+    def is_scalar_batch(self, name: str = "is_scalar_batch") -> Any:
+        """Returns whether there is one distribution, not a batch."""
+        return self._call("is_scalar_batch", name, lambda: EQUAL(rank(self._batch()), 0))
+
+    def _batch(self) -> Tensor:
+        """Returns a tensor that has the shape of the batch."""
+        total = self._graph_parents[0]
+        for parent in self._graph_parents[1:]:
+            total = total + parent
+        return total
+
+    def _event(self) -> Any:
+        return constant(np.zeros(0, np.int32))
+
+    def copy(self, **override_parameters_kwargs: object) -> Any:
+        """Returns a distribution of the same kind, with some of the arguments changed."""
+        return type(self)(**{**self.parameters, **override_parameters_kwargs})
+
+    def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Any:
+        """Returns draws of shape `sample_shape` + batch_shape + event_shape. sample_shape: an integer or a shape."""
+
+        def draw() -> Any:
+            shape = RESHAPE(cast(sample_shape, int32), [-1])
+            full = concat([shape, shape_op(self._batch()), self._event()], 0)
+            drawn = self._known("sample")(shape, full, seed)
+            known = constant_value(shape)
+            if known is not None:
+                static = Shape(tuple(int(size) for size in known))
+                drawn.set_shape(static.concatenate(self.batch_shape).concatenate(self.event_shape))
+            return drawn
+
+        return self._call("sample", name, draw)
+
+    def log_prob(self, value: TensorLike, name: str = "log_prob") -> Any:
+        """Returns the logarithm of the density or probability of `value`, of shape sample_shape + batch_shape."""
+        if hasattr(self, "_log_prob"):
+            return self._call("log_prob", name, lambda v: self._log_prob(self._value(v)), value)
+        return self._call("log_prob", name, lambda v: LOG(self._known("prob")(self._value(v))), value)
+
+    def prob(self, value: TensorLike, name: str = "prob") -> Any:
+        """Returns the density or probability of `value`."""
+        if hasattr(self, "_prob"):
+            return self._call("prob", name, lambda v: self._prob(self._value(v)), value)
+        return self._call("prob", name, lambda v: EXP(self._known("log_prob")(self._value(v))), value)
+
+    def cdf(self, value: TensorLike, name: str = "cdf") -> Any:
+        """Returns the probability of a draw of at most `value`."""
+        if hasattr(self, "_cdf"):
+            return self._call("cdf", name, lambda v: self._cdf(self._value(v)), value)
+        return self._call("cdf", name, lambda v: EXP(self._known("log_cdf")(self._value(v))), value)
+
+    def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> Any:
+        """Returns the logarithm of the probability of a draw of at most `value`."""
+        if hasattr(self, "_log_cdf"):
+            return self._call("log_cdf", name, lambda v: self._log_cdf(self._value(v)), value)
+        return self._call("log_cdf", name, lambda v: LOG(self._known("cdf")(self._value(v))), value)
+
+    def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
+        """Returns the probability of a draw larger than `value`."""
+        return self._call("survival_function", name, lambda v: 1.0 - self.cdf(v), value)
+
+    def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
+        """Returns the logarithm of the probability of a draw larger than `value`."""
+        return self._call("log_survival_function", name, lambda v: LOG1P(-self.cdf(v)), value)
+
+    def quantile(self, value: TensorLike, name: str = "quantile") -> Any:
+        """Returns the number that a draw exceeds with probability 1 - `value`."""
+        return self._call("quantile", name, lambda v: self._known("quantile")(self._value(v)), value)
+
+    def entropy(self, name: str = "entropy") -> Any:
+        """Returns the Shannon entropy, in nats."""
+        return self._call("entropy", name, self._known("entropy"))
+
+    def mean(self, name: str = "mean") -> Any:
+        """Returns the mean."""
+        return self._call("mean", name, self._known("mean"))
+
+    def variance(self, name: str = "variance") -> Any:
+        """Returns the variance of each element of a draw."""
+        if hasattr(self, "_variance"):
+            return self._call("variance", name, self._variance)
+        return self._call("variance", name, lambda: SQUARE(self._known("stddev")()))
+
+    def stddev(self, name: str = "stddev") -> Any:
+        """Returns the standard deviation of each element of a draw."""
+        if hasattr(self, "_stddev"):
+            return self._call("stddev", name, self._stddev)
+        return self._call("stddev", name, lambda: SQRT(self._known("variance")()))
+
+    def covariance(self, name: str = "covariance") -> Any:
+        """Returns the matrices of covariances between the elements of a draw."""
+        return self._call("covariance", name, self._known("covariance"))
+
+    def mode(self, name: str = "mode") -> Any:
+        """Returns the most probable value."""
+        return self._call("mode", name, self._known("mode"))
+
+    def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Any:
+        """Returns the entropy of this distribution plus its divergence from the distribution `other`."""
+        return self._call("cross_entropy", name, lambda: self.entropy() + kl_divergence(self, other))
+
+    def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Any:
+        """Returns the Kullback-Leibler divergence from this distribution to the distribution `other`."""
+        return self._call("kl_divergence", name, lambda: kl_divergence(self, other))
+
+    def __repr__(self) -> str:
+        return (
+            f"<tfnb distribution {self.name!r} batch_shape={self.batch_shape} event_shape={self.event_shape} "
+            f"dtype={self.dtype.name}>"
+        )
+
+
+_DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
+
+
+class RegisterKL:
+    """Decorates a function (a, b, name) that computes the divergence between distributions of two classes."""
+
+    def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
+        self._key = (dist_cls_a, dist_cls_b)
+
+    def __call__(self, kl_fn: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(kl_fn):
+            raise InvalidArgumentError(f"RegisterKL: needed a function, got {kl_fn!r}")
+        if self._key in _DIVERGENCES:
+            raise AlreadyExistsError(f"the divergence of {self._key} is registered already")
+        _DIVERGENCES[self._key] = kl_fn
+        return kl_fn
+
+
+def kl_divergence(
+    distribution_a: Distribution,
+    distribution_b: Distribution,
+    allow_nan_stats: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Returns the Kullback-Leibler divergence from `distribution_a` to `distribution_b`, of the shape of the batch.
+
+    Without `allow_nan_stats` a step fails when it is NaN. Raises `UnimplementedError` for classes without a registered
+    divergence.
+    """
+    for a in type(distribution_a).__mro__:
+        for b in type(distribution_b).__mro__:
+            if (a, b) in _DIVERGENCES:
+                with name_scope("KullbackLeibler"):
+                    result = _DIVERGENCES[a, b](distribution_a, distribution_b, name=name)
+                    if allow_nan_stats:
+                        return result
+                    numbers = reduce_all(LOGICAL_NOT(IS_NAN(result)))
+                    with control_dependencies([assert_that(numbers, ["the divergence is NaN"])]):
+                        return IDENTITY(result)
+    kinds = f"{type(distribution_a).__name__} and {type(distribution_b).__name__}"
+    raise UnimplementedError(f"no divergence is registered for {kinds}; register one with RegisterKL")
