@@ -408,7 +408,7 @@ def _resolve(
             return "it reads other elements than the ones computed beside it"
         table[load] = expr
         level = max(level, depth)
-    return tuple(substitute(b, table) for b in bodies), level
+    return tuple(substitute(b, table) for b in bodies) if table else bodies, level
 
 
 def _limits(

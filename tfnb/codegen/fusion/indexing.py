@@ -79,6 +79,7 @@ class Indexing:
         self._bounds: dict[Expr, Bounds] = {}
         self._affine: dict[Expr, Affine] = {}
         self._pure: dict[Expr, bool] = {}
+        self._simplified: dict[Expr, Expr] = {}
 
     def linear(self, idx: Sequence[Expr], shape: Sequence[int]) -> Expr:
         """Returns the row-major position of the element `idx` of an array of `shape`."""
@@ -100,8 +101,10 @@ class Indexing:
 
         A comparison, maximum or minimum that the bounds of its operands decide is replaced by its outcome.
         """
-        simplified: dict[Expr, Expr] = {}
-        for e in walk(root):
+        simplified = self._simplified
+        for e in walk(root, known=simplified.__contains__):
+            if e in simplified:
+                continue
             args = tuple(simplified[a] for a in e.args)
             if e.op == "load":
                 args = tuple(self.build(self.affine(a), a.dtype) for a in args)

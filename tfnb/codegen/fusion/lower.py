@@ -122,11 +122,12 @@ class _Lowering:
             self._call(position, node)
 
     def _order(self, node: Node) -> None:
+        """Notes which of the nodes that write variables are ordered before the node."""
         predecessors = 0
         for i in (*(e.id for e in node.inputs), *node.control):
             p = self.position.get(i)
             if p is not None and p < len(self.behind):
-                predecessors |= self.behind[p] | 1 << p
+                predecessors |= self.behind[p] | (1 << p if self.cluster.nodes[p].opdef.writes else 0)
         self.behind.append(predecessors)
 
     # the inputs of a node
@@ -155,12 +156,11 @@ class _Lowering:
 
     def _seen(self, slot: int, position: int) -> int:
         """Returns the version of a variable that the node at `position` must see."""
-        version = 0
-        for value in self.versions[slot]:
+        for value in reversed(self.versions[slot]):
             writer = self.writers.get((slot, value.version))
             if writer is not None and self.behind[position] >> writer & 1:
-                version = value.version
-        return version
+                return value.version
+        return 0
 
     def _unwritten(self, position: int, node: Node, i: int, view: View) -> View:
         """Returns the view, or a view of a snapshot if the variable has been written in between."""
@@ -363,13 +363,15 @@ class _Lowering:
 
     def result(self) -> Lowered:
         outputs: list[View] = []
+        computed: set[Value] = set()
         for k, e in enumerate(self.cluster.outputs):
             view = self._output(e)
             value = view.value
-            if value.kind != "computed" or any(v.value is value for v in outputs):
+            if value.kind != "computed" or value in computed:
                 position = self.position.get(e.id, len(self.behind) - 1)
                 self.definitions.append(CopyDef(position, (e.id,), "copy", view, k))
             outputs.append(view)
+            computed.add(value)
         last = [v[-1] for v in self.versions if v]
         return Lowered(self.definitions, tuple(outputs), self.consts, self.behind, self.writers, last)
 
