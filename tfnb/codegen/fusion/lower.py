@@ -43,6 +43,8 @@ from tfnb.types import DType, float32, int32
 
 __all__ = ["lower"]
 
+MANY = 32  # the most parts that one expression joins or splits, as the text of a kernel grows with them
+
 Element = Callable[[Sequence[Index]], Expr]
 
 
@@ -84,6 +86,7 @@ class _Lowering:
             self.slot_of[specialized.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes
         }
         self.behind: list[int] = []
+        self.used = {*cluster.outputs, *(e for n in cluster.nodes for e in n.inputs)}
         self.position = {n.id: p for p, n in enumerate(cluster.nodes)}
         for i, (e, info) in enumerate((e, specialized.infos[e]) for e in cluster.inputs):
             self.views[e] = View(self.value(info, "input", i), info.shape)
@@ -116,10 +119,15 @@ class _Lowering:
             self._elementwise(position, node)
         elif opdef.reduce is not None:
             self._reduction(position, node)
-        elif opdef.lower is not None:
+        elif opdef.lower is not None and not (opdef.opencl is not None and self._has_many_parts(node)):
             self._index_function(position, node)
         elif opdef.opencl is not None:
             self._call(position, node)
+
+    def _has_many_parts(self, node: Node) -> bool:
+        """Returns whether the node joins many inputs, or most of its many outputs are used."""
+        used_outputs = sum(Edge(node.id, k) in self.used for k in range(len(node.specs)))
+        return len(node.inputs) > MANY or used_outputs > max(MANY, len(node.specs) // 2)
 
     def _order(self, node: Node) -> None:
         """Notes which of the nodes that write variables are ordered before the node."""
